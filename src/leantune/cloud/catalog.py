@@ -1,0 +1,182 @@
+"""The machines one can rent, shipped as one small table per provider and region, and clusters made of them.
+
+A table `<provider>_<region>.csv` starts with comment lines (provider, region, date, source), then one row per type.
+"""
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib.resources import files
+from types import MappingProxyType
+
+from leantune.errors import SpaceError
+from leantune.space import Cluster, Clusters, Machine
+
+DEFAULT_REGION: Mapping[str, str] = MappingProxyType({"aws": "us-east-1"})
+NodeCounts = Iterable[int] | Mapping[str, Iterable[int]]
+_PRIVATE = "Declare machines of your own with machine('small', vcpus=1, memory='2 GiB', usd_per_hour=0.02)"
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The types of one provider in one region, with the month of the prices and where they come from."""
+
+    provider: str
+    region: str
+    date: str
+    source: str
+    machines: Mapping[str, Machine]
+
+    def __getitem__(self, name: str) -> Machine:
+        if name not in self.machines:
+            close = get_close_matches(name, self.machines, n=3, cutoff=0.6)
+            meant = f"Did you mean {' or '.join(close)}? " if close else ""
+            where = f"catalogue of {self.provider} {self.region}, {self.date}"
+            raise SpaceError(f"unknown machine type {name!r}", where=where, hint=meant + _PRIVATE)
+        return self.machines[name]
+
+
+def catalogue(provider: str, region: str | None = None) -> Catalogue:
+    """The shipped table of a provider, in its default region unless told."""
+    if provider not in DEFAULT_REGION:
+        known = ", ".join(DEFAULT_REGION)
+        raise SpaceError(f"unknown provider {provider!r}", where="clusters()", hint=f"Known: {known}. {_PRIVATE}")
+    place = DEFAULT_REGION[provider] if region is None else region
+    known_regions = _regions(provider)
+    if place not in known_regions:
+        hint = f"Prices of {', '.join(known_regions)} are shipped. {_PRIVATE}"
+        raise SpaceError(f"unknown region {place!r}", where=f"provider {provider!r}", hint=hint)
+    return _read(provider, place)
+
+
+def clusters(
+    machines: str | Iterable[Machine],
+    *,
+    types: Iterable[str] | None = None,
+    nodes: NodeCounts | None = None,
+    vcpus: Iterable[int] | None = None,
+    region: str | None = None,
+    extra_nodes: int = 0,
+    overhead_usd_per_hour: float = 0.0,
+) -> Clusters:
+    """Pairs (machine type, number of nodes) as one parameter.
+
+    machines: a provider of the shipped catalogue ("aws"), or machines of your own.
+    types: those of them to use, all by default.
+    nodes: numbers of nodes, for all types or by type, {"t2.small": [8, 16], "t2.xlarge": [2, 4]}; one node by default.
+    vcpus: instead of nodes, TOTAL numbers of vCPUs; each type takes those that are a multiple of its own vCPUs.
+    extra_nodes, overhead_usd_per_hour: paid for beside the nodes that work (parameter servers, a helper machine).
+    """
+    chosen = _chosen(machines, types, region)
+    if nodes is not None and vcpus is not None:
+        raise SpaceError("both nodes and vcpus are given", where="clusters()", hint="Give one of them")
+    if vcpus is not None:
+        counts = _counts_of_totals(chosen, tuple(vcpus), explicit=types is not None or not isinstance(machines, str))
+    else:
+        counts = _counts_by_type(chosen, (1,) if nodes is None else nodes)
+    options = [
+        Cluster(machine, count, extra_nodes, overhead_usd_per_hour)
+        for machine in chosen
+        for count in counts[machine.name]
+    ]
+    return Clusters(tuple(options))
+
+
+def _chosen(machines: str | Iterable[Machine], types: Iterable[str] | None, region: str | None) -> tuple[Machine, ...]:
+    if isinstance(machines, str):
+        table = catalogue(machines, region)
+        return tuple(table.machines.values()) if types is None else tuple(table[name] for name in _listed(types))
+    given = (machines,) if isinstance(machines, Machine) else tuple(machines)
+    if not given:
+        raise SpaceError("there are no machines", where="clusters()", hint=_PRIVATE)
+    for machine in given:
+        if not isinstance(machine, Machine):
+            raise SpaceError(f"{machine!r} is not a machine", where="clusters()", hint=_PRIVATE)
+    names = [machine.name for machine in given]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SpaceError(f"two machines are called {twice!r}", where="clusters()", hint="Give each its own name")
+    if region is not None:
+        raise SpaceError(
+            "region is for machines of a provider", where="clusters()", hint="Leave it out for your own machines"
+        )
+    if types is None:
+        return given
+    own = Catalogue("private", "", "", "", MappingProxyType(dict(zip(names, given, strict=True))))
+    return tuple(own[name] for name in _listed(types))
+
+
+def _listed(types: Iterable[str]) -> tuple[str, ...]:
+    names = (types,) if isinstance(types, str) else tuple(types)
+    if not names:
+        raise SpaceError("types is empty", where="clusters()", hint="Name at least one type, or leave it out for all")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SpaceError(f"type {twice!r} comes twice", where="clusters()", hint="Name each type once")
+    return names
+
+
+def _counts_by_type(machines: tuple[Machine, ...], nodes: NodeCounts) -> dict[str, tuple[int, ...]]:
+    names = [machine.name for machine in machines]
+    if not isinstance(nodes, Mapping):
+        counts = tuple(nodes)
+        return dict.fromkeys(names, counts)
+    for name in nodes:
+        if name not in names:
+            raise SpaceError(
+                f"nodes of {name!r}, which is not among the types", where="clusters()", hint=f"Types: {names}"
+            )
+    missing = next((name for name in names if not tuple(nodes.get(name, ()))), None)
+    if missing is not None:
+        raise SpaceError(
+            f"no number of nodes for {missing!r}", where="clusters()", hint=f"Write nodes={{{missing!r}: [1, 2]}}"
+        )
+    return {name: tuple(nodes[name]) for name in names}
+
+
+def _counts_of_totals(
+    machines: tuple[Machine, ...], totals: tuple[int, ...], *, explicit: bool
+) -> dict[str, tuple[int, ...]]:
+    where = f"clusters(vcpus={list(totals)})"
+    counts = {
+        machine.name: tuple(int(total // machine.vcpus) for total in totals if total > 0 and total % machine.vcpus == 0)
+        for machine in machines
+    }
+    smallest = min(machine.vcpus for machine in machines)
+    for total in totals:
+        if not any(total > 0 and total % machine.vcpus == 0 for machine in machines):
+            hint = f"Give multiples of a type's vCPUs; the smallest has {smallest:g}"
+            raise SpaceError(f"no number of nodes gives {total!r} vCPUs", where=where, hint=hint)
+    for machine in machines:
+        if explicit and not counts[machine.name]:
+            hint = f"Add a multiple of its {machine.vcpus:g} vCPUs, or leave the type out"
+            raise SpaceError(f"no total suits {machine.name!r}", where=where, hint=hint)
+    return counts
+
+
+def _regions(provider: str) -> tuple[str, ...]:
+    names = (entry.name for entry in files("leantune.cloud").iterdir())
+    tables = (name.removesuffix(".csv") for name in names if name.startswith(f"{provider}_") and name.endswith(".csv"))
+    return tuple(sorted(table.removeprefix(f"{provider}_") for table in tables))
+
+
+@lru_cache
+def _read(provider: str, region: str) -> Catalogue:
+    lines = files("leantune.cloud").joinpath(f"{provider}_{region}.csv").read_text(encoding="utf-8").splitlines()
+    notes = dict(line.removeprefix("# ").split(": ", 1) for line in lines if line.startswith("# ") and ": " in line)
+    machines = {
+        row["type"]: Machine(
+            name=row["type"],
+            vcpus=float(row["vcpus"]),
+            memory_gib=float(row["memory_gib"]),
+            usd_per_hour=float(row["usd_per_hour"]),
+            accelerators=int(row["accelerators"]),
+            accelerator=row["accelerator"],
+            provider=provider,
+            region=region,
+        )
+        for row in csv.DictReader(line for line in lines if not line.startswith("#"))
+    }
+    return Catalogue(provider, region, notes["date"], notes["source"], MappingProxyType(machines))

@@ -1,0 +1,72 @@
+"""The one error tree.
+
+    LeanTuneError
+    ├── InvalidInput (also a ValueError)   something the caller gave is wrong
+    │   ├── SpaceError                     parameters, machines, configurations
+    │   ├── ProblemError                   goal, constraints, fractions, budget
+    │   ├── ObservationError               metrics, seconds, dollars that were told
+    │   └── StrategyError                  recipes and their options
+    ├── HistoryError                       a trial cannot do that
+    │   ├── UnknownTrial
+    │   └── IllegalMove
+    ├── StudyOver                          there is nothing left to propose, or nothing yet to recommend
+    └── MissingExtra (also an ImportError) an optional library is not installed
+
+Every error says what is wrong, where, and what would be right.
+"""
+
+
+class LeanTuneError(Exception):
+    """Base of all errors: reads as "what (where). hint"."""
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """One line: what is wrong, where, and what would be right."""
+        place = f" ({self.where})" if self.where else ""
+        advice = f". {self.hint}" if self.hint else ""
+        return f"{self.what}{place}{advice}"
+
+
+class InvalidInput(LeanTuneError, ValueError):  # noqa: N818 - reads as what it is
+    """Something the caller gave is wrong."""
+
+
+class SpaceError(InvalidInput):
+    """A parameter, a machine, a space or a configuration is wrong."""
+
+
+class ProblemError(InvalidInput):
+    """A goal, a constraint, the fractions or the budget are wrong."""
+
+
+class ObservationError(InvalidInput):
+    """What was told about a run is wrong or incomplete."""
+
+
+class StrategyError(InvalidInput):
+    """A strategy or one of its options is wrong."""
+
+
+class HistoryError(LeanTuneError):
+    """A trial cannot do what was asked of it."""
+
+
+class UnknownTrial(HistoryError):  # noqa: N818 - reads as what it is
+    """No trial has this number."""
+
+
+class IllegalMove(HistoryError):  # noqa: N818 - reads as what it is
+    """The trial's state does not allow this move."""
+
+
+class StudyOver(LeanTuneError):
+    """There is nothing left to propose, or nothing yet to recommend."""
+
+
+class MissingExtra(LeanTuneError, ImportError):  # noqa: N818 - reads as what it is
+    """An optional library is needed and not installed; the hint names the extra."""

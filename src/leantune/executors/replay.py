@@ -1,0 +1,120 @@
+"""Runs trials by looking them up in a table of measurements, on a simulated clock: hours pass in no time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from leantune.clock import SimulatedClock
+from leantune.errors import IllegalMove, ObservationError, UnknownTrial
+from leantune.executors.base import Finished
+from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
+from leantune.problem import Problem
+from leantune.units import Seconds
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One row of a table: what a run reported and how long it took; `failure` says why it brought no metrics."""
+
+    metrics: Mapping[str, float]
+    seconds: float
+    failure: str = ""
+
+
+Table = Mapping[tuple[str, Fraction], Measurement]  # by configuration id and share of the data
+
+
+@dataclass(frozen=True, order=True)
+class _Run:
+    end: float
+    turn: int  # counts the starts; breaks ties
+    trial: Trial = field(compare=False)
+    finished: Finished = field(compare=False)
+
+
+class ReplayExecutor:
+    """Every trial takes as long as the table says, and any number run at once.
+
+    A trial with snapshots takes as long as its largest share and brings one observation per snapshot. A measurement
+    that reaches `time_limit` is cut there and censored; its metrics are the table's, which is right for tables whose
+    own runs had that limit.
+    """
+
+    def __init__(
+        self, table: Table, clock: SimulatedClock, *, problem: Problem, time_limit: Seconds | None = None
+    ) -> None:
+        if time_limit is not None and not time_limit > 0:
+            raise ObservationError(f"time_limit is {time_limit}", where="ReplayExecutor", hint="Give seconds above 0")
+        self._table = table
+        self._clock = clock
+        self._problem = problem
+        self._time_limit = time_limit
+        self._runs: dict[int, _Run] = {}
+        self._turn = 0
+
+    @property
+    def running(self) -> frozenset[int]:
+        """Numbers of the trials that are started and not yet reported."""
+        return frozenset(self._runs)
+
+    def start(self, trial: Trial) -> None:
+        """Look the trial up and let it end when its seconds have passed."""
+        if trial.number in self._runs:
+            raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
+        finished, seconds = self._outcome(trial)
+        self._turn += 1
+        self._runs[trial.number] = _Run(self._clock.now() + seconds, self._turn, trial, finished)
+
+    def wait(self, timeout: Seconds | None = None) -> list[Finished]:
+        """Advance the clock to the earliest end, or by `timeout` if that comes first."""
+        if not self._runs:
+            return []
+        until_end = max(0.0, min(self._runs.values()).end - self._clock.now())
+        if timeout is not None and timeout < until_end:
+            self._clock.sleep(timeout)
+            return []
+        self._clock.sleep(until_end)
+        # The earliest has ended by definition, even if adding up seconds rounds to just before its end.
+        earliest = min(self._runs.values())
+        ended = sorted(run for run in self._runs.values() if run is earliest or run.end <= self._clock.now())
+        for run in ended:
+            del self._runs[run.trial.number]
+        return [run.finished for run in ended]
+
+    def stop(self, number: int) -> None:
+        """Forget a running trial."""
+        if number not in self._runs:
+            running = ", ".join(map(str, sorted(self._runs))) or "none"
+            raise UnknownTrial(f"trial {number} is not running", where="ReplayExecutor", hint=f"Running: {running}")
+        del self._runs[number]
+
+    def _outcome(self, trial: Trial) -> tuple[Finished, float]:
+        """How the run ends and after how many seconds; a failure ends it before the larger snapshots."""
+        observations: list[Observation] = []
+        seconds = 0.0
+        for share in trial.snapshots:
+            measurement = self._measurement(trial, share)
+            observations.append(self._observation(trial, share, measurement))
+            seconds = observations[-1].seconds or 0.0
+            if measurement.failure:
+                return Finished(trial.number, tuple(observations), TrialState.FAILED, measurement.failure), seconds
+        return Finished(trial.number, tuple(observations), TrialState.DONE), seconds
+
+    def _observation(self, trial: Trial, share: Fraction, measurement: Measurement) -> Observation:
+        seconds, kind, cause = measurement.seconds, ObservationKind.MEASURED, measurement.failure
+        if self._time_limit is not None and seconds >= self._time_limit:
+            seconds, kind, cause = self._time_limit, ObservationKind.CENSORED, f"cut after {self._time_limit:g} s"
+        if measurement.failure:
+            kind, cause = ObservationKind.FAILED, measurement.failure
+        metrics = {} if kind is ObservationKind.FAILED else measurement.metrics
+        return observe(self._problem, trial, metrics, seconds=seconds, fraction=share, kind=kind, cause=cause)
+
+    def _measurement(self, trial: Trial, share: Fraction) -> Measurement:
+        measurement = self._table.get((trial.configuration.id, share))
+        if measurement is None:
+            raise ObservationError(
+                f"the table has no measurement of {trial.configuration} at the share {share}",
+                where=f"trial {trial.number}",
+                hint="Propose only what the table holds, or add the measurement to it",
+            )
+        return measurement

@@ -1,0 +1,322 @@
+"""What is wanted: a goal, limits, shares of the data, a budget.
+
+Two problems (ALGORITHMS.md): the best at full data, `Goal.at` = full; the cheapest anywhere, `Goal.at` = anywhere,
+where every pair (configuration, share) counts as an answer.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+
+from leantune.errors import InvalidInput, ProblemError
+from leantune.space import FloatArray, Space
+from leantune.units import Kind, parse_quantity, parse_share
+
+COST = "cost"  # dollars of one run: seconds x rate, or told
+TIME = "time"  # seconds of one run
+_RESERVED: dict[str, Kind] = {COST: "money", TIME: "time"}
+_METRIC = re.compile(r"[^\s<>=@!≤≥]+")
+
+
+class Direction(StrEnum):
+    """Which way is better."""
+
+    MAXIMIZE = "maximize"
+    MINIMIZE = "minimize"
+
+
+class Scale(StrEnum):
+    """On which scale a goal is modelled; `auto` is share while all values lie in [0, 1] (ALGORITHMS.md, "Scales")."""
+
+    AUTO = "auto"
+    SHARE = "share"
+    LINEAR = "linear"
+    LOG = "log"
+
+
+class At(StrEnum):
+    """Which pairs (configuration, share of the data) count as an answer."""
+
+    FULL = "full"
+    ANYWHERE = "anywhere"
+
+
+_Option = TypeVar("_Option", bound=StrEnum)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The metric to make as large or as small as possible."""
+
+    metric: str
+    direction: Direction
+    scale: Scale = Scale.AUTO
+    at: At = At.FULL
+
+    def __post_init__(self) -> None:
+        where = f"goal {self.metric!r}"
+        if not isinstance(self.metric, str) or _METRIC.fullmatch(self.metric) is None:
+            raise ProblemError(
+                f"{self.metric!r} is not the name of a metric", where="goal", hint="Write maximize('accuracy')"
+            )
+        object.__setattr__(self, "direction", _option(Direction, self.direction, where))
+        object.__setattr__(self, "scale", _option(Scale, self.scale, where))
+        object.__setattr__(self, "at", _option(At, self.at, where))
+        if self.direction is Direction.MINIMIZE and self.scale is Scale.SHARE:
+            hint = "Maximise its complement (accuracy rather than error), or use scale='linear' or 'log'"
+            raise ProblemError("a goal to minimise cannot have the scale 'share'", where=where, hint=hint)
+        if self.direction is Direction.MAXIMIZE and self.metric in _RESERVED:
+            raise ProblemError(
+                f"{self.metric} is to be kept small", where=where, hint=f"Write minimize({self.metric!r})"
+            )
+
+
+def maximize(metric: str, scale: str = Scale.AUTO) -> Goal:
+    """The larger the better, at full data."""
+    return Goal(metric, Direction.MAXIMIZE, Scale(_option(Scale, scale, f"goal {metric!r}")))
+
+
+def minimize(metric: str, scale: str = Scale.AUTO, at: str = At.FULL) -> Goal:
+    """The smaller the better, at full data or (at="anywhere") at any share of it. "cost" and "time" need no report."""
+    where = f"goal {metric!r}"
+    return Goal(metric, Direction.MINIMIZE, _option(Scale, scale, where), _option(At, at, where))
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A limit that the recommendation must keep, with its own probability or (None) the recipe's for all of them."""
+
+    metric: str
+    upper: bool
+    limit: float
+    probability: float | None = None
+    text: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.text:
+            object.__setattr__(self, "text", str(self))
+        where = f"constraint {self.text!r}"
+        if _METRIC.fullmatch(self.metric) is None:
+            raise ProblemError(f"{self.metric!r} is not the name of a metric", where=where, hint=_GRAMMAR)
+        if not math.isfinite(self.limit):
+            raise ProblemError(f"the limit is {self.limit}", where=where, hint="Give a finite number")
+        if self.probability is not None and not 0 < self.probability < 1:
+            hint = "Give a probability above 0 and below 1, such as @ 0.95"
+            raise ProblemError(f"probability {self.probability:g} cannot be kept", where=where, hint=hint)
+        if self.metric in _RESERVED and not (self.upper and self.limit > 0):
+            hint = f"Write an upper limit above 0, such as {_EXAMPLE[self.metric]!r}"
+            raise ProblemError(f"{self.metric} cannot have this limit", where=where, hint=hint)
+
+    @classmethod
+    def parse(cls, text: "str | Constraint") -> "Constraint":
+        """Read "cost <= 0.10 USD", "time <= 10 min @ 0.95", "latency_ms <= 20" or "accuracy >= 0.85"."""
+        if isinstance(text, Constraint):
+            return text
+        if not isinstance(text, str):
+            raise ProblemError(f"{text!r} is not a constraint", where="constraints", hint=_GRAMMAR)
+        where = f"constraint {text!r}"
+        match = _CONSTRAINT.fullmatch(text)
+        if match is None:
+            raise ProblemError("it does not read as a limit", where=where, hint=_GRAMMAR)
+        metric, sign, amount, probability = match["metric"], match["sign"], match["amount"], match["probability"]
+        if sign not in _SIGNS:
+            hint = f"Write {metric} <= or {metric} >=; measurements never tell < from <=, nor hit a number exactly"
+            raise ProblemError(f"{sign!r} cannot be checked on a measurement", where=where, hint=hint)
+        limit = _limit(metric, amount.strip(), where)
+        return cls(metric, _SIGNS[sign], limit, None if probability is None else _probability(probability, where), text)
+
+    def __str__(self) -> str:
+        """In the form that `parse` reads, with the limit in dollars or seconds."""
+        unit = {COST: " USD", TIME: " s"}.get(self.metric, "")
+        sure = "" if self.probability is None else f" @ {self.probability!r}"
+        return f"{self.metric} {'<=' if self.upper else '>='} {self.limit!r}{unit}{sure}"
+
+    def holds(self, value: float) -> bool:
+        """Whether a measured value keeps the limit."""
+        return value <= self.limit if self.upper else value >= self.limit
+
+
+_EXAMPLE = {COST: "cost <= 0.10 USD", TIME: "time <= 10 min"}
+_GRAMMAR = "Write it as 'cost <= 0.10 USD', 'time <= 10 min @ 0.95', 'latency_ms <= 20' or 'accuracy >= 0.85'"
+_SIGNS = {"<=": True, "≤": True, ">=": False, "≥": False}
+_CONSTRAINT = re.compile(
+    rf"\s*(?P<metric>{_METRIC.pattern})\s*(?P<sign>[<>=!≤≥]+)(?P<amount>[^@<>=!≤≥]*)(?:@(?P<probability>[^@]*))?"
+)
+
+
+def _limit(metric: str, amount: str, where: str) -> float:
+    if not amount:
+        raise ProblemError("the number is missing", where=where, hint=_GRAMMAR)
+    if metric in _RESERVED:
+        try:
+            return parse_quantity(amount, _RESERVED[metric])
+        except InvalidInput as error:
+            raise ProblemError(error.what, where=where, hint=error.hint) from None
+    try:
+        return float(amount)
+    except ValueError:
+        hint = f"Write a bare number, in the unit in which {metric} is reported; only cost and time have units"
+        raise ProblemError(f"{amount!r} is not a number", where=where, hint=hint) from None
+
+
+def _probability(text: str, where: str) -> float:
+    digits = text.strip().removesuffix("%")
+    try:
+        return float(digits) / (100.0 if text.strip().endswith("%") else 1.0)
+    except ValueError:
+        hint = "Write a probability above 0 and below 1 after the @, such as @ 0.95"
+        raise ProblemError(f"{text.strip()!r} is not a probability", where=where, hint=hint) from None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the whole study may use; None is no limit, and Budget() none at all."""
+
+    usd: float | None = None
+    trials: int | None = None
+    hours: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, amount in (("usd", self.usd), ("trials", self.trials), ("hours", self.hours)):
+            if amount is None:
+                continue
+            if (
+                isinstance(amount, bool)
+                or not isinstance(amount, int | float)
+                or not (math.isfinite(amount) and amount > 0)
+            ):
+                hint = f"Give {name} a finite number above 0, or leave it out for no limit"
+                raise ProblemError(f"{name} is {amount!r}", where="budget", hint=hint)
+        if self.trials is not None and not isinstance(self.trials, int):
+            raise ProblemError(f"trials is {self.trials!r}", where="budget", hint="Give a whole number of trials")
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Problem:
+    """A space, a goal, limits, shares of the data and a budget, checked together.
+
+    snapshots: one run of the training program reports at every fraction it passes, so that a start at several
+    fractions is one run.
+    """
+
+    space: Space
+    goal: Goal
+    constraints: tuple[Constraint, ...]
+    fractions: tuple[Fraction, ...]
+    budget: Budget
+    snapshots: bool
+
+    def __init__(
+        self,
+        space: Space,
+        goal: Goal,
+        constraints: Iterable[str | Constraint] = (),
+        fractions: Iterable[int | float | str | Fraction] = (1,),
+        budget: Budget = Budget(),  # noqa: B008 - frozen
+        *,
+        snapshots: bool = False,
+    ) -> None:
+        if not isinstance(space, Space):
+            raise ProblemError(f"{space!r} is not a space", where="problem", hint="Write Space(lr=log(1e-5, 1e-1))")
+        if not isinstance(goal, Goal):
+            raise ProblemError(f"{goal!r} is not a goal", where="problem", hint="Write maximize('accuracy')")
+        if not isinstance(budget, Budget):
+            raise ProblemError(f"{budget!r} is not a budget", where="problem", hint="Write Budget(usd=5)")
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "goal", goal)
+        object.__setattr__(self, "constraints", _checked_constraints(constraints))
+        object.__setattr__(self, "fractions", parse_fractions(fractions))
+        object.__setattr__(self, "budget", budget)
+        object.__setattr__(self, "snapshots", bool(snapshots))
+
+    @cached_property
+    def levels(self) -> FloatArray:
+        """s~ = log(s / s_1) / log(1 / s_1) of each fraction, [k] in [0, 1], read-only; [1.0] for the single level 1."""
+        if len(self.fractions) == 1:
+            levels = np.ones(1)
+        else:
+            logs = np.log([float(share) for share in self.fractions])
+            levels = 1.0 - logs / logs[0]
+        levels.flags.writeable = False
+        return levels
+
+    @cached_property
+    def required_metrics(self) -> tuple[str, ...]:
+        """What every measured run must report: the goal's and the constraints' metrics other than cost and time."""
+        names = [self.goal.metric, *(constraint.metric for constraint in self.constraints)]
+        return tuple(dict.fromkeys(name for name in names if name not in _RESERVED))
+
+    @property
+    def needs_cost(self) -> bool:
+        """Whether dollars must be known of every run: a cost goal, a cost limit or a budget in dollars."""
+        return self._is_about(COST) or self.budget.usd is not None
+
+    @property
+    def needs_time(self) -> bool:
+        """Whether seconds must be known of every run: a time goal or a time limit."""
+        return self._is_about(TIME)
+
+    def level_of(self, fraction: Fraction) -> int:
+        """Index of a share among `fractions`."""
+        if fraction not in self.fractions:
+            known = ", ".join(str(share) for share in self.fractions)
+            raise ProblemError(f"{fraction} is not one of the shares", where="fractions", hint=f"They are {known}")
+        return self.fractions.index(fraction)
+
+    def _is_about(self, metric: str) -> bool:
+        return metric == self.goal.metric or any(constraint.metric == metric for constraint in self.constraints)
+
+
+def parse_fractions(fractions: Iterable[int | float | str | Fraction]) -> tuple[Fraction, ...]:
+    """Increasing shares of the training data in (0, 1] that end in 1, as exact rationals."""
+    given = [fractions] if isinstance(fractions, str) else list(fractions)
+    right = "Give increasing shares that end in 1, such as [1/60, 0.1, 0.25, 0.5, 1]"
+    try:
+        shares = tuple(parse_share(share) for share in given)
+    except InvalidInput as error:
+        raise ProblemError(error.what, where="fractions", hint=right) from None
+    shown = ", ".join(str(share) for share in shares)
+    if any(later <= earlier for earlier, later in pairwise(shares)):
+        raise ProblemError(f"shares do not increase: {shown}", where="fractions", hint=right)
+    if not shares or shares[-1] != 1:
+        raise ProblemError(f"shares do not end in 1: {shown or 'there are none'}", where="fractions", hint=right)
+    return shares
+
+
+def _checked_constraints(given: Iterable[str | Constraint]) -> tuple[Constraint, ...]:
+    if isinstance(given, str | Constraint):
+        given = (given,)
+    constraints = tuple(Constraint.parse(constraint) for constraint in given)
+    sides: dict[tuple[str, bool], Constraint] = {}
+    for constraint in constraints:
+        side = (constraint.metric, constraint.upper)
+        where = f"constraints {sides[side].text!r} and {constraint.text!r}" if side in sides else ""
+        if where:
+            raise ProblemError(
+                f"two limits of one kind on {constraint.metric}", where=where, hint="Keep the tighter one"
+            )
+        sides[side] = constraint
+    for (metric, upper), high in sides.items():
+        low = sides.get((metric, False))
+        if upper and low is not None and low.limit >= high.limit:
+            where = f"constraints {low.text!r} and {high.text!r}"
+            raise ProblemError(
+                f"no {metric} can keep both limits", where=where, hint="Put the >= limit below the <= limit"
+            )
+    return constraints
+
+
+def _option(kind: type[_Option], given: str, where: str) -> _Option:
+    try:
+        return kind(given)
+    except ValueError:
+        hint = f"Give one of {', '.join(repr(option.value) for option in kind)}"
+        raise ProblemError(f"unknown {kind.__name__.lower()} {given!r}", where=where, hint=hint) from None

@@ -1,0 +1,35 @@
+"""Parameters, machines and clusters, and the space of configurations they span."""
+
+from leantune.space.base import FloatArray, Parameter, Value
+from leantune.space.clusters import Cluster, Machine, machine
+from leantune.space.configurations import Configuration, Configurations
+from leantune.space.numeric import Float, Integer
+from leantune.space.options import Boolean, Choice, Clusters, Ordinal
+from leantune.space.parameters import boolean, choice, integer, linear, log, ordinal, when
+from leantune.space.space import Predicate, Space
+
+__all__ = [
+    "Boolean",
+    "Choice",
+    "Cluster",
+    "Clusters",
+    "Configuration",
+    "Configurations",
+    "Float",
+    "FloatArray",
+    "Integer",
+    "Machine",
+    "Ordinal",
+    "Parameter",
+    "Predicate",
+    "Space",
+    "Value",
+    "boolean",
+    "choice",
+    "integer",
+    "linear",
+    "log",
+    "machine",
+    "ordinal",
+    "when",
+]

@@ -1,0 +1,68 @@
+"""What every kind of parameter promises, and the words the kinds share.
+
+A **code** is one float per value: the value itself for numbers, the index of the option for everything else, NaN where
+the parameter is inactive. A **feature** is what models see, in [0, 1]. Arrays of codes are [n], of features [n, w] with
+w the width of the parameter (0 for a parameter that cannot vary).
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leantune.space.clusters import Cluster
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IndexArray = NDArray[np.intp]
+Value = float | int | str | bool | Cluster
+Conditions = tuple[tuple[str, tuple[Value, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Parameter(ABC):
+    """One dimension of a space. `conditions`: exists only where each named parameter has one of the given values."""
+
+    conditions: Conditions = field(default=(), kw_only=True)
+
+    @property
+    @abstractmethod
+    def count(self) -> int | None:
+        """How many values it takes; None for infinitely many."""
+
+    @property
+    @abstractmethod
+    def first(self) -> float:
+        """Code of the first value; the codes of finitely many values are first, first + 1, ..."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Suffix of each feature's name; "" for a feature that goes by the parameter's name."""
+
+    @abstractmethod
+    def code(self, value: object, where: str) -> float:
+        """Code of a value; SpaceError when it is not one of this parameter's."""
+
+    @abstractmethod
+    def value(self, code: float) -> Value:
+        """The value behind a code that `code` gave."""
+
+    @abstractmethod
+    def encode(self, codes: FloatArray) -> FloatArray:
+        """Features [n, w] in [0, 1] of codes [n]; rows of NaN codes are anything."""
+
+    @abstractmethod
+    def from_unit(self, unit: FloatArray) -> FloatArray:
+        """Codes at the quantiles `unit` [n] in [0, 1] of the parameter's own scale."""
+
+    @abstractmethod
+    def near(self, code: float, rng: np.random.Generator) -> FloatArray:
+        """Codes a small step away from `code`, which is not among them."""
+
+
+def is_real(value: object) -> TypeGuard[float]:
+    """An int or float, Python's or numpy's, and no truth value."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -1,0 +1,234 @@
+"""Lists of options: choices, ordinals, truth values and clusters. The code of an option is its index."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from leantune.errors import SpaceError
+from leantune.space.base import FloatArray, Parameter, Value
+from leantune.space.clusters import Cluster, identity
+
+MAX_OTHER_OPTIONS = 4  # how many other options a neighbour may jump to
+
+
+@dataclass(frozen=True)
+class Options(Parameter):
+    """A parameter that takes one of finitely many listed values; `table` [k, w] holds each option's features."""
+
+    @property
+    @abstractmethod
+    def values(self) -> tuple[Value, ...]:
+        """The options in declared order."""
+
+    @property
+    @abstractmethod
+    def table(self) -> FloatArray:
+        """Features of each option, [k, w]."""
+
+    @property
+    def count(self) -> int | None:
+        return len(self.values)
+
+    @property
+    def first(self) -> float:
+        return 0.0
+
+    @cached_property
+    def _codes(self) -> dict[tuple[str, object], int]:
+        return {_key(option): index for index, option in enumerate(self.values)}
+
+    def code(self, value: object, where: str) -> float:
+        code = self._codes.get(_key(value))
+        if code is None:
+            raise SpaceError(f"{value!r} is not an option", where=where, hint=f"Give one of {listed(self.values)}")
+        return float(code)
+
+    def value(self, code: float) -> Value:
+        return self.values[int(code)]
+
+    def encode(self, codes: FloatArray) -> FloatArray:
+        indices = np.nan_to_num(codes).astype(np.intp)
+        return self.table[indices]
+
+    def from_unit(self, unit: FloatArray) -> FloatArray:
+        k = len(self.values)
+        return np.clip(np.floor(unit * k), 0, k - 1)
+
+    def near(self, code: float, rng: np.random.Generator) -> FloatArray:
+        others = np.delete(np.arange(len(self.values), dtype=np.float64), int(code))
+        return rng.permutation(others)[:MAX_OTHER_OPTIONS]
+
+    def _check_options(self, where: str) -> None:
+        if not self.values:
+            raise SpaceError("there are no options", where=where, hint="List at least one value")
+        if len(self._codes) < len(self.values):
+            twice = next(option for index, option in enumerate(self.values) if self._codes[_key(option)] != index)
+            raise SpaceError(f"option {twice!r} comes twice", where=where, hint="List each option once")
+
+
+def _checked(options: Iterable[object], where: str) -> tuple[Value, ...]:
+    """Options that are texts, finite numbers or truth values, as plain Python objects."""
+    checked = tuple(plain(option) for option in options)
+    for option in checked:
+        if isinstance(option, Cluster):
+            raise SpaceError(f"option {option} is a cluster", where=where, hint="Use clusters() for machines")
+        if not isinstance(option, str | int | float) or (isinstance(option, float) and not math.isfinite(option)):
+            hint = "Name it by a text"
+            raise SpaceError(f"option {option!r} is not a text, a finite number or True/False", where=where, hint=hint)
+    return checked
+
+
+@dataclass(frozen=True)
+class Choice(Options):
+    """One of several options without an order; one-hot, or a single column for two options."""
+
+    options: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        where = f"choice({listed(self.options)})"
+        object.__setattr__(self, "options", _checked(self.options, where))
+        self._check_options(where)
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        return self.options
+
+    @cached_property
+    def table(self) -> FloatArray:
+        hot = np.eye(len(self.options))
+        return hot if len(self.options) > 2 else hot[:, 1:]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        named = self.options if len(self.options) > 2 else self.options[1:]
+        return tuple(f"={option}" for option in named)
+
+
+@dataclass(frozen=True)
+class Ordinal(Options):
+    """One of several options in a given order; feature = rank / (k - 1)."""
+
+    options: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        where = f"ordinal({listed(self.options)})"
+        object.__setattr__(self, "options", _checked(self.options, where))
+        self._check_options(where)
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        return self.options
+
+    @cached_property
+    def table(self) -> FloatArray:
+        k = len(self.options)
+        return np.linspace(0.0, 1.0, k)[:, None] if k > 1 else np.empty((1, 0))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("",) if len(self.options) > 1 else ()
+
+
+@dataclass(frozen=True)
+class Boolean(Options):
+    """False or True; feature 0 or 1."""
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        return (False, True)
+
+    @cached_property
+    def table(self) -> FloatArray:
+        return np.array([[0.0], [1.0]])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("",)
+
+
+@dataclass(frozen=True)
+class Clusters(Options):
+    """A machine type and a number of nodes, as numbers (ALGORITHMS.md, "Scales").
+
+    Features: log2 vCPUs per node, log2 memory per node, log2 nodes, log2 total vCPUs, log price of the machine (where
+    every option has one), log2(1 + accelerators per node); each min-max scaled over the options, constant ones dropped.
+    """
+
+    options: tuple[Cluster, ...]
+
+    def __post_init__(self) -> None:
+        where = "clusters"
+        object.__setattr__(self, "options", tuple(self.options))
+        for option in self.options:
+            if not isinstance(option, Cluster):
+                raise SpaceError(
+                    f"{option!r} is not a cluster", where=where, hint="Build clusters with leantune.clusters()"
+                )
+        self._check_options(where)
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        return self.options
+
+    @property
+    def table(self) -> FloatArray:
+        return self._features[1]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self._features[0]
+
+    @cached_property
+    def rates(self) -> FloatArray | None:
+        """USD per hour of each option, [k]; None when one has no price."""
+        rates = [option.usd_per_hour for option in self.options]
+        priced = [rate for rate in rates if rate is not None]
+        return np.array(priced) if len(priced) == len(rates) else None
+
+    @cached_property
+    def _features(self) -> tuple[tuple[str, ...], FloatArray]:
+        raw = {name: column for name, column in self._raw_features() if column.max() > column.min()}
+        scaled = [(column - column.min()) / (column.max() - column.min()) for column in raw.values()]
+        table = np.column_stack(scaled) if scaled else np.empty((len(self.options), 0))
+        return tuple(f".{name}" for name in raw), table
+
+    def _raw_features(self) -> Iterator[tuple[str, FloatArray]]:
+        machines = [option.machine for option in self.options]
+        nodes = np.array([option.nodes for option in self.options], dtype=np.float64)
+        vcpus = np.array([machine.vcpus for machine in machines], dtype=np.float64)
+        yield "log2_vcpus_per_node", np.log2(vcpus)
+        yield "log2_memory_per_node", np.log2([machine.memory_gib for machine in machines])
+        yield "log2_nodes", np.log2(nodes)
+        yield "log2_vcpus", np.log2(vcpus * nodes)
+        if self.rates is not None:
+            yield "log_price", np.log([machine.usd_per_hour or math.nan for machine in machines])
+        yield "log2_accelerators", np.log2([1.0 + machine.accelerators for machine in machines])
+
+
+def plain(option: object) -> Value:
+    return option.item() if isinstance(option, np.generic) else option  # type: ignore[return-value]
+
+
+def _key(option: object) -> tuple[str, object]:
+    """Equal for equal options; unlike ==, it tells True from 1."""
+    option = plain(option)
+    pair = identity(option)
+    if pair is not None:
+        return "cluster", pair
+    if isinstance(option, bool):
+        return "bool", option
+    if isinstance(option, int | float):
+        return "number", option
+    if isinstance(option, str):
+        return "text", option
+    return "?", repr(option)
+
+
+def listed(options: Iterable[Value], most: int = 10) -> str:
+    shown = [str(option) if isinstance(option, Cluster) else repr(option) for option in options]
+    more = f", ... ({len(shown)} in all)" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more

@@ -1,0 +1,194 @@
+"""The parameters of a space as columns of a matrix: names, activity, codes, features.
+
+Codes are [n, p] with one column per parameter in declared order, features [n, d].
+"""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
+
+import numpy as np
+
+from leantune.errors import SpaceError
+from leantune.space.base import BoolArray, FloatArray, Parameter, Value
+from leantune.space.numeric import Float
+from leantune.space.options import Clusters
+
+RESERVED = MappingProxyType(
+    {
+        "fraction": "the share of the training data goes by that name in commands",
+        "checkpoint_dir": "the trial's checkpoint folder goes by that name in commands",
+        "valid": "the predicates that forbid configurations go by that name",
+    }
+)
+INACTIVE_FEATURE = 0.5
+
+
+class Schema:
+    """Checked, ordered parameters and the activity that follows from their conditions."""
+
+    def __init__(self, parameters: Mapping[str, Parameter]) -> None:
+        if not parameters:
+            raise SpaceError("the space has no parameter", where="Space()", hint="Write Space(lr=log(1e-5, 1e-1))")
+        for name, parameter in parameters.items():
+            _check_name(name, parameter)
+        self.parameters: Mapping[str, Parameter] = MappingProxyType(dict(parameters))
+        self.names: tuple[str, ...] = tuple(parameters)
+        self._column = {name: index for index, name in enumerate(self.names)}
+        self._order = self._topological_order()
+        # For each conditional parameter, parents first: (column, [(parent's column, codes that activate)]).
+        self._gates = tuple(self._gate(name) for name in self._order if self.parameters[name].conditions)
+        self.cluster_name: str | None = self._only_cluster()
+
+    @property
+    def conditional(self) -> bool:
+        """Whether some parameter may be inactive."""
+        return bool(self._gates)
+
+    @cached_property
+    def size(self) -> int | None:
+        """Product of the numbers of values, before conditions and predicates; None when infinite."""
+        product = 1
+        for parameter in self.parameters.values():
+            if parameter.count is None:
+                return None
+            product *= parameter.count
+        return product
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name per feature; a space in which nothing varies has the feature "constant"."""
+        names = (name + suffix for name, parameter in self.parameters.items() for suffix in parameter.columns)
+        return tuple(names) or ("constant",)
+
+    @cached_property
+    def option_rates(self) -> FloatArray | None:
+        """USD per hour of each option of the cluster parameter; None unless every configuration has a price."""
+        if self.cluster_name is None:
+            return None
+        parameter = self.parameters[self.cluster_name]
+        return parameter.rates if isinstance(parameter, Clusters) and not parameter.conditions else None
+
+    def rates(self, codes: FloatArray) -> FloatArray | None:
+        """USD per hour of each row, [n]."""
+        if self.option_rates is None or self.cluster_name is None:
+            return None
+        return self.option_rates[codes[:, self._column[self.cluster_name]].astype(np.intp)]
+
+    def activity(self, codes: FloatArray) -> BoolArray:
+        """Which parameters exist in each row, [n, p], whatever the codes of those that do not."""
+        active = np.ones(codes.shape, dtype=np.bool_)
+        for column, parents in self._gates:
+            for parent, allowed in parents:
+                active[:, column] &= active[:, parent] & np.isin(codes[:, parent], allowed)
+        return active
+
+    def features(self, codes: FloatArray) -> FloatArray:
+        """Features [n, d] in [0, 1]; those of inactive parameters are 0.5."""
+        features = np.full((len(codes), len(self.feature_names)), INACTIVE_FEATURE)
+        start = 0
+        for column, parameter in enumerate(self.parameters.values()):
+            width = len(parameter.columns)
+            block = features[:, start : start + width]
+            block[:] = parameter.encode(codes[:, column])
+            if parameter.conditions:
+                block[np.isnan(codes[:, column])] = INACTIVE_FEATURE
+            start += width
+        return features
+
+    def row(self, values: Mapping[str, object], where: str = "configuration") -> FloatArray:
+        """Codes [p] of a complete and valid mapping of the active parameters; SpaceError otherwise."""
+        unknown = [name for name in values if name not in self.parameters]
+        if unknown:
+            raise SpaceError(f"unknown parameter {unknown[0]!r}", where=where, hint=self._did_you_mean(unknown[0]))
+        codes = np.full((1, len(self.names)), np.nan)
+        for name in self._order:
+            column = self._column[name]
+            active = bool(self.activity(codes)[0, column]) if self.parameters[name].conditions else True
+            if active and name not in values:
+                raise SpaceError(
+                    f"parameter {name!r} is missing", where=where, hint=f"Give a value to each of {self.names}"
+                )
+            if not active and name in values:
+                hint = f"Leave it out; it exists only when {_conditions(self.parameters[name])}"
+                raise SpaceError(f"parameter {name!r} does not exist in this configuration", where=where, hint=hint)
+            if active:
+                codes[0, column] = self.parameters[name].code(values[name], f"parameter {name!r}")
+        row: FloatArray = codes[0]
+        return row
+
+    def values(self, row: FloatArray) -> dict[str, Value]:
+        """The active parameters' values behind codes [p]."""
+        return {
+            name: parameter.value(code)
+            for (name, parameter), code in zip(self.parameters.items(), row.tolist(), strict=True)
+            if code == code  # noqa: PLR0124 - NaN, inactive
+        }
+
+    def _topological_order(self) -> tuple[str, ...]:
+        graph = {name: [parent for parent, _ in p.conditions] for name, p in self.parameters.items()}
+        for name, parents in graph.items():
+            for parent in parents:
+                if parent not in self.parameters:
+                    hint = self._did_you_mean(parent)
+                    raise SpaceError(
+                        f"condition on unknown parameter {parent!r}", where=f"parameter {name!r}", hint=hint
+                    )
+        try:
+            return tuple(TopologicalSorter(graph).static_order())
+        except CycleError as error:
+            circle = " -> ".join(reversed(error.args[1]))
+            raise SpaceError(
+                f"conditions go round in a circle: {circle}", where="Space()", hint="Let one of them exist always"
+            ) from None
+
+    def _gate(self, name: str) -> tuple[int, list[tuple[int, FloatArray]]]:
+        parents = []
+        for parent, wanted in self.parameters[name].conditions:
+            parameter = self.parameters[parent]
+            if isinstance(parameter, Float | Clusters):
+                raise SpaceError(
+                    f"condition on {parent!r}, which is no choice, ordinal, boolean or integer",
+                    where=f"parameter {name!r}",
+                    hint="Let it depend on a choice",
+                )
+            where = f"condition of parameter {name!r} on {parent!r}"
+            parents.append((self._column[parent], np.array([parameter.code(value, where) for value in wanted])))
+        return self._column[name], parents
+
+    def _only_cluster(self) -> str | None:
+        names = [name for name, parameter in self.parameters.items() if isinstance(parameter, Clusters)]
+        if len(names) > 1:
+            raise SpaceError(
+                f"two cluster parameters, {names[0]!r} and {names[1]!r}",
+                where="Space()",
+                hint="List the machines of both in one clusters()",
+            )
+        return names[0] if names else None
+
+    def _did_you_mean(self, name: str) -> str:
+        close = get_close_matches(name, self.names, n=1)
+        known = f"The parameters are {', '.join(self.names)}"
+        return f"Did you mean {close[0]!r}? {known}" if close else known
+
+
+def _check_name(name: str, parameter: Parameter) -> None:
+    where = f"parameter {name!r}"
+    if name in RESERVED:
+        raise SpaceError(f"{name!r} is reserved: {RESERVED[name]}", where=where, hint=f"Call it {name}_ or the like")
+    if not isinstance(name, str) or not name.isidentifier():
+        raise SpaceError(
+            f"{name!r} is not a name", where=where, hint="Use letters, digits and underscores, as in a Python variable"
+        )
+    if not isinstance(parameter, Parameter):
+        hint = f"Write {name}=choice(...) for a list of options, {name}=linear(low, high) for a range"
+        raise SpaceError(f"{parameter!r} is not a parameter", where=where, hint=hint)
+
+
+def _conditions(parameter: Parameter) -> str:
+    def either(values: Iterable[Value]) -> str:
+        return " or ".join(repr(value) for value in values)
+
+    return " and ".join(f"{name} is {either(values)}" for name, values in parameter.conditions)

@@ -1,0 +1,95 @@
+"""The promises of `Executor` as tests: bind them to an implementation by a subclass that says how to make one."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+import pytest
+
+from leantune.errors import IllegalMove, UnknownTrial
+from leantune.executors.base import Executor, Finished
+from leantune.history import History, ObservationKind, TrialState
+from leantune.units import Seconds
+
+
+class ExecutorContract(ABC):
+    """Subclass it as `class TestMine(ExecutorContract)`; seconds are few, so that real executors can run it too."""
+
+    @abstractmethod
+    def make(self, seconds: Mapping[int, float], failing: frozenset[int] = frozenset()) -> tuple[Executor, History]:
+        """An executor, and a history of proposed trials 0, 1, ... that take so long and, if `failing`, then fail."""
+
+    def test_nothing_to_wait_for(self) -> None:
+        executor, _ = self.make({0: 1.0})
+        assert executor.wait() == []
+        assert executor.running == frozenset()
+
+    def test_reports_in_the_order_of_ending(self) -> None:
+        executor, history = self.make({0: 3.0, 1: 1.0, 2: 2.0})
+        for trial in history.trials:
+            executor.start(trial)
+        assert executor.running == {0, 1, 2}
+        assert [finished.number for finished in _until_idle(executor)] == [1, 2, 0]
+        assert executor.running == frozenset()
+
+    def test_each_trial_is_reported_once(self) -> None:
+        executor, history = self.make({0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0})
+        for trial in history.trials:
+            executor.start(trial)
+        assert sorted(finished.number for finished in _until_idle(executor)) == [0, 1, 2, 3]
+        assert executor.wait() == []
+
+    def test_history_takes_what_is_reported(self) -> None:
+        executor, history = self.make({0: 1.0, 1: 2.0}, failing=frozenset({1}))
+        for trial in history.trials:
+            executor.start(trial)
+        for end in _until_idle(executor):
+            history = history.record(end.number, end.observations, time=0.0, state=end.state, cause=end.cause)
+        assert [trial.state for trial in history.trials] == [TrialState.DONE, TrialState.FAILED]
+
+    def test_a_failure_is_reported_with_its_cause_and_seconds(self) -> None:
+        executor, history = self.make({0: 1.0}, failing=frozenset({0}))
+        executor.start(history.trial(0))
+        (end,) = _until_idle(executor)
+        assert end.state is TrialState.FAILED
+        assert end.cause
+        assert end.observations[-1].kind is ObservationKind.FAILED
+        assert end.observations[-1].seconds is not None
+
+    def test_time_runs_out_before_the_trial_ends(self) -> None:
+        executor, history = self.make({0: 30.0})
+        executor.start(history.trial(0))
+        assert executor.wait(Seconds(0.0)) == []
+        assert executor.wait(Seconds(0.1)) == []
+        assert executor.running == {0}
+        executor.stop(0)
+
+    def test_a_stopped_trial_is_not_reported(self) -> None:
+        executor, history = self.make({0: 1.0, 1: 2.0})
+        for trial in history.trials:
+            executor.start(trial)
+        executor.stop(0)
+        assert executor.running == {1}
+        assert [finished.number for finished in _until_idle(executor)] == [1]
+
+    def test_a_running_trial_cannot_be_started_again(self) -> None:
+        executor, history = self.make({0: 1.0})
+        executor.start(history.trial(0))
+        with pytest.raises(IllegalMove, match="trial 0"):
+            executor.start(history.trial(0))
+        assert len(_until_idle(executor)) == 1
+
+    def test_only_a_running_trial_can_be_stopped(self) -> None:
+        executor, history = self.make({0: 1.0})
+        with pytest.raises(UnknownTrial, match="0"):
+            executor.stop(0)
+        executor.start(history.trial(0))
+        _until_idle(executor)
+        with pytest.raises(UnknownTrial, match="0"):
+            executor.stop(0)
+
+
+def _until_idle(executor: Executor) -> list[Finished]:
+    ended: list[Finished] = []
+    while executor.running:
+        ended += executor.wait()
+    return ended

@@ -1,0 +1,89 @@
+"""Numbers with a unit in text, and shares of the training data as exact rationals."""
+
+import math
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Literal, NewType
+
+from leantune.errors import InvalidInput
+
+Usd = NewType("Usd", float)
+Seconds = NewType("Seconds", float)
+Kind = Literal["time", "money", "memory"]
+
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+_TIME = {
+    **dict.fromkeys(("ms",), 1e-3),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), _MINUTE),
+    **dict.fromkeys(("h", "hour", "hours"), _HOUR),
+    **dict.fromkeys(("day", "days"), _DAY),
+}
+_MEMORY = {"mib": 1 / 1024, "gib": 1.0, "tib": 1024.0, "mb": 1e6 / 2**30, "gb": 1e9 / 2**30, "tb": 1e12 / 2**30}
+# Lower-case unit -> factor to the base unit (seconds, USD, GiB). "" is a number without unit.
+UNITS: Mapping[Kind, Mapping[str, float]] = MappingProxyType(
+    {
+        "time": MappingProxyType(_TIME),
+        "money": MappingProxyType({"usd": 1.0, "$": 1.0, "": 1.0}),
+        "memory": MappingProxyType({**_MEMORY, "": 1.0}),
+    }
+)
+_RIGHT: Mapping[Kind, str] = MappingProxyType(
+    {
+        "time": "Write a number and a unit of ms, s, min, h or days, such as '10 min'",
+        "money": "Write dollars, such as '0.10 USD' or '$0.10'",
+        "memory": "Write a size in GiB (2^30 bytes), GB (10^9), MiB, MB, TiB or TB, such as '2 GiB'",
+    }
+)
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_QUANTITY = re.compile(rf"(?P<dollar>\$?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\d\s]\S*)?")
+
+
+def parse_quantity(text: str, kind: Kind) -> float:
+    """Read "10 min", "$0.10" or "2 GiB" as seconds, USD or GiB.
+
+    Time needs a unit (10 of what?); money without one is USD, memory without one GiB.
+    """
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None or (match["dollar"] and (kind != "money" or match["unit"])):
+        raise InvalidInput(f"{text.strip()!r} is not an amount of {kind}", where=kind, hint=_RIGHT[kind])
+    unit = (match["unit"] or "").lower()
+    factor = UNITS[kind].get(unit)
+    if factor is None:
+        what = f"unknown unit {match['unit']!r}" if unit else f"{text.strip()!r} has no unit"
+        raise InvalidInput(what, where=f"{kind} {text.strip()!r}", hint=_RIGHT[kind])
+    value = float(match["number"]) * factor
+    if not math.isfinite(value):
+        raise InvalidInput(f"{text.strip()!r} is too large a number", where=kind, hint=_RIGHT[kind])
+    return value
+
+
+def parse_share(value: int | float | str | Fraction) -> Fraction:
+    """A share of the training data in (0, 1] as an exact rational: "1/60", 0.1 -> 1/10, the float 1/60 -> 1/60.
+
+    A float stands for the rational of denominator up to 10^6 that rounds to it, where there is one, and else for
+    the decimal number it prints as.
+    """
+    share = _rational(value)
+    if not 0 < share <= 1:
+        raise InvalidInput(f"{value} is not a share of the data", where=f"share {value!r}", hint=_SHARE_HINT)
+    return share
+
+
+_SHARE_HINT = "Shares lie above 0 and reach at most 1, such as 0.1 or '1/60'"
+
+
+def _rational(value: int | float | str | Fraction) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
+        raise InvalidInput(f"{value!r} is not a number", where=f"share {value!r}", hint=_SHARE_HINT)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInput(f"{value} is not a share of the data", where=f"share {value!r}", hint=_SHARE_HINT)
+        near = Fraction(value).limit_denominator(10**6)
+        return near if float(near) == value else Fraction(repr(float(value)))
+    try:
+        return Fraction(value)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInput(f"{value!r} is not a number", where=f"share {value!r}", hint=_SHARE_HINT) from None

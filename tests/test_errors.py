@@ -1,0 +1,53 @@
+"""The error tree and what an error says."""
+
+import copy
+
+import pytest
+
+from leantune import errors
+from leantune.errors import (
+    HistoryError,
+    IllegalMove,
+    InvalidInput,
+    LeanTuneError,
+    MissingExtra,
+    ObservationError,
+    ProblemError,
+    SpaceError,
+    StrategyError,
+    UnknownTrial,
+)
+
+
+def test_says_what_where_and_what_would_be_right() -> None:
+    error = SpaceError("log of 0", where="parameter 'lr'", hint="Write log(1e-6, 1)")
+    assert str(error) == "log of 0 (parameter 'lr'). Write log(1e-6, 1)"
+    assert (error.what, error.where, error.hint) == ("log of 0", "parameter 'lr'", "Write log(1e-6, 1)")
+
+
+@pytest.mark.parametrize(
+    ("where", "hint", "text"), [("", "", "bad"), ("here", "", "bad (here)"), ("", "Do good", "bad. Do good")]
+)
+def test_leaves_out_what_it_does_not_know(where: str, hint: str, text: str) -> None:
+    assert str(LeanTuneError("bad", where=where, hint=hint)) == text
+
+
+@pytest.mark.parametrize("kind", [SpaceError, ProblemError, ObservationError, StrategyError])
+def test_wrong_input_is_a_value_error(kind: type[InvalidInput]) -> None:
+    assert issubclass(kind, InvalidInput)
+    assert issubclass(kind, ValueError)
+
+
+def test_the_rest_of_the_tree() -> None:
+    assert issubclass(UnknownTrial, HistoryError)
+    assert issubclass(IllegalMove, HistoryError)
+    assert issubclass(MissingExtra, ImportError)
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    assert all(issubclass(kind, LeanTuneError) for kind in kinds)
+    assert errors.__doc__ is not None
+    assert all(kind.__name__ in errors.__doc__ for kind in kinds), "the drawing names every error"
+
+
+def test_a_copy_says_the_same() -> None:
+    error = MissingExtra("no boto3", where="aws", hint="pip install 'leantune[aws]'")
+    assert str(copy.copy(error)) == str(error)
