@@ -64,7 +64,7 @@ class IllegalMove(HistoryError):  # noqa: N818 - reads as what it is
     """The trial's state does not allow this move."""
 
 
-class StudyOver(LeanTuneError):
+class StudyOver(LeanTuneError):  # noqa: N818 - reads as what it is
     """There is nothing left to propose, or nothing yet to recommend."""
 
 

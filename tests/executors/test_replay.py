@@ -1,0 +1,159 @@
+"""Replay: the contract, the simulated time, snapshots, limits, gaps in the table."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leantune.clock import SimulatedClock
+from leantune.cloud.catalog import clusters
+from leantune.errors import ObservationError
+from leantune.executors.replay import Measurement, ReplayExecutor
+from leantune.history import History, ObservationKind, TrialState
+from leantune.problem import Problem, maximize
+from leantune.space import Space, integer, machine
+from leantune.testing.executor_contract import ExecutorContract
+from leantune.units import Seconds
+
+TENTH, HALF, FULL = Fraction(1, 10), Fraction(1, 2), Fraction(1)
+SPACE = Space(n=integer(0, 99), cluster=clusters([machine("m", vcpus=1, memory=1, usd_per_hour=3.6)]))
+PROBLEM = Problem(SPACE, maximize("a"), ["cost <= 1 USD"], [TENTH, HALF, FULL])
+CONFIGURATIONS = SPACE.grid()
+
+
+def history_of(trials: int, snapshots: tuple[Fraction, ...] = (FULL,)) -> History:
+    history = History()
+    for number in range(trials):
+        history, _ = history.propose(CONFIGURATIONS[number], snapshots[-1], snapshots)
+    return history
+
+
+def table_of(
+    seconds: Mapping[int, float], failing: frozenset[int] = frozenset()
+) -> dict[tuple[str, Fraction], Measurement]:
+    return {
+        (CONFIGURATIONS[number].id, FULL): Measurement({"a": 0.5}, duration, "broken" if number in failing else "")
+        for number, duration in seconds.items()
+    }
+
+
+class TestContract(ExecutorContract):
+    """Replay keeps the promises of every executor."""
+
+    def make(
+        self, seconds: Mapping[int, float], failing: frozenset[int] = frozenset()
+    ) -> tuple[ReplayExecutor, History]:
+        executor = ReplayExecutor(table_of(seconds, failing), SimulatedClock(), problem=PROBLEM)
+        return executor, history_of(len(seconds))
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=8), st.floats(0, 1e9))
+def test_trials_at_once_end_at_their_own_times(seconds: list[float], start: float) -> None:
+    clock = SimulatedClock(start)
+    executor = ReplayExecutor(table_of(dict(enumerate(seconds))), clock, problem=PROBLEM)
+    for trial in history_of(len(seconds)).trials:
+        executor.start(trial)
+    ended: list[int] = []
+    while executor.running:
+        for end in executor.wait():
+            ended.append(end.number)
+            assert clock.now() == pytest.approx(start + seconds[end.number], rel=1e-12)
+    assert sorted(ended) == list(range(len(seconds)))
+    assert [seconds[number] for number in ended] == pytest.approx(sorted(seconds), abs=1e-6)
+    assert clock.now() == pytest.approx(start + max(seconds))
+
+
+def test_later_starts_end_later() -> None:
+    clock = SimulatedClock()
+    executor = ReplayExecutor(table_of({0: 10.0, 1: 5.0}), clock, problem=PROBLEM)
+    history = history_of(2)
+    executor.start(history.trial(0))
+    assert executor.wait(Seconds(7.0)) == []
+    assert clock.now() == 7.0
+    executor.start(history.trial(1))
+    assert [end.number for end in executor.wait()] == [0]
+    assert [end.number for end in executor.wait()] == [1]
+    assert clock.now() == 12.0
+
+
+def test_ties_come_together_in_the_order_of_starts() -> None:
+    executor = ReplayExecutor(table_of({0: 5.0, 1: 5.0}), SimulatedClock(), problem=PROBLEM)
+    history = history_of(2)
+    executor.start(history.trial(1))
+    executor.start(history.trial(0))
+    assert [end.number for end in executor.wait()] == [1, 0]
+
+
+def test_waiting_for_nothing_takes_no_time() -> None:
+    clock = SimulatedClock()
+    assert ReplayExecutor({}, clock, problem=PROBLEM).wait(Seconds(60.0)) == []
+    assert clock.now() == 0.0
+
+
+def snapshot_table(**failures: str) -> dict[tuple[str, Fraction], Measurement]:
+    identity = CONFIGURATIONS[0].id
+    return {
+        (identity, TENTH): Measurement({"a": 0.1}, 10.0),
+        (identity, HALF): Measurement({"a": 0.5}, 50.0, failures.get("half", "")),
+        (identity, FULL): Measurement({"a": 0.9}, 100.0),
+    }
+
+
+def test_snapshots_are_one_run() -> None:
+    clock = SimulatedClock()
+    executor = ReplayExecutor(snapshot_table(), clock, problem=PROBLEM)
+    history = history_of(1, (TENTH, HALF))
+    executor.start(history.trial(0))
+    (end,) = executor.wait()
+    assert [(seen.fraction, seen.metrics["a"], seen.seconds) for seen in end.observations] == [
+        (TENTH, 0.1, 10.0),
+        (HALF, 0.5, 50.0),
+    ]
+    assert clock.now() == 50.0, "not 60"
+    history = history.record(0, end.observations, time=clock.now())
+    assert history.cost == pytest.approx(50.0 / 3600 * 3.6), "charged once"
+
+
+def test_a_failure_ends_the_run_at_its_share() -> None:
+    clock = SimulatedClock()
+    executor = ReplayExecutor(snapshot_table(half="out of memory"), clock, problem=PROBLEM)
+    executor.start(history_of(1, (TENTH, HALF, FULL)).trial(0))
+    (end,) = executor.wait()
+    assert (end.state, end.cause) == (TrialState.FAILED, "out of memory")
+    assert [seen.kind for seen in end.observations] == [ObservationKind.MEASURED, ObservationKind.FAILED]
+    assert clock.now() == 50.0
+
+
+def test_a_time_limit_censors() -> None:
+    clock = SimulatedClock()
+    executor = ReplayExecutor(snapshot_table(), clock, problem=PROBLEM, time_limit=Seconds(50.0))
+    executor.start(history_of(1, (TENTH, HALF, FULL)).trial(0))
+    (end,) = executor.wait()
+    assert end.state is TrialState.DONE
+    kinds = [(seen.kind, seen.seconds) for seen in end.observations]
+    assert kinds == [
+        (ObservationKind.MEASURED, 10.0),
+        (ObservationKind.CENSORED, 50.0),
+        (ObservationKind.CENSORED, 50.0),
+    ]
+    assert end.observations[-1].cause == "cut after 50 s"
+    assert clock.now() == 50.0
+
+
+def test_a_gap_in_the_table_is_named() -> None:
+    executor = ReplayExecutor(snapshot_table(), SimulatedClock(), problem=PROBLEM)
+    history, _ = history_of(1).propose(CONFIGURATIONS[7], HALF)
+    with pytest.raises(
+        ObservationError, match=r"no measurement of Configuration\(n=7, .*\) at the share 1/2"
+    ) as caught:
+        executor.start(history.trial(1))
+    assert caught.value.where == "trial 1"
+    assert executor.running == frozenset()
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, float("nan")])
+def test_a_time_limit_is_a_time(limit: float) -> None:
+    with pytest.raises(ObservationError, match="time_limit"):
+        ReplayExecutor({}, SimulatedClock(), problem=PROBLEM, time_limit=Seconds(limit))
