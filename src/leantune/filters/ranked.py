@@ -1,0 +1,80 @@
+"""Filters that pick the pairs first and evaluate them all at once: CEA, random, none, feasible and affordable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leantune.acquisition.base import largest
+from leantune.acquisition.lookahead import feasible_and_affordable
+from leantune.filters.base import Search, Searched
+from leantune.models.base import IntArray
+
+
+def _evaluated(search: Search, flat: IntArray, notes: tuple[str, ...]) -> Searched:
+    pairs = search.pairs(flat)
+    return Searched(pairs, search.evaluate(pairs), notes)
+
+
+@dataclass(frozen=True)
+class ConstrainedAccuracyFilter:
+    """The share beta of the untested pairs with the largest CEA (TrimTuner Eq. 6)."""
+
+    share: float = 0.1
+
+    def search(self, search: Search) -> Searched:
+        count, notes = search.count(self.share)
+        return _evaluated(search, largest(search.constrained_accuracy(), count), notes)
+
+
+@dataclass(frozen=True)
+class RandomFilter:
+    """A random share of the untested pairs."""
+
+    share: float = 0.1
+
+    def search(self, search: Search) -> Searched:
+        count, notes = search.count(self.share)
+        return _evaluated(search, np.sort(search.rng.choice(search.flat, size=count, replace=False)), notes)
+
+
+@dataclass(frozen=True)
+class NoFilter:
+    """Every untested pair; above the cap, those with the largest CEA."""
+
+    def search(self, search: Search) -> Searched:
+        count, notes = search.count(1.0)
+        flat = largest(search.constrained_accuracy(), count) if notes else search.flat
+        return _evaluated(search, flat, notes)
+
+
+@dataclass(frozen=True)
+class FeasibleAffordable:
+    """Nephele Alg. 3, line 2: predicted to meet the limits and to be affordable; none: one at random among the
+    affordable.
+    """
+
+    def search(self, search: Search) -> Searched:
+        flat = search.flat
+        pairs = search.pairs(flat)
+        promising = flat[feasible_and_affordable(search.belief, pairs)]
+        if len(promising) == 0:
+            return self._at_random(search, flat)
+        if len(promising) <= search.cap:
+            return _evaluated(search, promising, ())
+        among = np.full(search.untested.size, -1.0)
+        among[promising] = search.constrained_accuracy()[promising]
+        note = f"cap: the acquisition was computed for {search.cap} of {len(promising)} feasible and affordable pairs"
+        return _evaluated(search, largest(among, search.cap), (note,))
+
+    def _at_random(self, search: Search, flat: IntArray) -> Searched:
+        pairs = search.pairs(flat)
+        dollars = search.belief.dollars(search.belief.at(pairs), pairs.configuration)
+        affordable = flat[dollars <= search.belief.dollars_left]
+        note = "fallback: no pair is predicted feasible and affordable; one at random among the affordable"
+        if len(affordable) == 0:
+            affordable = flat[dollars == dollars.min()]
+            note = "fallback: no pair is predicted affordable; the cheapest"
+        chosen = search.pairs(search.rng.choice(affordable, size=1))
+        return Searched(chosen, np.zeros(1), (note,))

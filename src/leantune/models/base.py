@@ -1,0 +1,131 @@
+"""What a surrogate model promises, whatever it is made of.
+
+Shapes: n observations, d features, B simulated tests, K quadrature roots, R full-data configurations ("where the
+optimum may lie"), N configurations x k levels of a grid.
+
+Orientation: a model never knows goals. `Surrogate.optimum` is about the *largest* value of the modelled function;
+whoever fits the model turns a quantity so that larger is better (see `scales`).
+
+`predict` speaks of the noise-free function. `extend` and `simulate` mean a real refit (ALGORITHMS.md, "Refit means
+refit"): trees are regrown on the longer data, Gaussian processes are conditioned on it with their hyper-parameters
+kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Points:
+    """Pairs (configuration, share of the data): x [n, d] in [0, 1], s [n] = s~ in [0, 1]."""
+
+    x: FloatArray
+    s: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.x.ndim != 2 or self.s.shape != (len(self.x),):
+            raise ValueError(f"points need x [n, d] and s [n], got {self.x.shape} and {self.s.shape}")
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def take(self, indices: IntArray) -> Points:
+        return Points(self.x[indices], self.s[indices])
+
+    def followed_by(self, more: Points) -> Points:
+        return Points(np.concatenate([self.x, more.x]), np.concatenate([self.s, more.s]))
+
+
+@dataclass(frozen=True)
+class Data:
+    """Observations on the modelled scale; where `censored`, y is only a bound of the true value: a lower one, or an
+    upper one where `bounds_above` (a cut run's dollars, modelled with their sign turned).
+    """
+
+    points: Points
+    y: FloatArray
+    censored: BoolArray
+    bounds_above: bool = False
+
+    @classmethod
+    def measured(cls, points: Points, y: FloatArray) -> Data:
+        return cls(points, y, np.zeros(len(y), dtype=np.bool_))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Independent normal beliefs of any common shape."""
+
+    mean: FloatArray
+    sd: FloatArray
+
+
+@dataclass(frozen=True)
+class Roots:
+    """Gauss-Hermite nodes z [K] and weights w [K] of a standard normal; one root is the mean itself."""
+
+    z: FloatArray
+    w: FloatArray
+
+    @classmethod
+    def of(cls, count: int) -> Roots:
+        nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+        return cls(np.ascontiguousarray(nodes), weights / weights.sum())
+
+
+class OptimumBelief(Protocol):
+    """p_opt: where the largest value lies among R points, by Monte Carlo with one set of random numbers for every
+    question.
+    """
+
+    @property
+    def probability(self) -> FloatArray:
+        """p_opt(. | S), [R], averaged over hyper-parameter samples."""
+
+    @property
+    def divergence(self) -> float:
+        """KL(p_opt(. | S) || uniform), averaged over hyper-parameter samples."""
+
+    def expected_divergence(self, points: Points, roots: Roots) -> FloatArray:
+        """E_y[KL(p_opt(. | S + (point, y)) || uniform)] for each point, random numbers as in `divergence`; [B]."""
+
+
+class Surrogate(Protocol):
+    """A fitted model of one quantity."""
+
+    def predict(self, points: Points) -> Gaussian:
+        """Noise-free belief at the points; [n]."""
+
+    def predict_grid(self, x: FloatArray, levels: FloatArray) -> Gaussian:
+        """The same at every (row of x, level), computed in blocks of bounded memory; [N, k]."""
+
+    def extend(self, points: Points, y: FloatArray) -> Self:
+        """The model refitted with further (simulated) measurements."""
+
+    def simulate(self, points: Points, roots: Roots, at: Points) -> Gaussian:
+        """Belief at `at` after testing one of B points with outcome mean + z_k sd (noise included); [B, K, R]."""
+
+    def optimum(self, at: Points, samples: int, seed: int) -> OptimumBelief:
+        """Belief about where among `at` the largest value lies."""
+
+
+class Fitter(Protocol):
+    """How a recipe makes a surrogate of one quantity; equal (data, seed) give equal models."""
+
+    def fit(self, data: Data, *, grows_with_data: bool, seed: int) -> Surrogate:
+        """grows_with_data: the quantity is a cost (dollars, seconds) that grows with s, rather than a quality that
+        levels off.
+        """

@@ -1,0 +1,48 @@
+"""Threads for kernels that release the interpreter lock.
+
+Why not numba's `parallel=True`: its OpenMP layer dies in a forked child once the parent has used it, parallel kernels take
+several times longer to compile, and their schedules need care to give equal bits on one and two threads. Plain threads over
+blocks of independent items have none of these problems. Threads are started per call (some 50 microseconds each), because a
+pool that outlives the call would be dead in a forked child as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+THREADS_VARIABLE = "LEANTUNE_THREADS"
+MOST_THREADS = 8
+
+
+def thread_count() -> int:
+    """LEANTUNE_THREADS where it is set, else the cores this process may use, at most 8."""
+    asked = os.environ.get(THREADS_VARIABLE, "").strip()
+    if asked:
+        if not asked.isdecimal() or int(asked) < 1:
+            raise ValueError(f"{THREADS_VARIABLE} is {asked!r}; it takes a whole number of threads, 1 or more")
+        return int(asked)
+    return min(_available_cores(), MOST_THREADS)
+
+
+def parallel_blocks(function: Callable[[int, int], None], total: int, block: int) -> None:
+    """Call function(start, stop) on consecutive ranges of at most `block` items that cover range(total), on all threads.
+
+    The function writes its results where they belong; they must not depend on how items are cut into blocks.
+    """
+    ranges = [(start, min(start + block, total)) for start in range(0, total, block)]
+    threads = min(thread_count(), len(ranges))
+    if threads <= 1:
+        for start, stop in ranges:
+            function(start, stop)
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="leantune") as pool:
+        for done in [pool.submit(function, start, stop) for start, stop in ranges]:
+            done.result()
+
+
+def _available_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,134 @@
+"""Filters that pick first: CEA, random, none, feasible and affordable."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from leantune.acquisition.base import ConstrainedAccuracy, Pairs
+from leantune.filters.base import Filter
+from leantune.filters.ranked import ConstrainedAccuracyFilter, FeasibleAffordable, NoFilter, RandomFilter
+from tests.acquisition.small_world import at_most
+from tests.filters.searches import LEVELS, assert_honest, flat_of, grid_belief, searching
+
+
+def ranked_by_accuracy(search_pairs: Pairs, values: list[float]) -> list[int]:
+    """Flat indices by falling CEA, ties to the smaller index."""
+    flat = (search_pairs.configuration * len(LEVELS) + search_pairs.level).tolist()
+    return [index for _, index in sorted((-value, index) for value, index in zip(values, flat, strict=True))]
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
+def test_the_share_of_largest_constrained_accuracy_is_evaluated(share: float) -> None:
+    search, recorder = searching()
+    searched = ConstrainedAccuracyFilter(share).search(search)
+    pairs = search.pairs(search.flat)
+    ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs).tolist())
+    count = int(np.ceil(share * len(pairs)))
+    assert set(flat_of(searched)) == set(ranked[:count])
+    assert len(searched.pairs) == count
+    assert searched.notes == ()
+    assert_honest(search, recorder, searched)
+
+
+def test_a_cap_that_bites_is_noted_and_keeps_the_best() -> None:
+    search, recorder = searching(cap=10)
+    searched = ConstrainedAccuracyFilter(0.1).search(search)
+    pairs = search.pairs(search.flat)
+    ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs).tolist())
+    assert set(flat_of(searched)) == set(ranked[:10])
+    (note,) = searched.notes
+    assert "cap" in note
+    assert "10 of" in note
+    assert_honest(search, recorder, searched)
+
+
+def test_a_random_share_depends_on_the_seed_alone() -> None:
+    picks = []
+    for seed in (0, 0, 1):
+        search, recorder = searching(seed=seed)
+        searched = RandomFilter(0.1).search(search)
+        assert len(searched.pairs) == np.ceil(0.1 * search.untested.sum())
+        assert_honest(search, recorder, searched)
+        picks.append(flat_of(searched))
+    assert picks[0] == picks[1]
+    assert picks[0] != picks[2]
+
+
+def test_no_filter_evaluates_everything() -> None:
+    search, recorder = searching()
+    searched = NoFilter().search(search)
+    assert flat_of(searched) == search.flat.tolist()
+    assert searched.notes == ()
+    assert_honest(search, recorder, searched)
+
+
+def test_no_filter_above_the_cap_takes_the_largest_constrained_accuracy() -> None:
+    search, recorder = searching(cap=50)
+    searched = NoFilter().search(search)
+    assert flat_of(searched) == flat_of(ConstrainedAccuracyFilter(50.0 / search.untested.sum()).search(searching()[0]))
+    assert "50 of" in searched.notes[0]
+    assert_honest(search, recorder, searched)
+
+
+def test_feasible_and_affordable_pairs_at_their_means() -> None:
+    belief = replace(grid_belief(), dollars_left=0.3)
+    search, recorder = searching(belief)
+    searched = FeasibleAffordable().search(search)
+    pairs = search.pairs(search.flat)
+    x, s = belief.candidates.x[pairs.configuration], LEVELS[pairs.level]
+    mean = 2.0 * x[:, 1] + s - 2.0
+    expected = search.flat[(np.exp(mean + 0.045) <= 0.3) & (mean <= -0.5)]
+    assert flat_of(searched) == expected.tolist()
+    assert 0 < len(expected) < len(pairs)
+    assert searched.notes == ()
+    assert_honest(search, recorder, searched)
+
+
+def test_too_many_feasible_pairs_are_capped_by_constrained_accuracy() -> None:
+    search, recorder = searching(cap=15)
+    searched = FeasibleAffordable().search(search)
+    everything, _ = searching()
+    pairs = FeasibleAffordable().search(everything).pairs
+    ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs).tolist())
+    assert set(flat_of(searched)) == set(ranked[:15])
+    assert f"15 of {len(pairs)}" in searched.notes[0]
+    assert_honest(search, recorder, searched)
+
+
+def test_nothing_feasible_one_affordable_pair_at_random() -> None:
+    belief = replace(grid_belief(), dollars_left=0.2)
+    belief = replace(belief, limits=(at_most(1, -9.0, len(belief.candidates.x)),))
+    picks = set()
+    for seed in range(12):
+        search, recorder = searching(belief, seed=seed)
+        searched = FeasibleAffordable().search(search)
+        assert len(searched.pairs) == 1
+        assert search.untested[searched.pairs.configuration[0], searched.pairs.level[0]]
+        assert belief.dollars(belief.at(searched.pairs), searched.pairs.configuration)[0] <= 0.2
+        assert "fallback" in searched.notes[0]
+        assert "at random" in searched.notes[0]
+        assert recorder.asked == []
+        picks.add(flat_of(searched)[0])
+    assert len(picks) > 3
+    again = FeasibleAffordable().search(searching(belief, seed=0)[0])
+    assert flat_of(again) == flat_of(FeasibleAffordable().search(searching(belief, seed=0)[0]))
+
+
+def test_nothing_affordable_the_cheapest() -> None:
+    search, _ = searching(replace(grid_belief(), dollars_left=0.0))
+    searched = FeasibleAffordable().search(search)
+    pairs = search.pairs(search.flat)
+    dollars = search.belief.dollars(search.belief.at(pairs), pairs.configuration)
+    here = search.belief.dollars(search.belief.at(searched.pairs), searched.pairs.configuration)
+    assert here[0] == dollars.min()
+    assert "fallback" in searched.notes[0]
+    assert "the cheapest" in searched.notes[0]
+
+
+@pytest.mark.parametrize("chosen", [ConstrainedAccuracyFilter(), RandomFilter(), NoFilter(), FeasibleAffordable()])
+def test_the_last_untested_pair_is_found(chosen: Filter) -> None:
+    untested = np.zeros((400, 3), dtype=np.bool_)
+    untested[123, 2] = True
+    search, _ = searching(untested=untested)
+    assert flat_of(chosen.search(search)) == [123 * 3 + 2]
