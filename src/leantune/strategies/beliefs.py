@@ -1,0 +1,154 @@
+"""From a problem and its history to what acquisitions see.
+
+Limits on the same modelled quantity are merged first: with known prices dollars and seconds are one quantity, so that
+cost <= C_max and time <= T_max become one bound per configuration, min(C_max, T_max x rate) dollars (ALGORITHMS.md,
+"Two problems"). Success is one more quantity, +1 or -1, limited to be positive; it exists only once something has
+failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from leantune.acquisition.base import SECONDS_PER_HOUR, Belief, Candidates, Limit, Quantity, Requirement
+from leantune.models.base import BoolArray, FloatArray, IntArray
+from leantune.models.scales import Transform
+from leantune.models.threads import parallel_blocks
+from leantune.problem import COST, TIME, At, Constraint, Problem
+from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
+from leantune.strategies.recipe import Recipe
+from leantune.strategies.seeds import derived_seed
+
+SUCCESS = "success"
+
+
+@dataclass(frozen=True)
+class _Spend:
+    """What a test costs: the metric that is modelled for it, and whether dollars are its seconds times the rate."""
+
+    metric: str | None
+    in_seconds: bool
+
+    @classmethod
+    def of(cls, recipe: Recipe, evidence: Evidence) -> _Spend:
+        goal, follows = evidence.problem.goal.metric, evidence.dollars_follow_seconds
+        if evidence.known(COST).any() and not (follows and (recipe.spend == "seconds" or goal == TIME)):
+            return cls(COST, False)
+        return cls(TIME, follows) if evidence.known(TIME).any() else cls(None, False)
+
+    def modelled(self, metric: str, evidence: Evidence) -> str:
+        """The metric on which a limit on `metric` is put: with known prices dollars and seconds are one quantity."""
+        same = {metric, self.metric} == {COST, TIME} and evidence.dollars_follow_seconds
+        return self.metric if same and self.metric is not None else metric
+
+
+def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int) -> tuple[Quantity, ...]:
+    """Every quantity that goal, spending, limits and failures need, fitted at the same time."""
+    models = recipe.models
+    assert models is not None
+    problem = evidence.problem
+    wanted = [problem.goal.metric, spend.metric, *(spend.modelled(c.metric, evidence) for c in problem.constraints)]
+    names = [name for name in dict.fromkeys(wanted) if name is not None]
+    if evidence.failed.any():
+        names.append(SUCCESS)
+    fitted: dict[str, Quantity] = {}
+
+    def fit(start: int, stop: int) -> None:
+        for name in names[start:stop]:
+            transform = Transform("linear") if name == SUCCESS else evidence.transform(name)
+            data = evidence.successes() if name == SUCCESS else evidence.data(name, transform)
+            model = models.fit(data, grows_with_data=name in (COST, TIME), seed=derived_seed(seed, name))
+            fitted[name] = Quantity(name, model, transform)
+
+    parallel_blocks(fit, len(names), 1)
+    return tuple(fitted[name] for name in names)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """Puts constraints on the quantities they limit."""
+
+    evidence: Evidence
+    candidates: Candidates
+    quantities: tuple[Quantity, ...]
+    spend: _Spend
+
+    def merged(self, constraints: Iterable[Constraint]) -> tuple[Limit, ...]:
+        """One interval per quantity."""
+        limits: dict[int, Limit] = {}
+        unbounded = np.full(len(self.candidates.x), np.inf)
+        for constraint in constraints:
+            index, bound = self._bound(constraint)
+            old = limits.get(index, Limit(index, -unbounded, unbounded))
+            if constraint.upper != self.quantities[index].transform.descending:
+                limits[index] = Limit(index, old.low, np.minimum(old.high, bound))
+            else:
+                limits[index] = Limit(index, np.maximum(old.low, bound), old.high)
+        return (*limits.values(), *self.success())
+
+    def success(self) -> tuple[Limit, ...]:
+        """Success must be positive, where it is modelled."""
+        last = len(self.quantities) - 1
+        if self.quantities[last].name != SUCCESS:
+            return ()
+        size = len(self.candidates.x)
+        return (Limit(last, np.zeros(size), np.full(size, np.inf)),)
+
+    def _bound(self, constraint: Constraint) -> tuple[int, FloatArray]:
+        """Quantity and bound [N] on its modelled scale; a limit in dollars may become one in seconds and the other way
+        round.
+        """
+        metric = self.spend.modelled(constraint.metric, self.evidence)
+        limit = np.full(len(self.candidates.x), constraint.limit)
+        if metric != constraint.metric:
+            assert self.candidates.rates is not None
+            rates = self.candidates.rates / SECONDS_PER_HOUR
+            limit = limit * rates if metric == COST else limit / rates
+        if metric in (COST, TIME):
+            limit = np.maximum(limit, SMALLEST_SPEND)
+        index = [quantity.name for quantity in self.quantities].index(metric)
+        return index, self.quantities[index].transform.forward(limit)
+
+
+def build_belief(recipe: Recipe, evidence: Evidence, candidates: Candidates, seed: int) -> Belief:
+    """Fit every quantity that the problem and the recipe need; at least one run must have come through."""
+    problem = evidence.problem
+    spend = _Spend.of(recipe, evidence)
+    quantities = _quantities(recipe, evidence, spend, seed)
+    limits = _Limits(evidence, candidates, quantities, spend)
+    known = evidence.known(problem.goal.metric)
+    objective = evidence.data(problem.goal.metric, quantities[0].transform).y
+    return Belief(
+        candidates=candidates,
+        quantities=quantities,
+        limits=limits.merged(problem.constraints),
+        requirements=_requirements(recipe, problem, limits),
+        spend=None if spend.metric is None else [quantity.name for quantity in quantities].index(spend.metric),
+        spend_in_seconds=spend.in_seconds,
+        best=_best(problem, objective, evidence.kept_limits()[known], evidence.level[known]),
+        worst=float(objective.min()),
+        centre=float(objective.mean()),
+        spread=float(objective.std()) or 1.0,
+        representers=recipe.caps.representers,
+        incumbents=recipe.caps.incumbents,
+        seed=derived_seed(seed, "optimum"),
+    )
+
+
+def _requirements(recipe: Recipe, problem: Problem, limits: _Limits) -> tuple[Requirement, ...]:
+    """Limits that carry a probability stand alone; all others together must reach the recipe's."""
+    if not recipe.incumbent.constrained:
+        return ()
+    own = [c for c in problem.constraints if c.probability is not None]
+    shared = limits.merged(c for c in problem.constraints if c.probability is None)
+    alone = [Requirement(limits.merged([c]), c.probability) for c in own if c.probability is not None]
+    return (*alone, *([Requirement(shared, recipe.incumbent.probability)] if shared else []))
+
+
+def _best(problem: Problem, objective: FloatArray, kept: BoolArray, level: IntArray) -> float | None:
+    """Largest objective that counts as an answer and met the limits."""
+    counts = kept & (level == len(problem.fractions) - 1) if problem.goal.at is At.FULL else kept
+    return float(objective[counts].max()) if counts.any() else None

@@ -1,0 +1,89 @@
+"""Which configurations and pairs are up for choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from leantune.acquisition.base import Candidates
+from leantune.history import History, ObservationKind
+from leantune.models.base import BoolArray, IntArray
+from leantune.problem import Direction, Problem
+from leantune.space import Configuration, Configurations
+from leantune.strategies.recipe import Recipe, Shares
+from leantune.strategies.seeds import derived_seed
+
+NEIGHBOURHOODS = 5  # best results so far whose neighbours join the pool of a space that cannot be enumerated
+
+
+@dataclass(frozen=True)
+class Table:
+    """The configurations on offer: the whole space where it can be enumerated, else a pool drawn for this proposal and
+    everything tested so far.
+    """
+
+    problem: Problem
+    history: History
+    configurations: Configurations
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, problem: Problem, history: History, recipe: Recipe, seed: int) -> Table:
+        if problem.space.enumerable:
+            return cls(problem, history, problem.space.grid())
+        pool = problem.space.pool(
+            recipe.caps.pool, seed=derived_seed(seed, "pool"), around=best_tested(problem, history)
+        )
+        tested = Configurations.of(problem.space, [trial.configuration for trial in history.trials])
+        note = f"the space cannot be enumerated: a pool of {len(pool)} configurations was drawn"
+        return cls(problem, history, pool.union(tested), (note,))
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        rates = self.configurations.rates
+        features = np.array(self.configurations.features)  # a copy: compiled code has one version for writable arrays
+        return Candidates(features, np.array(self.problem.levels), None if rates is None else np.array(rates))
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """Row of each trial's configuration."""
+        found = [self.configurations.index_of(trial.configuration) for trial in self.history.trials]
+        return np.array([-1 if row is None else row for row in found], dtype=np.int64)
+
+    def untested(self, recipe: Recipe) -> BoolArray:
+        """Pairs that may be proposed, [N, k]: of the recipe's fractions, not pending, tested fewer than `repeats`
+        times.
+        """
+        count = np.zeros((len(self.configurations), len(self.problem.fractions)), dtype=np.int64)
+        for row, trial in zip(self.rows.tolist(), self.history.trials, strict=True):
+            if row >= 0:
+                levels = [self.problem.level_of(fraction) for fraction in trial.tested]
+                count[row, levels] += recipe.repeats if trial.pending else 1
+        open_pairs = count < recipe.repeats
+        if len(self.problem.fractions) > 1:
+            if recipe.tests is Shares.FULL:
+                open_pairs[:, :-1] = False
+            elif recipe.tests is Shares.PARTIAL:
+                open_pairs[:, -1] = False
+        return open_pairs
+
+
+def best_tested(problem: Problem, history: History) -> list[Configuration]:
+    """The configurations of the best results, at the largest fractions first; limits do not matter for where to look
+    closer.
+    """
+    goal = problem.goal
+    sign = -1.0 if goal.direction is Direction.MAXIMIZE else 1.0
+
+    def value(metrics: dict[str, float | None]) -> float | None:
+        return metrics.get(goal.metric)
+
+    scored = []
+    for trial, seen in history.observations:
+        result = value({**seen.metrics, "cost": seen.cost, "time": seen.seconds})
+        if seen.kind is not ObservationKind.FAILED and result is not None:
+            scored.append((-seen.fraction, sign * result, trial.number, trial.configuration))
+    ordered = [configuration for *_, configuration in sorted(scored, key=lambda row: row[:3])]
+    return list(dict.fromkeys(ordered))[:NEIGHBOURHOODS]

@@ -1,0 +1,123 @@
+"""Starts: what is tested before the models know anything (ALGORITHMS.md, "Start, incumbent, stop").
+
+A design is a list of tests that depends only on the problem and the study's seed; the next one is the first that the
+history has not seen. So a resumed study goes on with the same design, and parallel workers share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from math import ceil
+from typing import Literal, Protocol
+
+import numpy as np
+
+from leantune.history import History
+from leantune.problem import Problem
+from leantune.space import Configuration
+from leantune.strategies.seeds import derived_seed
+
+ROUND = 16  # tests of one Latin hypercube while a budget decides how many there will be
+BUDGET_SHARE = 1 / 6  # of the study's dollars, where the recipe names no initial budget of its own
+
+
+@dataclass(frozen=True)
+class Start:
+    """One starting test; `snapshots` are the fractions one run reports at (the last is where it ends)."""
+
+    configuration: Configuration
+    snapshots: tuple[Fraction, ...]
+    note: str = ""
+
+
+class Design(Protocol):
+    """A start."""
+
+    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
+        """The next starting test; None when the start is complete."""
+
+
+def first_unseen(starts: Iterator[Start], history: History) -> Start | None:
+    """The first start whose configuration was not yet run up to its last fraction."""
+    seen = {(trial.configuration.id, trial.fraction) for trial in history.trials}
+    return next((start for start in starts if (start.configuration.id, start.snapshots[-1]) not in seen), None)
+
+
+def as_runs(problem: Problem, configuration: Configuration, fractions: tuple[Fraction, ...]) -> Iterator[Start]:
+    """One run that reports at every fraction where the program can do that, else one run a fraction."""
+    if problem.snapshots or len(fractions) == 1:
+        yield Start(configuration, fractions)
+        return
+    for fraction in fractions:
+        note = (
+            f"the program gives no snapshots: the start is one run for each of {len(fractions)} fractions, each charged"
+        )
+        yield Start(configuration, (fraction,), note)
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """TrimTuner, Fabolas: `points` configurations (one: at random; more: Latin hypercube) at every s < 1."""
+
+    points: int = 1
+
+    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
+        fractions = problem.fractions[:-1] or problem.fractions
+        chosen = problem.space.latin_hypercube(self.points, seed=derived_seed(seed, "start"))
+        return first_unseen((run for x in chosen for run in as_runs(problem, x, fractions)), history)
+
+
+@dataclass(frozen=True)
+class LatinHypercube:
+    """`points` configurations, or that `share` of the space, at full data or at every s < 1 (Fabulinus: 3 %, s < 1)."""
+
+    points: int = 4
+    share: float | None = None
+    at: Literal["full", "partial"] = "full"
+
+    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
+        fractions = problem.fractions[-1:] if self.at == "full" else (problem.fractions[:-1] or problem.fractions)
+        chosen = problem.space.latin_hypercube(self._count(problem), seed=derived_seed(seed, "start"))
+        return first_unseen((run for x in chosen for run in as_runs(problem, x, fractions)), history)
+
+    def _count(self, problem: Problem) -> int:
+        if self.share is None or not problem.space.enumerable:
+            return self.points
+        return max(1, ceil(self.share * len(problem.space.grid())))
+
+
+@dataclass(frozen=True)
+class UntilSpent:
+    """Nephele: a Latin hypercube over configurations (and fractions) until an initial budget is spent.
+
+    dollars: None means a sixth of the study's budget. A study without a dollar budget, or whose tests cost nothing,
+    starts with `points` tests. At least two tests are made.
+    """
+
+    dollars: float | None = None
+    points: int = 4
+    at: Literal["full", "all"] = "all"
+
+    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
+        limit = self.dollars
+        if limit is None and problem.budget.usd is not None:
+            limit = BUDGET_SHARE * problem.budget.usd
+        tests = len(history.trials)
+        enough = tests >= self.points if limit is None else history.cost >= limit and tests >= 2
+        if enough or (limit is not None and tests >= self.points and history.cost == 0 and not history.pending):
+            return None
+        return first_unseen(islice(self._starts(problem, seed), tests + ROUND * ROUND), history)
+
+    def _starts(self, problem: Problem, seed: int) -> Iterator[Start]:
+        """Rounds of a joint Latin hypercube; within a round every fraction comes equally often."""
+        fractions = problem.fractions if self.at == "all" else problem.fractions[-1:]
+        round_number = 0
+        while True:
+            chosen = problem.space.latin_hypercube(ROUND, seed=derived_seed(seed, "start", round_number))
+            order = np.random.default_rng(derived_seed(seed, "fractions", round_number)).permutation(len(chosen))
+            for x, position in zip(chosen, order.tolist(), strict=True):
+                yield Start(x, (fractions[position % len(fractions)],))
+            round_number += 1

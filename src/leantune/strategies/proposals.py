@@ -1,0 +1,54 @@
+"""What a strategy answers: a test to run, or a configuration to use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from leantune.space import Configuration
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A predicted metric on its own scale."""
+
+    mean: float
+    sd: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} ± {self.sd:.2g}"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A test to run: `configuration` up to `fraction`, reporting at `snapshots`.
+
+    expected: what the models predict for it (empty in the start and in random search). notes: what it comes from, every
+    fallback and every cap that bit.
+    """
+
+    configuration: Configuration
+    fraction: Fraction
+    snapshots: tuple[Fraction, ...]
+    expected: Mapping[str, Estimate] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A configuration to use, and how sure we are.
+
+    metrics: predicted at `fraction`, on their own scale. probabilities: of each limit, by its text. feasible: whether
+    the limits are met with the certainty asked for. tested: whether exactly this pair was run to the end. why: one
+    sentence for a person.
+    """
+
+    configuration: Configuration
+    fraction: Fraction
+    metrics: Mapping[str, Estimate]
+    probabilities: Mapping[str, float]
+    feasible: bool
+    tested: bool
+    why: str
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,80 @@
+"""A strategy is a recipe: start, models, acquisition, filter, tests, incumbent, stops. Nothing here computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Literal
+
+from leantune.acquisition.base import Acquisition
+from leantune.filters.base import Filter
+from leantune.filters.ranked import NoFilter
+from leantune.models.base import Fitter
+from leantune.problem import At
+from leantune.strategies.designs import Design
+from leantune.strategies.stops import StopRule
+
+
+class Shares(StrEnum):
+    """Which shares of the data a recipe tests."""
+
+    ALL = "all s"
+    PARTIAL = "s < 1"
+    FULL = "s = 1"
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """Who may be recommended when the problem is about full data.
+
+    probability: of all limits together that carry none of their own. constrained: whether the recipe knows limits at
+    all (Fabolas and EI do not). tested_only: only configurations already tested at some s, as in the TrimTuner authors'
+    program.
+    """
+
+    probability: float = 0.90
+    constrained: bool = True
+    tested_only: bool = False
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What keeps large spaces fast; a cap that bites is said in the proposal.
+
+    candidates: pairs that get the full acquisition. representers: configurations over which p_opt is sampled, those of
+    largest mean + sd at full data. incumbents: configurations among which the incumbent after a simulated test is
+    sought, those of largest CEA at full data by the present models. pool: configurations drawn where the space cannot
+    be enumerated.
+    """
+
+    candidates: int = 2000
+    representers: int = 500
+    incumbents: int = 500
+    pool: int = 2000
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One named strategy.
+
+    serves: problems it is made for; with the single fraction 1 both are one. models, acquisition: None means random
+    search. spend: model dollars as a black box, as the papers do, or seconds times the known rate. repeats: how often
+    one pair may be tested.
+    """
+
+    name: str
+    start: Design
+    models: Fitter | None
+    acquisition: Acquisition | None
+    filter: Filter = field(default_factory=NoFilter)
+    tests: Shares = Shares.ALL
+    serves: frozenset[At] = frozenset(At)
+    incumbent: Incumbent = Incumbent()
+    spend: Literal["dollars", "seconds"] = "dollars"
+    repeats: int = 1
+    stops: tuple[StopRule, ...] = ()
+    caps: Caps = Caps()
+
+    def with_common_incumbent(self) -> Recipe:
+        """The recipe under the rule that all share in a fair comparison (ALGORITHMS.md: `incumbent: common`)."""
+        return replace(self, incumbent=Incumbent())

@@ -1,0 +1,141 @@
+"""Turning an incumbent into a recommendation that a person can read."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import ndtr
+
+from leantune.acquisition.base import Belief
+from leantune.errors import StudyOver
+from leantune.history import History, Observation, ObservationKind, Trial
+from leantune.models.base import IntArray
+from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
+from leantune.strategies.beliefs import SUCCESS
+from leantune.strategies.candidates import Table
+from leantune.strategies.proposals import Estimate, Recommendation
+from leantune.strategies.recipe import Incumbent
+
+
+def recommendation_at(
+    table: Table, belief: Belief, row: int, qualified: bool, among: IntArray, rule: Incumbent
+) -> Recommendation:
+    """The configuration in `row` at full data, with what the models say of it."""
+    problem = table.problem
+    one = np.array([row])
+    beliefs = belief.at_full(one)
+    metrics = {
+        quantity.name: Estimate(
+            float(quantity.transform.expectation(gaussian)[0]), float(quantity.transform.deviation(gaussian)[0])
+        )
+        for quantity, gaussian in zip(belief.quantities, beliefs, strict=True)
+        if quantity.name != SUCCESS
+    }
+    probabilities = {c.text: probability_of(belief, c, one) for c in problem.constraints}
+    configuration = table.configurations[row]
+    tested = _measured_fractions(table.history, configuration.id)
+    goal = metrics[problem.goal.metric]
+    why = f"{_best_word(problem)} predicted {problem.goal.metric} at full data, {goal}"
+    notes: tuple[str, ...] = ()
+    if problem.constraints and rule.constrained:
+        meeting = int(belief.qualifies(belief.at_full(among), among).sum())
+        if qualified:
+            why += f", among the {meeting} of {len(among)} configurations that meet the limits as surely as asked"
+        else:
+            why = f"No configuration meets the limits as surely as asked; the best compromise, with {goal}"
+            notes = ("fallback: nothing qualifies; the largest constrained expected accuracy",)
+    feasible = bool(belief.feasibility(beliefs, one)[0] >= rule.probability) if not rule.constrained else qualified
+    return Recommendation(
+        configuration,
+        Fraction(1),
+        metrics,
+        probabilities,
+        feasible,
+        Fraction(1) in tested,
+        f"{why}; {_tested_words(tested)}.",
+        (*notes, *table.notes),
+    )
+
+
+def probability_of(belief: Belief, constraint: Constraint, row: IntArray) -> float:
+    """P(the constraint holds at full data) for one configuration; dollars and seconds may be modelled as each other."""
+    names = [quantity.name for quantity in belief.quantities]
+    metric, limit = constraint.metric, constraint.limit
+    if metric not in names:
+        rate = float(belief.candidates.rates[row[0]]) / 3600.0 if belief.candidates.rates is not None else 1.0
+        metric, limit = (TIME, limit / rate) if metric == COST else (COST, limit * rate)
+    index = names.index(metric)
+    quantity = belief.quantities[index]
+    gaussian = belief.at_full(row)[index]
+
+    below = float(ndtr((quantity.transform.forward(np.array([limit])) - gaussian.mean) / gaussian.sd)[0])
+    return below if constraint.upper != quantity.transform.descending else 1.0 - below
+
+
+def cheapest_measured(problem: Problem, history: History) -> Recommendation:
+    """The best tested pair whose measured values meet the limits; none: the nearest to them (thesis Alg. 2, line 9).
+
+    Also the answer of strategies without models. Distance from the limits: sum of relative excesses.
+    """
+    tested = [(trial, seen) for trial, seen in history.observations if seen.kind is not ObservationKind.FAILED]
+    if problem.goal.at is At.FULL:
+        at_full = [(trial, seen) for trial, seen in tested if seen.fraction == 1]
+        tested = at_full or tested
+    if not tested:
+        raise StudyOver(
+            "there is nothing to recommend yet", where="recommendation", hint="Tell at least one result first"
+        )
+    sign = 1.0 if problem.goal.direction is Direction.MINIMIZE else -1.0
+
+    def order(row: tuple[Trial, Observation]) -> tuple[float, float, int]:
+        trial, seen = row
+        return excess(problem, seen), sign * value_of(seen, problem.goal.metric), trial.number
+
+    trial, seen = min(tested, key=order)
+    feasible = excess(problem, seen) == 0.0
+    names = dict.fromkeys([problem.goal.metric, *(c.metric for c in problem.constraints), *seen.metrics])
+    metrics = {name: Estimate(value_of(seen, name), 0.0) for name in names if np.isfinite(value_of(seen, name))}
+    words = f"{_best_word(problem)} measured {problem.goal.metric} among {len(tested)} results"
+    why = f"{words} that meet the limits." if feasible else "No result met the limits; this one came nearest to them."
+    notes = () if feasible else ("fallback: no measured result meets the limits",)
+    held = {c.text: float(_holds(c, seen)) for c in problem.constraints}
+    return Recommendation(trial.configuration, seen.fraction, metrics, held, feasible, True, why, notes)
+
+
+def value_of(seen: Observation, metric: str) -> float:
+    """A measured metric, dollars or seconds; NaN where it was not told."""
+    value = {COST: seen.cost, TIME: seen.seconds}.get(metric, seen.metrics.get(metric))
+    return float("nan") if value is None else float(value)
+
+
+def excess(problem: Problem, seen: Observation) -> float:
+    """How far the measured values are from the limits, relative to them; 0 when all hold. A bound proves nothing."""
+    total = 0.0
+    for constraint in problem.constraints:
+        if not _holds(constraint, seen):
+            total += max(
+                abs(value_of(seen, constraint.metric) - constraint.limit) / max(abs(constraint.limit), 1e-12), 1e-9
+            )
+    return total
+
+
+def _holds(constraint: Constraint, seen: Observation) -> bool:
+    bound_only = seen.kind is ObservationKind.CENSORED and constraint.metric in (COST, TIME) and constraint.upper
+    return constraint.holds(value_of(seen, constraint.metric)) and not bound_only
+
+
+def _measured_fractions(history: History, configuration_id: str) -> list[Fraction]:
+    return sorted({seen.fraction for trial, seen in history.observations if trial.configuration.id == configuration_id})
+
+
+def _best_word(problem: Problem) -> str:
+    return "Smallest" if problem.goal.direction is Direction.MINIMIZE else "Largest"
+
+
+def _tested_words(tested: list[Fraction]) -> str:
+    if not tested:
+        return "it was not tested itself"
+    if tested[-1] == 1:
+        return "it was tested at full data"
+    return f"it was tested up to {tested[-1]} of the data, not at full data"

@@ -1,0 +1,204 @@
+"""The named strategies (ALGORITHMS.md, "Strategies"): each a recipe of one screen.
+
+A new one is a function here that returns a Recipe, with its options as arguments, and a line in RECIPES.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from difflib import get_close_matches
+from inspect import signature
+
+from leantune.acquisition.base import Feasibility, PerDollar, Times
+from leantune.acquisition.entropy import InformationGain
+from leantune.acquisition.fabulinus import constrained_entropy_search
+from leantune.acquisition.improvement import Improvement
+from leantune.acquisition.lookahead import LookAhead
+from leantune.acquisition.trimtuner import alpha_t
+from leantune.errors import StrategyError
+from leantune.filters.base import Filter
+from leantune.filters.ranked import ConstrainedAccuracyFilter, FeasibleAffordable, NoFilter, RandomFilter
+from leantune.filters.sequential import CmaesFilter, DirectFilter
+from leantune.models.gp import GpFitter
+
+from leantune.models.trees import TreesFitter
+from leantune.problem import At
+from leantune.strategies.designs import LatinHypercube, Snapshots, UntilSpent
+from leantune.strategies.recipe import Incumbent, Recipe, Shares
+from leantune.strategies.stops import SmallImprovement
+
+FULL_DATA = frozenset({At.FULL})
+FILTERS: dict[str, Callable[[float], Filter]] = {
+    "cea": ConstrainedAccuracyFilter,
+    "random": RandomFilter,
+    "direct": DirectFilter,
+    "cmaes": CmaesFilter,
+    "none": lambda _share: NoFilter(),
+}
+
+
+def trimtuner(
+    trees: int = 20, candidates: str = "cea", beta: float = 0.1, incumbent_roots: int = 1, points: int = 1
+) -> Recipe:
+    """TrimTuner with an ensemble of trees."""
+    return Recipe(
+        name="trimtuner",
+        start=Snapshots(points),
+        models=TreesFitter(trees=trees),
+        acquisition=alpha_t(InformationGain(), incumbent_roots),
+        filter=named_filter(candidates, beta),
+        serves=FULL_DATA,
+    )
+
+
+def trimtuner_gp(candidates: str = "cea", beta: float = 0.1, incumbent_roots: int = 1, points: int = 1) -> Recipe:
+    """TrimTuner with Gaussian processes."""
+    return Recipe(
+        name="trimtuner-gp",
+        start=Snapshots(points),
+        models=GpFitter(),
+        acquisition=alpha_t(InformationGain(), incumbent_roots),
+        filter=named_filter(candidates, beta),
+        serves=FULL_DATA,
+    )
+
+
+def fabulinus(refit: bool = True, overhead: float = 0.0) -> Recipe:
+    """Fabulinus: constrained entropy search on parts of the data; refit=False: the ablation its author proposes."""
+    return Recipe(
+        name="fabulinus",
+        start=LatinHypercube(points=9, share=0.03, at="partial"),
+        models=GpFitter(),
+        acquisition=constrained_entropy_search(InformationGain(), refit=refit, overhead=overhead),
+        tests=Shares.PARTIAL,
+        serves=FULL_DATA,
+        incumbent=Incumbent(probability=0.99),
+    )
+
+
+def fabolas(overhead: float = 0.0, points: int = 1) -> Recipe:
+    """Fabolas: information per dollar; knows no limits."""
+    return Recipe(
+        name="fabolas",
+        start=Snapshots(points),
+        models=GpFitter(),
+        acquisition=PerDollar(InformationGain(), overhead),
+        serves=FULL_DATA,
+        incumbent=Incumbent(constrained=False),
+    )
+
+
+def nephele(horizon: int = 0, trees: int = 5, initial_usd: float | None = None) -> Recipe:
+    """Nephele: look-ahead EIc per dollar over all fractions."""
+    return Recipe(
+        name="nephele",
+        start=UntilSpent(dollars=initial_usd),
+        models=TreesFitter(trees=trees),
+        acquisition=LookAhead(horizon),
+        filter=FeasibleAffordable(),
+        serves=frozenset({At.ANYWHERE}),
+    )
+
+
+def lynceus(horizon: int = 0, trees: int = 5, initial_usd: float | None = None) -> Recipe:
+    """Lynceus: the same at full data."""
+    return replace(
+        nephele(horizon, trees),
+        name="lynceus",
+        start=UntilSpent(dollars=initial_usd, at="full"),
+        tests=Shares.FULL,
+        serves=frozenset(At),
+    )
+
+
+def cherrypick(models: str = "gp", initial_usd: float | None = None, stop: bool = False) -> Recipe:
+    """CherryPick: constrained EI at full data; models "gp", or "trees" as in the thesis; stop: its own stop rule."""
+    if models not in ("gp", "trees"):
+        raise StrategyError(f"models is {models!r}", where="cherrypick", hint="Give 'gp' or 'trees'")
+    return Recipe(
+        name="cherrypick",
+        start=UntilSpent(dollars=initial_usd, at="full"),
+        models=GpFitter() if models == "gp" else TreesFitter(trees=5),
+        acquisition=Times((Improvement(), Feasibility())),
+        tests=Shares.FULL,
+        stops=(SmallImprovement(),) if stop else (),
+    )
+
+
+def eic(points: int = 4) -> Recipe:
+    """Expected improvement times feasibility at full data."""
+    return Recipe(
+        name="eic",
+        start=LatinHypercube(points),
+        models=GpFitter(),
+        acquisition=Times((Improvement(), Feasibility())),
+        tests=Shares.FULL,
+    )
+
+
+def eic_usd(points: int = 4) -> Recipe:
+    """The same per dollar."""
+    plain = eic(points)
+    assert plain.acquisition is not None
+    return replace(plain, name="eic-usd", acquisition=PerDollar(plain.acquisition))
+
+
+def ei(points: int = 4) -> Recipe:
+    """Expected improvement at full data; knows no limits."""
+    return replace(eic(points), name="ei", acquisition=Improvement(), incumbent=Incumbent(constrained=False))
+
+
+def random(fractions: str = "full", points: int = 4) -> Recipe:
+    """Random search at full data, or (fractions="all") at any fraction."""
+    if fractions not in ("full", "all"):
+        raise StrategyError(f"fractions is {fractions!r}", where="random", hint="Give 'full' or 'all'")
+    return Recipe(
+        name="random",
+        start=LatinHypercube(points),
+        models=None,
+        acquisition=None,
+        tests=Shares.FULL if fractions == "full" else Shares.ALL,
+    )
+
+
+RECIPES: dict[str, Callable[..., Recipe]] = {
+    "trimtuner": trimtuner,
+    "trimtuner-gp": trimtuner_gp,
+    "fabulinus": fabulinus,
+    "fabolas": fabolas,
+    "nephele": nephele,
+    "lynceus": lynceus,
+    "cherrypick": cherrypick,
+    "eic": eic,
+    "eic-usd": eic_usd,
+    "ei": ei,
+    "random": random,
+}
+
+
+def named_filter(name: str, share: float) -> Filter:
+    """A filter by its name."""
+    if name not in FILTERS:
+        raise StrategyError(f"there is no filter {name!r}", where="filter", hint=f"Choose one of {', '.join(FILTERS)}")
+    if not 0.0 < share <= 1.0:
+        raise StrategyError(
+            f"beta is {share!r}", where="filter", hint="Give a share above 0 and at most 1, such as 0.1"
+        )
+    return FILTERS[name](share)
+
+
+def recipe(name: str, **options: object) -> Recipe:
+    """The recipe of that name, with its options, such as horizon=1 for "nephele"."""
+    if name not in RECIPES:
+        close = get_close_matches(str(name), RECIPES, n=1)
+        hint = (
+            f"Did you mean {close[0]!r}? There are {', '.join(RECIPES)}" if close else f"There are {', '.join(RECIPES)}"
+        )
+        raise StrategyError(f"there is no strategy {name!r}", where="strategy", hint=hint)
+    known = signature(RECIPES[name]).parameters
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        takes = ", ".join(known) or "none"
+        raise StrategyError(f"{name} has no option {unknown[0]!r}", where="strategy", hint=f"Its options: {takes}")
+    return RECIPES[name](**options)

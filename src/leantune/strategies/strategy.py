@@ -1,0 +1,236 @@
+"""How a recipe is carried out.
+
+`ask` and `recommend` are pure functions of (problem, history, seed): the seed of proposal n is derived from the study's
+seed and n, nothing is carried over between calls, and BLAS runs on one thread, so that a resumed study, another process
+or another number of cores gives the same answer bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from leantune.acquisition.base import Belief, ConstrainedAccuracy, Pairs
+from leantune.acquisition.improvement import Improvement
+from leantune.acquisition.incumbents import present_incumbent
+from leantune.errors import StrategyError, StudyOver
+from leantune.filters.base import Search, Searched
+from leantune.history import History
+from leantune.models.base import BoolArray, IntArray
+from leantune.models.blas import one_blas_thread
+from leantune.models.gp import GpFitter
+from leantune.problem import At, Problem
+from leantune.strategies.beliefs import SUCCESS, build_belief
+from leantune.strategies.candidates import Table
+from leantune.strategies.evidence import Evidence
+from leantune.strategies.proposals import Estimate, Proposal, Recommendation
+from leantune.strategies.recipe import Recipe, Shares
+from leantune.strategies.recommending import cheapest_measured, recommendation_at
+from leantune.strategies.seeds import derived_seed
+from leantune.strategies.stops import BudgetSpent, StopView
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A recipe at work."""
+
+    recipe: Recipe
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a problem that the recipe cannot serve."""
+        if self.recipe.tests is Shares.PARTIAL and len(problem.fractions) == 1:
+            raise StrategyError(
+                f"{self.recipe.name} tests only on parts of the data, and fractions is [1]",
+                where="strategy",
+                hint="Give fractions=[1/20, 1/4, 1], or choose 'eic'",
+            )
+        if len(problem.fractions) > 1 and problem.goal.at not in self.recipe.serves:
+            others = (
+                "'nephele', 'lynceus' or 'cherrypick'" if problem.goal.at is At.ANYWHERE else "'trimtuner-gp' or 'eic'"
+            )
+            raise StrategyError(
+                f"{self.recipe.name} does not serve a goal at={problem.goal.at.value!r}",
+                where="strategy",
+                hint=f"Choose {others}, or change the goal's at=",
+            )
+
+    def ask(self, problem: Problem, history: History, *, seed: int, count: int = 1) -> tuple[Proposal, ...]:
+        """The next `count` tests; pending ones, and those of the same batch, count as tested with the outcome the
+        models predict.
+        """
+        proposals: list[Proposal] = []
+        with one_blas_thread():
+            for _ in range(count):
+                proposal = self._propose(problem, history, seed)
+                proposals.append(proposal)
+                history, _trial = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
+        return tuple(proposals)
+
+    def _propose(self, problem: Problem, history: History, seed: int) -> Proposal:
+        recipe = self.recipe
+        start = recipe.start.next(problem, history, seed)
+        if start is not None:
+            why = ("start", start.note) if start.note else ("start",)
+            return Proposal(start.configuration, start.snapshots[-1], start.snapshots, {}, why)
+        seed = derived_seed(seed, len(history.trials))
+        table = Table.of(problem, history, recipe, seed)
+        untested = table.untested(recipe)
+        if not untested.any():
+            raise StudyOver("every pair that the strategy may test has been tested", where=recipe.name)
+        rng = np.random.default_rng(derived_seed(seed, "search"))
+        belief = None if recipe.models is None else self._belief(table, seed)
+        if belief is None or recipe.acquisition is None:
+            note = "random" if recipe.models is None else "fallback: no result to learn from yet; at random"
+            return self._proposal(table, _random_pair(untested, rng), {}, (note, *table.notes))
+        known, acquisition = belief, recipe.acquisition
+        search = Search(known, untested, lambda pairs: acquisition.values(known, pairs), recipe.caps.candidates, rng)
+        searched = recipe.filter.search(search)
+        chosen = searched.pairs.take(np.array([_winner(table, known, searched)]))
+        notes = (
+            f"largest acquisition of {len(searched.pairs)} pairs",
+            *searched.notes,
+            *_cap_notes(table, recipe),
+            *table.notes,
+        )
+        return self._proposal(table, chosen, expectations(known, chosen), notes)
+
+    def _proposal(self, table: Table, pair: Pairs, expected: dict[str, Estimate], notes: tuple[str, ...]) -> Proposal:
+        fraction: Fraction = table.problem.fractions[int(pair.level[0])]
+        configuration = table.configurations[int(pair.configuration[0])]
+        return Proposal(configuration, fraction, (fraction,), expected, notes)
+
+    def _belief(self, table: Table, seed: int) -> Belief | None:
+        """What is known, with pending trials believed to turn out as predicted; None when nothing was measured yet."""
+        evidence = Evidence.of(table.problem, table.history)
+        if evidence.failed.all():
+            return None
+        belief = build_belief(self.recipe, evidence, table.candidates, seed)
+        if table.problem.budget.usd is not None:
+            belief = replace(belief, dollars_left=table.problem.budget.usd - table.history.cost)
+        pending = [
+            (row, trial) for row, trial in zip(table.rows.tolist(), table.history.trials, strict=True) if trial.pending
+        ]
+        if not pending:
+            return belief
+        pairs = [(row, table.problem.level_of(fraction)) for row, trial in pending for fraction in trial.snapshots]
+        believed = Pairs(np.array([row for row, _ in pairs]), np.array([level for _, level in pairs]))
+        outcomes = [g.mean for g in belief.at(believed)]
+        return belief.extended(believed, outcomes, simulated=False)
+
+    def recommend(self, problem: Problem, history: History, *, seed: int) -> Recommendation:
+        """The configuration to use, given what is known now."""
+        if problem.goal.at is At.ANYWHERE:
+            return cheapest_measured(problem, history)
+        with one_blas_thread():
+            table = Table.of(problem, history, self.recipe, derived_seed(seed, "recommendation", len(history.trials)))
+            return self._recommend(table, seed)
+
+    def _recommend(self, table: Table, seed: int) -> Recommendation:
+        belief = None if self.recipe.models is None else self._settled_belief(table, seed)
+        if belief is None:
+            return cheapest_measured(table.problem, table.history)
+        among = self._recommendable(table)
+        row, qualified = present_incumbent(belief, among)
+        return recommendation_at(table, belief, row, qualified, among, self.recipe.incumbent)
+
+    def _settled_belief(self, table: Table, seed: int) -> Belief | None:
+        """What is known from results alone: a recommendation must not rest on simulated outcomes."""
+        evidence = Evidence.of(table.problem, table.history)
+        if evidence.failed.all():
+            return None
+        return build_belief(self.recipe, evidence, table.candidates, derived_seed(seed, len(table.history.trials)))
+
+    def _recommendable(self, table: Table) -> IntArray:
+        if not self.recipe.incumbent.tested_only:
+            return np.arange(len(table.configurations))
+        return np.unique(table.rows[[bool(trial.observations) for trial in table.history.trials]])
+
+    def stop_reason(self, problem: Problem, history: History, *, seed: int) -> str | None:
+        """Why the study is over, or None."""
+        view = StopView(
+            problem,
+            history,
+            lambda rounds_ago: self._merit(problem, history, seed, rounds_ago),
+            lambda: self._improvement(problem, history, seed),
+        )
+        reasons = (rule.reason(view) for rule in (BudgetSpent(), *self.recipe.stops))
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def _merit(self, problem: Problem, history: History, seed: int, rounds_ago: int) -> float | None:
+        """E[objective] in [0, 1] of the recommendation before the last results, by the models of then."""
+        past = History(history.trials[: len(history.trials) - rounds_ago])
+        with one_blas_thread():
+            table = Table.of(problem, past, self.recipe, derived_seed(seed, "recommendation", len(past.trials)))
+            belief = self._settled_belief(table, seed)
+            if belief is None:
+                return None
+            row, _ = present_incumbent(belief, self._recommendable(table))
+            return float(belief.merit(belief.at_full(np.array([row]))[0])[0])
+
+    def _improvement(self, problem: Problem, history: History, seed: int) -> float | None:
+        """Largest EI among the untested pairs, relative to the best result (on a log scale EI is relative already)."""
+        with one_blas_thread():
+            table = Table.of(problem, history, self.recipe, derived_seed(seed, len(history.trials)))
+            untested = table.untested(self.recipe)
+            belief = self._settled_belief(table, seed)
+            if belief is None or belief.best is None or not untested.any():
+                return None
+            flat = np.flatnonzero(untested)
+            pairs = Pairs(*np.divmod(flat, untested.shape[1]))
+            improvement = float(Improvement().values(belief, pairs).max())
+            return (
+                improvement if belief.objective.transform.kind == "log" else improvement / max(abs(belief.best), 1e-12)
+            )
+
+
+def _cap_notes(table: Table, recipe: Recipe) -> list[str]:
+    """Which caps on configurations and observations bite."""
+    configurations, observations = len(table.configurations), sum(1 for _ in table.history.observations)
+    caps = recipe.caps
+    notes = [
+        (
+            configurations > caps.representers,
+            f"cap: the optimum is sought among {caps.representers} of {configurations} configurations",
+        ),
+        (
+            configurations > caps.incumbents,
+            f"cap: the next incumbent is sought among {caps.incumbents} of {configurations} configurations",
+        ),
+    ]
+    if isinstance(recipe.models, GpFitter):
+        density, posterior = recipe.models.density_observations, recipe.models.posterior_observations
+        notes += [
+            (observations > density, f"cap: hyper-parameters are sampled on {density} of {observations} observations"),
+            (observations > posterior, f"cap: the posterior uses {posterior} of {observations} observations"),
+        ]
+    return [note for bites, note in notes if bites]
+
+
+def expectations(belief: Belief, pair: Pairs) -> dict[str, Estimate]:
+    """Every modelled metric at one pair, on its own scale; success as a probability."""
+    result = {}
+    for quantity, gaussian in zip(belief.quantities, belief.at(pair), strict=True):
+        if quantity.name != SUCCESS:
+            mean = float(quantity.transform.expectation(gaussian)[0])
+            result[quantity.name] = Estimate(mean, float(quantity.transform.deviation(gaussian)[0]))
+    return result
+
+
+def _random_pair(untested: BoolArray, rng: np.random.Generator) -> Pairs:
+    flat = int(rng.choice(np.flatnonzero(untested)))
+    configuration, level = divmod(flat, untested.shape[1])
+    return Pairs(np.array([configuration]), np.array([level]))
+
+
+def _winner(table: Table, belief: Belief, searched: Searched) -> int:
+    """Largest acquisition; ties go to the larger CEA, then to the smaller id and fraction."""
+    tied = np.flatnonzero(searched.values == searched.values.max())
+    if len(tied) > 1:
+        accuracy = ConstrainedAccuracy().values(belief, searched.pairs.take(tied))
+        tied = tied[accuracy == accuracy.max()]
+    if len(tied) == 1:
+        return int(tied[0])
+    pairs = searched.pairs
+    return min(tied.tolist(), key=lambda i: (table.configurations[int(pairs.configuration[i])].id, int(pairs.level[i])))

@@ -1,0 +1,124 @@
+"""Quantities and limits that come out of a problem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from leantune.acquisition.base import Belief
+from leantune.history import History, ObservationKind, TrialState, observe
+from leantune.problem import Problem, maximize, minimize
+from leantune.space import Space, choice, ordinal
+from leantune.strategies.beliefs import build_belief
+from leantune.strategies.candidates import Table
+from leantune.strategies.evidence import Evidence
+from leantune.strategies.recipe import Recipe
+from tests.toy import quick, told, toy_problem, toy_space
+
+
+def belief_of(problem: Problem, history: History, used: Recipe | None = None) -> Belief:
+    used = used or quick("eic")
+    table = Table.of(problem, history, used, 0)
+    return build_belief(used, Evidence.of(problem, history), table.candidates, 0)
+
+
+def problem_with(*limits: str) -> Problem:
+    return Problem(toy_space(), maximize("accuracy"), limits, ("1/10", "1/2", 1))
+
+
+PAIRS = [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)]
+
+
+def test_cost_and_time_are_one_quantity_with_the_tighter_bound() -> None:
+    problem = problem_with("cost <= 0.05 USD", "time <= 100 s")
+    belief = belief_of(problem, told(problem, PAIRS))
+    assert [q.name for q in belief.quantities] == ["accuracy", "cost"]
+    rates = problem.space.grid().rates
+    assert rates is not None
+    (limit,) = belief.limits
+    np.testing.assert_allclose(np.exp(limit.high), np.minimum(0.05, 100 * rates / 3600))
+    assert np.isneginf(limit.low).all()
+
+
+def test_the_same_in_seconds() -> None:
+    problem = problem_with("cost <= 0.05 USD", "time <= 100 s")
+    belief = belief_of(problem, told(problem, PAIRS), replace(quick("eic"), spend="seconds"))
+    rates = problem.space.grid().rates
+    assert rates is not None
+    assert [q.name for q in belief.quantities] == ["accuracy", "time"]
+    np.testing.assert_allclose(np.exp(belief.limits[0].high), np.minimum(100, 0.05 * 3600 / rates))
+    everything = belief.everything
+    beliefs = belief.at_full(everything)
+    expected = belief.quantities[1].transform.expectation(beliefs[1]) * rates / 3600
+    np.testing.assert_allclose(belief.dollars(beliefs, everything), expected)
+
+
+def test_limits_of_their_own_certainty_are_requirements_of_their_own() -> None:
+    problem = problem_with("cost <= 0.05 USD @ 0.99", "time <= 100 s", "accuracy >= 0.5")
+    belief = belief_of(problem, told(problem, PAIRS))
+    assert sorted(r.probability for r in belief.requirements) == [0.9, 0.99]
+    assert len(belief.limits) == 2  # accuracy, and dollars with seconds
+    shared = next(r for r in belief.requirements if r.probability == 0.9)
+    assert len(shared.limits) == 2
+
+
+def test_objective_to_minimise_is_turned_and_its_limits_with_it() -> None:
+    problem = Problem(toy_space(), minimize("cost", at="anywhere"), ["time <= 100 s", "accuracy >= 0.6"], ("1/10", "1/2", 1))
+    history = told(problem, PAIRS)
+    belief = belief_of(problem, history, quick("cherrypick"))
+    assert belief.spend == 0
+    assert belief.objective.name == "cost"
+    (own,) = [limit for limit in belief.limits if limit.quantity == 0]
+    rates = problem.space.grid().rates
+    assert rates is not None
+    np.testing.assert_allclose(np.exp(-own.low), 100 * rates / 3600)
+    cheapest = min(
+        seen.cost for _, seen in history.observations if seen.cost and seen.metrics["accuracy"] >= 0.6 and seen.seconds <= 100
+    )  # type: ignore[operator]
+    assert belief.best == pytest.approx(-np.log(cheapest))
+
+
+def test_best_counts_full_data_only_when_the_goal_is_there() -> None:
+    problem = problem_with()
+    belief = belief_of(problem, told(problem, [(0, 0), (5, 1)]))
+    assert belief.best is None
+    assert belief_of(problem, told(problem, [(0, 0), (9, 2)])).best is not None
+
+
+def test_success_is_modelled_once_something_failed() -> None:
+    problem = problem_with("cost <= 0.05 USD")
+    history = told(problem, PAIRS)
+    assert "success" not in [q.name for q in belief_of(problem, history).quantities]
+    history, trial = history.propose(problem.space.grid()[23], Fraction(1))
+    seen = observe(problem, trial, {}, seconds=1.0, kind=ObservationKind.FAILED)
+    history = history.record(trial.number, [seen], time=0.0, state=TrialState.FAILED)
+    belief = belief_of(problem, history)
+    assert belief.quantities[-1].name == "success"
+    success = next(limit for limit in belief.limits if limit.quantity == len(belief.quantities) - 1)
+    beliefs = belief.at_full(belief.everything)
+    chance = success.probability(beliefs[-1], belief.everything)
+    assert chance[23] < chance[9]
+
+
+def test_told_dollars_without_prices_and_nothing_told_at_all() -> None:
+    space = Space(lr=ordinal(1.0, 2.0, 3.0), kind=choice("a", "b"))
+    problem = Problem(space, maximize("accuracy"), (), (1,))
+    for cost, took, expected in ((0.5, None, "cost"), (None, 60.0, "time"), (None, None, None)):
+        history = History()
+        for row in range(3):
+            history, trial = history.propose(space.grid()[row], Fraction(1))
+            seen = observe(problem, trial, {"accuracy": 0.1 * row}, seconds=took, cost=cost)
+            history = history.record(trial.number, [seen], time=0.0)
+        belief = belief_of(problem, history)
+        name = None if belief.spend is None else belief.quantities[belief.spend].name
+        assert name == expected
+        everything = belief.everything
+        assert (belief.dollars(belief.at_full(everything), everything) > 0).all()
+
+
+def test_recipes_that_know_no_limits_require_nothing() -> None:
+    problem = problem_with("cost <= 0.05 USD")
+    assert belief_of(problem, told(problem, PAIRS), quick("fabolas")).requirements == ()

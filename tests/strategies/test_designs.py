@@ -1,0 +1,98 @@
+"""Starts are pure functions of the problem and the seed, and end."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from leantune.history import History
+from leantune.problem import Budget, Problem, maximize
+from leantune.space import Space, linear
+from leantune.strategies.designs import Design, LatinHypercube, Snapshots, Start, UntilSpent
+from tests.toy import FRACTIONS, measure, toy_problem, toy_space
+
+
+def starts(design: Design, problem: Problem, seed: int = 3, most: int = 60) -> list[Start]:
+    """All starting tests, each told before the next is asked for."""
+    history, found = History(), []
+    while len(found) < most:
+        start = design.next(problem, history, seed)
+        if start is None:
+            return found
+        found.append(start)
+        history, trial = history.propose(start.configuration, start.snapshots[-1], start.snapshots)
+        history = history.record(trial.number, measure(problem, trial), time=0.0)
+    raise AssertionError(f"the start did not end within {most} tests")
+
+
+def test_snapshots_of_one_run_where_the_program_gives_them() -> None:
+    found = starts(Snapshots(), toy_problem(snapshots=True))
+    assert [start.snapshots for start in found] == [FRACTIONS[:-1]]
+    assert found[0].note == ""
+
+
+def test_one_run_a_fraction_where_it_does_not_and_the_study_says_so() -> None:
+    found = starts(Snapshots(), toy_problem())
+    assert [start.snapshots for start in found] == [(Fraction(1, 10),), (Fraction(1, 2),)]
+    assert len({start.configuration.id for start in found}) == 1
+    assert all("each charged" in start.note for start in found)
+
+
+def test_more_starting_points_differ() -> None:
+    found = starts(Snapshots(points=5), toy_problem(snapshots=True))
+    assert len({start.configuration.id for start in found}) == 5
+
+
+def test_single_fraction_starts_at_full_data() -> None:
+    problem = Problem(toy_space(), maximize("accuracy"), (), (1,))
+    assert [start.snapshots for start in starts(Snapshots(), problem)] == [(Fraction(1),)]
+
+
+def test_latin_hypercube_at_full_data() -> None:
+    found = starts(LatinHypercube(4), toy_problem())
+    assert [start.snapshots for start in found] == [(Fraction(1),)] * 4
+    assert len({start.configuration.id for start in found}) == 4
+
+
+def test_a_share_of_the_space_at_every_part_of_the_data() -> None:
+    found = starts(LatinHypercube(points=9, share=0.1, at="partial"), toy_problem())
+    assert len({start.configuration.id for start in found}) == 3  # ceil(0.1 x 24)
+    assert len(found) == 3 * 2
+    together = starts(LatinHypercube(points=9, share=0.1, at="partial"), toy_problem(snapshots=True))
+    assert len(together) == 3
+
+
+def test_a_share_of_an_infinite_space_is_a_number_of_points() -> None:
+    problem = Problem(Space(x=linear(0, 1)), maximize("accuracy"), (), (1,))
+    first = LatinHypercube(points=5, share=0.03).next(problem, History(), 1)
+    assert first is not None
+
+
+def test_until_spent_ends_with_the_initial_budget() -> None:
+    problem = toy_problem(anywhere=True, budget=Budget(usd=1.2))
+    found = starts(UntilSpent(), problem)
+    history = History()
+    for start in found:
+        assert history.cost < 0.2 or len(history) < 2
+        history, trial = history.propose(start.configuration, start.snapshots[-1])
+        history = history.record(trial.number, measure(problem, trial), time=0.0)
+    assert history.cost >= 1.2 / 6
+    assert {start.snapshots[0] for start in found} == set(FRACTIONS)
+
+
+def test_until_spent_at_full_data_and_with_its_own_budget() -> None:
+    problem = toy_problem(anywhere=True, budget=Budget(usd=100))
+    found = starts(UntilSpent(dollars=0.1, at="full"), problem)
+    assert {start.snapshots for start in found} == {(Fraction(1),)}
+
+
+def test_until_spent_without_a_budget_counts_tests() -> None:
+    assert len(starts(UntilSpent(points=6), toy_problem(anywhere=True))) == 6
+
+
+@pytest.mark.parametrize("design", [Snapshots(3), LatinHypercube(5), UntilSpent(dollars=0.3)])
+def test_starts_depend_on_the_seed_alone(design: Design) -> None:
+    problem = toy_problem()
+    assert starts(design, problem, seed=1) == starts(design, problem, seed=1)
+    assert starts(design, problem, seed=1) != starts(design, problem, seed=2)

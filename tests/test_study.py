@@ -1,0 +1,209 @@
+"""The Python face."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import leantune as lt
+from leantune.clock import SimulatedClock
+from leantune.errors import IllegalMove, InvalidInput, ObservationError, StrategyError, StudyOver, UnknownTrial
+from leantune.history import ObservationKind, TrialState
+from leantune.study import AskedTrial, Snapshot, Study
+from tests.toy import FRACTIONS, LIMIT, accuracy, best_feasible, quick, seconds, toy_problem, toy_space
+
+
+def toy_study(strategy: str = "eic", *, trials: int = 12, seed: int = 1, snapshots: bool = False) -> Study:
+    return Study(
+        toy_space(),
+        lt.maximize("accuracy"),
+        subject_to=[f"cost <= {LIMIT} USD"],
+        fractions=FRACTIONS,
+        budget=lt.Budget(trials=trials),
+        strategy=quick(strategy),
+        seed=seed,
+        snapshots=snapshots,
+    )
+
+
+def run(study: Study, count: int) -> None:
+    for _ in range(count):
+        trial = study.ask()
+        study.tell(
+            trial, {"accuracy": accuracy(trial.configuration, trial.fraction)}, seconds=seconds(trial.configuration, trial.fraction)
+        )
+
+
+def test_ask_tell_recommendation() -> None:
+    study = toy_study()
+    run(study, 12)
+    assert study.stop_reason == "all 12 trials of the budget are used"
+    with pytest.raises(StudyOver, match="Raise the budget"):
+        study.ask()
+    found = study.recommendation()
+    assert found.feasible
+    assert accuracy(found.configuration, Fraction(1)) >= 0.97 * best_feasible(toy_problem())
+    trial = study.history.trials[0]
+    rate = trial.configuration.usd_per_hour
+    assert rate is not None
+    assert trial.cost == pytest.approx(seconds(trial.configuration, trial.fraction) / 3600 * rate)
+
+
+def test_optimize_measures_seconds_and_stops_at_the_budget() -> None:
+    clock = SimulatedClock()
+    study = Study(
+        toy_space(), lt.maximize("accuracy"), subject_to=[f"cost <= {LIMIT} USD"], budget=lt.Budget(trials=6),
+        strategy=quick("eic"), clock=clock,
+    )  # fmt: skip
+
+    def train(trial: AskedTrial) -> dict[str, float]:
+        clock.sleep(seconds(trial.configuration, trial.fraction))
+        return {"accuracy": accuracy(trial.configuration, trial.fraction)}
+
+    found = study.optimize(train)
+    assert len(study.history.finished) == 6
+    assert found.configuration in list(toy_space().grid())
+    assert study.history.trials[2].seconds == pytest.approx(
+        seconds(study.history.trials[2].configuration, Fraction(1))
+    )
+
+
+def test_optimize_records_failures_it_was_told_to_catch_and_metrics_that_are_not_finite() -> None:
+    study = toy_study(trials=6)
+
+    def train(trial: AskedTrial) -> dict[str, float]:
+        if trial.number == 1:
+            raise MemoryError("out of memory")
+        return {"accuracy": float("nan") if trial.number == 2 else 0.5 + 0.01 * trial.number}
+
+    study.optimize(train, catch=(MemoryError,))
+    states = [trial.state for trial in study.history.trials]
+    assert states[1] is states[2] is TrialState.FAILED
+    assert states.count(TrialState.DONE) == 4
+    assert "out of memory" in study.history.trials[1].observations[0].cause
+    assert "accuracy is nan" in study.history.trials[2].observations[0].cause
+
+
+def test_optimize_does_not_swallow_other_exceptions() -> None:
+    study = toy_study()
+
+    def train(trial: AskedTrial) -> dict[str, float]:
+        raise KeyError("a bug")
+
+    with pytest.raises(KeyError, match="a bug"):
+        study.optimize(train)
+    assert len(study.history.pending) == 1
+
+
+def test_optimize_needs_an_end() -> None:
+    study = Study(toy_space(), lt.maximize("accuracy"), strategy=quick("eic"))
+    with pytest.raises(InvalidInput, match="no end"):
+        study.optimize(lambda trial: {"accuracy": 0.5})
+    study.optimize(lambda trial: {"accuracy": accuracy(trial.configuration, trial.fraction)}, trials=2)
+    assert len(study.history) == 2
+
+
+def test_snapshots_of_one_run_are_charged_once() -> None:
+    study = toy_study("trimtuner-gp", snapshots=True)
+    trial = study.ask()
+    assert trial.snapshots == FRACTIONS[:-1]
+    shots = [
+        Snapshot(share, {"accuracy": accuracy(trial.configuration, share)}, seconds=seconds(trial.configuration, share))
+        for share in trial.snapshots
+    ]
+    study.tell(trial, snapshots=shots)
+    told = study.history.trials[0]
+    assert len(told.observations) == 2
+    assert told.cost == told.observations[-1].cost
+
+
+def test_batches_and_enqueued_trials() -> None:
+    study = toy_study()
+    run(study, 4)
+    batch = study.ask(3)
+    assert len({trial.configuration.id for trial in batch}) == 3
+    mine = study.enqueue(toy_space().grid()[0], "1/2")
+    assert (mine.number, mine.fraction) == (7, Fraction(1, 2))
+    assert mine["lr"] == 1e-4
+    assert len(study.ask(50)) == 12 - 8
+    with pytest.raises(InvalidInput, match="whole number"):
+        study.ask(0)
+
+
+def test_cut_and_failed_results() -> None:
+    study = toy_study()
+    first, second = study.ask(2)
+    study.tell(first, {"accuracy": 0.5}, seconds=600.0, cut=True)
+    study.tell(second, failed="out of memory", seconds=4.0)
+    kinds = [trial.observations[0].kind for trial in study.history.trials]
+    assert kinds == [ObservationKind.CENSORED, ObservationKind.FAILED]
+
+
+def test_the_same_seed_gives_the_same_study_and_another_another() -> None:
+    def configurations(seed: int) -> list[str]:
+        study = toy_study("trimtuner-gp", seed=seed)
+        run(study, 8)
+        return [trial.configuration.id for trial in study.history.trials]
+
+    assert configurations(3) == configurations(3)
+    assert configurations(3) != configurations(4)
+
+
+def test_several_constraints_at_once() -> None:
+    study = Study(
+        toy_space(),
+        lt.maximize("accuracy"),
+        subject_to=[f"cost <= {LIMIT} USD", "time <= 200 s", "latency_ms <= 20"],
+        strategy=quick("eic"),
+        budget=lt.Budget(trials=10),
+    )
+    for _ in range(10):
+        trial = study.ask()
+        latency = 30.0 if trial["batch"] == "few" else 10.0
+        study.tell(
+            trial,
+            {"accuracy": accuracy(trial.configuration, Fraction(1)), "latency_ms": latency},
+            seconds=seconds(trial.configuration, Fraction(1)),
+        )
+    found = study.recommendation()
+    assert found.configuration["batch"] == "many"
+    assert set(found.probabilities) == {f"cost <= {LIMIT} USD", "time <= 200 s", "latency_ms <= 20"}
+
+
+@pytest.mark.parametrize(
+    ("tell", "error", "message"),
+    [
+        ({"metrics": {"acuracy": 0.5}, "seconds": 1.0}, ObservationError, "Did you mean"),
+        ({"metrics": {"accuracy": float("nan")}, "seconds": 1.0}, ObservationError, "finite"),
+        ({"metrics": {"accuracy": 0.5}}, ObservationError, "dollars"),
+        ({"seconds": 1.0}, ObservationError, "nothing was told"),
+        ({"metrics": {"accuracy": 0.5}, "failed": "crash"}, ObservationError, "one or the other"),
+        ({"metrics": {"accuracy": 0.5}, "seconds": -1.0}, ObservationError, "at least 0"),
+    ],
+)
+def test_wrong_results_lose_nothing(tell: dict[str, object], error: type[Exception], message: str) -> None:
+    study = toy_study()
+    trial = study.ask()
+    before = study.history
+    with pytest.raises(error, match=message):
+        study.tell(trial, **tell)  # type: ignore[arg-type]
+    assert study.history == before
+    study.tell(trial, {"accuracy": 0.5}, seconds=1.0)
+
+
+def test_results_for_trials_that_are_not_there_or_were_told() -> None:
+    study = toy_study()
+    with pytest.raises(UnknownTrial):
+        study.tell(3, {"accuracy": 0.5}, seconds=1.0)
+    trial = study.ask()
+    study.tell(trial, {"accuracy": 0.5}, seconds=1.0)
+    with pytest.raises(IllegalMove, match="told once"):
+        study.tell(trial, {"accuracy": 0.5}, seconds=1.0)
+
+
+def test_wrong_strategy_and_seed() -> None:
+    with pytest.raises(StrategyError, match="Did you mean 'fabolas'"):
+        Study(toy_space(), lt.maximize("accuracy"), strategy="fabola")
+    with pytest.raises(InvalidInput, match="seed"):
+        Study(toy_space(), lt.maximize("accuracy"), seed="one")  # type: ignore[arg-type]
