@@ -8,7 +8,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 from leantune.models.base import Data, FloatArray, Gaussian, Points, Roots
-from leantune.models.gp import GaussianProcess, GpFitter, Priors, level_features, stable_cholesky, thinned
+from leantune.models.gp import GaussianProcess, GpFitter, Priors, thinned
+from leantune.models.gp_posterior import level_features, stable_cholesky
 from tests.models.dense_gp import DenseGp, likely_theta, scattered
 
 CENTRE, SPREAD = 3.0, 0.5

@@ -7,7 +7,6 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 from leantune.models.base import BoolArray, FloatArray, Points
-from leantune.models.gp import level_features
 from leantune.models.gp_kernels import (
     _impute,
     _truncated_normal,
@@ -16,8 +15,10 @@ from leantune.models.gp_kernels import (
     log_marginal_likelihood,
     matern52,
     sample_hyperparameters,
+    smallest_gaps,
     squared_differences,
 )
+from leantune.models.gp_posterior import level_features
 from tests.models.dense_gp import DenseGp, likely_theta, scattered
 
 
@@ -170,12 +171,14 @@ def test_each_kept_sample_has_its_own_imputation() -> None:
     assert (np.ptp(targets[:, censored], axis=0) > 0.0).all()
 
 
-def test_divergence_after_counts_the_winners_of_moved_paths() -> None:
+@pytest.mark.parametrize("step", [0.02, 0.3, 3.0])
+def test_divergence_after_counts_the_winners_of_moved_paths(step: float) -> None:
+    """Small steps leave most points behind, where they are passed over; large ones none."""
     rng = np.random.default_rng(11)
-    points, samples, steps = 6, 40, 5
-    paths = rng.standard_normal((points, samples)).astype(np.float32)
+    points, samples, steps = 30, 40, 50
+    paths = (rng.standard_normal((points, samples)) - 0.3 * np.arange(points)[:, None]).astype(np.float32)
     directions = rng.standard_normal((steps, points)).astype(np.float32)
-    amplitudes = rng.standard_normal((steps, samples)).astype(np.float32)
+    amplitudes = (step * rng.standard_normal((steps, samples))).astype(np.float32)
     terms = np.zeros(samples + 1)
     for wins in range(1, samples + 1):
         terms[wins] = wins / samples * np.log(points * wins / samples)
@@ -184,4 +187,6 @@ def test_divergence_after_counts_the_winners_of_moved_paths() -> None:
         moved = paths + directions[b][:, None] * amplitudes[b][None, :]
         share = np.bincount(moved.argmax(axis=0), minlength=points) / samples
         expected.append(sum(p * np.log(p * points) for p in share if p > 0))
-    np.testing.assert_allclose(divergence_after(paths, directions, amplitudes, terms), expected, rtol=1e-12)
+    gaps = smallest_gaps(paths)
+    np.testing.assert_array_equal(gaps, (paths.max(axis=0) - paths).min(axis=1))
+    np.testing.assert_allclose(divergence_after(paths, gaps, directions, amplitudes, terms), expected, rtol=1e-12)

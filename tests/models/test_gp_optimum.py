@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from leantune.models import gp
-from leantune.models.base import FloatArray, Points, Roots
-from leantune.models.gp import GaussianProcess, divergence_terms
+from leantune.models import gp_optimum
+from leantune.models.base import FloatArray, Points, Roots, SingleArray
+from leantune.models.gp import GaussianProcess
+from leantune.models.gp_optimum import divergence_terms
 from tests.models.dense_gp import DenseGp, likely_theta, scattered
 
 FULL = Points(np.linspace(0.0, 1.0, 7)[:, None], np.ones(7))
@@ -90,13 +91,15 @@ def test_path_wise_conditioning_samples_the_conditioned_posterior(
     """Mean and covariance of the moved paths, as handed to the kernel, against the dense posterior given y."""
     model = loosely_fitted(spread)
     optimum = model.optimum(FULL, 60_000, seed=6)
-    moved: list[FloatArray] = []
+    moved: list[SingleArray] = []
 
-    def spy(paths: FloatArray, directions: FloatArray, amplitudes: FloatArray, terms: FloatArray) -> FloatArray:
+    def spy(
+        paths: SingleArray, gaps: SingleArray, directions: SingleArray, amplitudes: SingleArray, terms: FloatArray
+    ) -> FloatArray:
         moved.append(paths + directions[0][:, None] * amplitudes[0][None, :])
         return np.zeros(len(directions))
 
-    monkeypatch.setattr(gp, "divergence_after", spy)
+    monkeypatch.setattr(gp_optimum, "divergence_after", spy)
     roots = Roots.of(3)
     optimum.expected_divergence(candidate, roots)
     oracle, sign = dense(model), np.sign(spread)

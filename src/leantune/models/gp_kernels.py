@@ -23,6 +23,7 @@ JITTER = 1e-8
 SQRT5 = math.sqrt(5.0)
 STEP_OUT_LIMIT = 4
 SHRINK_LIMIT = 40
+GAP_MARGIN = np.float32(1.001)  # for rounding in single precision
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -159,6 +160,62 @@ def _truncated_normal(lowest: float, rng: np.random.Generator) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _log_upper_tail(lowest: float) -> float:
+    """Log P(z >= lowest) of a standard normal z; by its asymptote where the probability underflows."""
+    if lowest < 30.0:
+        return math.log(0.5 * math.erfc(lowest / math.sqrt(2.0)))
+    return -0.5 * lowest * lowest - math.log(lowest * math.sqrt(2.0 * math.pi))
+
+
+@njit(cache=True, nogil=True)
+def _walk(
+    factor: FloatArray, y: FloatArray, bounds: FloatArray, measured: int, redraw: bool, rng: np.random.Generator
+) -> float:
+    """Sum of log P(y_i >= bound_i | y_1 .. y_i-1) over the targets after the measured ones.
+
+    redraw: each of these is first replaced by a draw from that very distribution, above its bound.
+    """
+    n = y.shape[0]
+    whitened = np.empty(n)
+    total = 0.0
+    for i in range(n):
+        centre = 0.0
+        for j in range(i):
+            centre += factor[i, j] * whitened[j]
+        if i >= measured:
+            lowest = (bounds[i] - centre) / factor[i, i]
+            total += _log_upper_tail(lowest)
+            if redraw:
+                y[i] = centre + factor[i, i] * _truncated_normal(lowest, rng)
+        whitened[i] = (y[i] - centre) / factor[i, i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _redraw_together(
+    covariance: FloatArray, y: FloatArray, bounds: FloatArray, censored: BoolArray, rng: np.random.Generator
+) -> None:
+    """Metropolis step that proposes all censored targets at once, one after the other given the measured ones.
+
+    A proposal does not know the bounds of those that come after it; the ratio of `_walk`'s sums (the weights of Geweke,
+    Hajivassiliou and Keane) makes up for that.
+    """
+    order = np.concatenate((np.flatnonzero(~censored), np.flatnonzero(censored)))
+    n = y.shape[0]
+    factor = np.empty((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            factor[i, j] = covariance[order[i], order[j]]
+    if not _cholesky_in_place(factor):
+        return
+    old, limits, measured = y[order], bounds[order], n - int(censored.sum())
+    new = old.copy()
+    ratio = _walk(factor, new, limits, measured, True, rng) - _walk(factor, old, limits, measured, False, rng)
+    if math.log(1.0 - rng.random()) < ratio:
+        y[order] = new
+
+
+@njit(cache=True, nogil=True)
 def _impute(
     theta: FloatArray,
     squares: FloatArray,
@@ -168,13 +225,18 @@ def _impute(
     censored: BoolArray,
     rng: np.random.Generator,
 ) -> None:
-    """One Gibbs sweep over the censored targets: each is drawn given all others, above its bound."""
+    """Draw the censored targets anew, above their bounds: all at once, then each given all others.
+
+    Gibbs sweeps alone would not do: neighbours pin one another, and they would leave the bounds, where they start, only
+    after hundreds of sweeps.
+    """
     n = y.shape[0]
     covariance = np.empty((n, n))
     _covariance(theta, squares, phi, covariance, np.empty(squares.shape[1]))
     for i in range(n):
         for j in range(i):
             covariance[j, i] = covariance[i, j]
+    _redraw_together(covariance, y, bounds, censored, rng)
     precision = np.linalg.inv(covariance)
     pull = precision @ y
     for i in range(n):
@@ -198,7 +260,7 @@ def sample_hyperparameters(
     """Coordinate-wise slice sampling (Neal 2003: stepping out, shrinking) from `theta`.
 
     data = squares, phi, y, censored; schedule = sweeps to forget the start, samples to keep, sweeps between them.
-    Censored targets are drawn anew after every sweep (y holds their bounds), so each kept sample is one imputation.
+    Censored targets are drawn anew before every sweep (y holds their bounds), so each kept sample is one imputation.
     Returns theta [samples, d + 4] and the targets that go with each, [samples, n].
     """
     squares, phi, bounds, censored = data
@@ -263,17 +325,33 @@ def _slice_step(  # noqa: PLR0913, PLR0917 - a compiled helper: tuples would be 
 
 
 @njit(cache=True, nogil=True)
+def smallest_gaps(paths: SingleArray) -> SingleArray:
+    """How far each point stays behind the best of its sample, at its best sample; 0 for points that win one; [R]."""
+    points, samples = paths.shape
+    best = paths[0].copy()
+    for r in range(1, points):
+        for s in range(samples):
+            best[s] = max(best[s], paths[r, s])
+    gaps = np.empty(points, dtype=np.float32)
+    for r in range(points):
+        gap = best[0] - paths[r, 0]
+        for s in range(1, samples):
+            gap = min(gap, best[s] - paths[r, s])
+        gaps[r] = gap
+    return gaps
+
+
+@njit(cache=True, nogil=True)
 def divergence_after(
-    paths: SingleArray,
-    directions: SingleArray,
-    amplitudes: SingleArray,
-    terms: FloatArray,
+    paths: SingleArray, gaps: SingleArray, directions: SingleArray, amplitudes: SingleArray, terms: FloatArray
 ) -> FloatArray:
     """KL(p_opt || uniform) of the paths f_s + g_b a_bs, for each of B steps.
 
-    paths [R, S], directions [B, R], amplitudes [B, S], single precision: twice as fast, exact enough to rank; terms [S
-    + 1]: what a point that wins c of S samples adds, (c/S) log(R c/S). The loop over samples is innermost, without
-    branches, so that it is vectorised.
+    paths [R, S], gaps [R] (smallest_gaps of the paths), directions [B, R], amplitudes [B, S]; single precision is twice
+    as fast and exact enough to rank. terms [S + 1]: what a point that wins c of S samples adds, (c/S) log(R c/S).
+
+    A point catches up with a leader w of a sample by at most (|g_r| + |g_w|) max|a|: points whose gap is larger are
+    passed over. The loop over samples is innermost, without branches, so that it is vectorised.
     """
     points, samples = paths.shape
     result = np.empty(directions.shape[0])
@@ -282,11 +360,19 @@ def divergence_after(
     wins = np.empty(points, dtype=np.int32)
     for b in range(directions.shape[0]):
         amplitude = amplitudes[b]
+        largest = np.float32(0.0)
         for s in range(samples):
+            largest = max(largest, abs(amplitude[s]))
             best[s] = -np.inf
             winner[s] = 0
+        leaders = np.float32(0.0)
+        for r in range(points):
+            if gaps[r] == 0.0:
+                leaders = max(leaders, abs(directions[b, r]))
         for r in range(points):
             slope = directions[b, r]
+            if gaps[r] > GAP_MARGIN * (abs(slope) + leaders) * largest:
+                continue
             path = paths[r]
             for s in range(samples):
                 value = path[s] + slope * amplitude[s]

@@ -1,9 +1,9 @@
 """Threads for kernels that release the interpreter lock.
 
-Why not numba's `parallel=True`: its OpenMP layer dies in a forked child once the parent has used it, parallel kernels take
-several times longer to compile, and their schedules need care to give equal bits on one and two threads. Plain threads over
-blocks of independent items have none of these problems. Threads are started per call (some 50 microseconds each), because a
-pool that outlives the call would be dead in a forked child as well.
+Why not numba's `parallel=True`: its OpenMP layer dies in a forked child once the parent has used it, parallel kernels
+take several times longer to compile, and their schedules need care to give equal bits on one and two threads. Plain
+threads over blocks of independent items have none of these problems. Threads are started per call (some 50
+microseconds each), because a pool that outlives the call would be dead in a forked child as well.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def thread_count() -> int:
 
 
 def parallel_blocks(function: Callable[[int, int], None], total: int, block: int) -> None:
-    """Call function(start, stop) on consecutive ranges of at most `block` items that cover range(total), on all threads.
+    """Call function(start, stop) on consecutive ranges of at most `block` items that cover range(total), on all
+    threads.
 
     The function writes its results where they belong; they must not depend on how items are cut into blocks.
     """

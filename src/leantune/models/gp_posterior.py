@@ -1,0 +1,118 @@
+"""The Gaussian process under one hyper-parameter sample, conditioned on the observations.
+
+    k((x, s), (x', s')) = Matern52_ARD(x, x') * phi(s)^T Sigma phi(s'),   Sigma = L L^T
+
+V = L^-1 K(observed, .) is the whitened cross-covariance, so that posterior covariances are K(a, b) - V_a^T V_b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from leantune.models.base import FloatArray, IntArray, Points
+from leantune.models.gp_kernels import JITTER, SIGMA_PARAMETERS, matern52
+
+SMALLEST_VARIANCE = 1e-10
+
+
+def level_features(s: FloatArray, grows_with_data: bool) -> FloatArray:
+    """phi(s) = (1, s~) or (1, (1 - s~)^2); [n, 2]."""
+    return np.stack([np.ones_like(s), s if grows_with_data else (1.0 - s) ** 2], axis=1)
+
+
+def run_starts(x: FloatArray) -> IntArray:
+    """Where a row differs from the one before it, the first row included."""
+    changed = np.ones(len(x), dtype=np.bool_)
+    changed[1:] = (x[1:] != x[:-1]).any(axis=1)
+    return np.flatnonzero(changed)
+
+
+@dataclass(frozen=True)
+class Conditioned:
+    """Belief of one member at some points: mean [m], variance [m], whitened cross-covariance V [n, m]."""
+
+    mean: FloatArray
+    variance: FloatArray
+    whitened: FloatArray
+
+
+class Member:
+    """The process under one hyper-parameter sample, conditioned on the observations."""
+
+    def __init__(self, theta: FloatArray, points: Points, targets: FloatArray, grows_with_data: bool) -> None:
+        d = points.x.shape[1]
+        self.inverse_scales = np.exp(-theta[:d])
+        l11, l21, l22 = np.exp(theta[d]), theta[d + 1], np.exp(theta[d + 2])
+        self.root = np.array([[l11, 0.0], [l21, l22]])
+        self.noise = float(np.exp(theta[d + SIGMA_PARAMETERS]) + JITTER)
+        self.grows_with_data = grows_with_data
+        self.points = points
+        covariance = self.covariance(points, points)
+        covariance[np.diag_indices_from(covariance)] += self.noise
+        self.factor = cholesky(covariance, lower=True, check_finite=False)
+        self.inverse_factor = solve_triangular(self.factor, np.eye(len(points)), lower=True, check_finite=False)
+        self.weights = self.inverse_factor.T @ (self.inverse_factor @ targets)
+
+    def loadings(self, s: FloatArray) -> FloatArray:
+        """L^T phi(s), so that phi(s)^T Sigma phi(s') is a dot product; [n, 2]."""
+        return np.asarray(level_features(s, self.grows_with_data) @ self.root)
+
+    def covariance(self, left: Points, right: Points) -> FloatArray:
+        """Prior covariance of the noise-free function; [n, m].
+
+        The pairs of one configuration stand side by side in a grid: their Matern column is computed once.
+        """
+        starts = run_starts(right.x)
+        matern: FloatArray = matern52(left.x, right.x[starts], self.inverse_scales)
+        if len(starts) < len(right):
+            matern = np.repeat(matern, np.diff(starts, append=len(right)), axis=1)
+        return matern * (self.loadings(left.s) @ self.loadings(right.s).T)
+
+    def prior_variance(self, s: FloatArray) -> FloatArray:
+        return np.asarray(np.square(self.loadings(s)).sum(axis=1))
+
+    def condition(self, points: Points) -> Conditioned:
+        """Posterior at the points, one by one."""
+        cross = self.covariance(self.points, points)
+        whitened = self.inverse_factor @ cross
+        variance = self.prior_variance(points.s) - np.square(whitened).sum(axis=0)
+        return Conditioned(self.weights @ cross, np.maximum(variance, SMALLEST_VARIANCE), whitened)
+
+    def joint_covariance(
+        self, left: Points, right: Points, whitened_left: FloatArray, whitened_right: FloatArray
+    ) -> FloatArray:
+        """Posterior covariance between two sets of points; [n, m]."""
+        return self.covariance(left, right) - whitened_left.T @ whitened_right
+
+    def predict_grid(self, x: FloatArray, levels: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance at each (row of x, level); each [N, k].
+
+        The covariance with level l is matern * (u_l0 a_0 + u_l1 a_1), a the loadings of the observations and u those of
+        the level: two products serve all levels, and variances are quadratic forms in u.
+        """
+        matern = matern52(self.points.x, x, self.inverse_scales)
+        loadings = self.loadings(self.points.s)
+        parts = [matern * loadings[:, c, None] for c in range(2)]
+        means = np.stack([self.weights @ part for part in parts], axis=1)
+        first, second = (self.inverse_factor @ part for part in parts)
+        moments = [(v * w).sum(axis=0) for v, w in ((first, first), (first, second), (second, second))]
+        u = self.loadings(levels)
+        quadratic = np.stack([u[:, 0] ** 2, 2.0 * u[:, 0] * u[:, 1], u[:, 1] ** 2])
+        variances = self.prior_variance(levels) - np.stack(moments, axis=1) @ quadratic
+        return means @ u.T, np.maximum(variances, SMALLEST_VARIANCE)
+
+
+def stable_cholesky(covariance: FloatArray) -> FloatArray:
+    """Lower factor of a covariance that may be singular up to rounding; the smallest sufficient jitter is added."""
+    scale = max(float(covariance.diagonal().max()), SMALLEST_VARIANCE)
+    for jitter in (1e-9, 1e-7, 1e-5, 1e-3):
+        raised = covariance.copy()
+        raised[np.diag_indices_from(raised)] += jitter * scale
+        try:
+            return np.asarray(cholesky(raised, lower=True, check_finite=False))
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("posterior covariance is not positive definite even with jitter of a thousandth")
