@@ -31,7 +31,9 @@ def run(study: Study, count: int) -> None:
     for _ in range(count):
         trial = study.ask()
         study.tell(
-            trial, {"accuracy": accuracy(trial.configuration, trial.fraction)}, seconds=seconds(trial.configuration, trial.fraction)
+            trial,
+            {"accuracy": accuracy(trial.configuration, trial.fraction)},
+            seconds=seconds(trial.configuration, trial.fraction),
         )
 
 
@@ -64,9 +66,7 @@ def test_optimize_measures_seconds_and_stops_at_the_budget() -> None:
     found = study.optimize(train)
     assert len(study.history.finished) == 6
     assert found.configuration in list(toy_space().grid())
-    assert study.history.trials[2].seconds == pytest.approx(
-        seconds(study.history.trials[2].configuration, Fraction(1))
-    )
+    assert study.history.trials[2].seconds == pytest.approx(seconds(study.history.trials[2].configuration, Fraction(1)))
 
 
 def test_optimize_records_failures_it_was_told_to_catch_and_metrics_that_are_not_finite() -> None:

@@ -48,7 +48,7 @@ def seconds(configuration: Configuration, fraction: Fraction) -> float:
     cluster = configuration.cluster
     assert cluster is not None
     work = 240.0 if configuration["batch"] == "few" else 160.0
-    return 5.0 + work * float(fraction) / cluster.vcpus**0.7
+    return 5.0 + work * float(fraction) / math.pow(cluster.vcpus, 0.7)
 
 
 def best_feasible(problem: Problem) -> float:
@@ -76,7 +76,9 @@ def measure(problem: Problem, trial: Trial, kind: ObservationKind = ObservationK
     ]
 
 
-def told(problem: Problem, pairs: Sequence[tuple[int, int]], kind: ObservationKind = ObservationKind.MEASURED) -> History:
+def told(
+    problem: Problem, pairs: Sequence[tuple[int, int]], kind: ObservationKind = ObservationKind.MEASURED
+) -> History:
     """A history of finished trials at (row of the grid, level)."""
     history = History()
     state = TrialState.FAILED if kind is ObservationKind.FAILED else TrialState.DONE

@@ -1,8 +1,10 @@
 """The Python face: ask, tell, optimize, recommendation; in memory.
 
 space = Space(lr=log(1e-5, 1e-1), cluster=clusters("aws", types=["t2.small"], nodes=[1, 2]))
-study = Study(space, maximize("accuracy"), subject_to=["cost <= 0.10 USD"], fractions=[1/60, .1, 1],
-budget=Budget(trials=44)) study.optimize(train)          # train(trial) -> {"accuracy": ...}
+study = Study(
+    space, maximize("accuracy"), subject_to=["cost <= 0.10 USD"], fractions=[1/60, 0.1, 1], budget=Budget(trials=44)
+)
+study.optimize(train)  # train(trial) -> {"accuracy": ...}
 study.recommendation()
 """
 
@@ -12,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
-from typing import overload
+from typing import Any, overload
 
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, ObservationError, StudyOver
@@ -50,8 +52,14 @@ class AskedTrial:
     expected: Mapping[str, Estimate]
     notes: tuple[str, ...]
 
-    def __getitem__(self, name: str) -> object:
+    def __getitem__(self, name: str) -> Any:
         return self.configuration[name]
+
+    def snapshot(
+        self, fraction: Fraction, metrics: Metrics, *, seconds: float | None = None, cost: float | None = None
+    ) -> Snapshot:
+        """What the run showed when it passed `fraction`, to be told with `snapshots=`."""
+        return Snapshot(fraction, metrics, seconds, cost)
 
 
 class Study:

@@ -216,3 +216,17 @@ def test_p_opt_is_sampled_once_for_each_number_of_samples() -> None:
 def test_all_pairs_go_configuration_by_configuration() -> None:
     pairs = all_pairs(known_world())
     assert list(zip(pairs.configuration.tolist(), pairs.level.tolist(), strict=True))[:3] == [(0, 0), (0, 1), (1, 0)]
+
+
+def test_only_results_at_full_data_raise_the_best_where_the_goal_is_there() -> None:
+    belief = replace(fitted_world(FITTERS["gp"], seed=0), best=-9.0, best_of_all=-9.0, limits=())
+    part, full = (
+        Pairs(np.array([0]), np.array([0])),
+        Pairs(np.array([0]), np.array([len(belief.candidates.levels) - 1])),
+    )
+    outcomes = [np.array([5.0]) for _ in belief.quantities]
+    anywhere = belief.extended(part, outcomes)
+    assert (anywhere.best, anywhere.best_of_all) == (5.0, 5.0)
+    there = replace(belief, at_full_only=True)
+    assert (there.extended(part, outcomes).best, there.extended(part, outcomes).best_of_all) == (-9.0, -9.0)
+    assert there.extended(full, outcomes).best == 5.0

@@ -11,7 +11,7 @@ from leantune.acquisition.base import Belief, Feasibility, Pairs, PerDollar, Qua
 from leantune.acquisition.improvement import Improvement, expected_improvement
 from leantune.models.base import FloatArray, Points
 from leantune.models.scales import Transform
-from tests.acquisition.small_world import Known, at_most, belief_of
+from tests.acquisition.small_world import FITTERS, Known, all_pairs, at_most, belief_of, fitted_world
 
 PAIRS = Pairs(np.array([0, 1, 2]), np.array([1, 1, 0]))
 MEANS, DEVIATIONS = np.array([1.2, 1.6, 1.0]), np.array([0.2, 0.6, 0.5])
@@ -76,3 +76,24 @@ def test_while_nothing_feasible_is_known_everything_improves_on_a_pessimistic_re
 def test_no_pairs_no_values() -> None:
     nothing = Pairs(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     assert Improvement().values(replace(world(), best=None), nothing).shape == (0,)
+
+
+def test_limits_decide_which_result_is_to_be_beaten() -> None:
+    belief = replace(fitted_world(FITTERS["gp"], seed=0), best=0.2, best_of_all=0.9)
+    pairs = all_pairs(belief)
+    gaussian = belief.at(pairs)[0]
+    np.testing.assert_allclose(
+        Improvement(feasible_only=False).values(belief, pairs), expected_improvement(gaussian.mean, gaussian.sd, 0.9)
+    )
+    np.testing.assert_allclose(
+        Improvement().values(belief, pairs), expected_improvement(gaussian.mean, gaussian.sd, 0.2)
+    )
+
+
+def test_values_do_not_depend_on_the_company() -> None:
+    """While nothing feasible is known, the reference comes from the whole grid, not from the pairs asked about."""
+    belief = replace(fitted_world(FITTERS["gp"], seed=0), best=None)
+    pairs = all_pairs(belief)
+    together = Improvement().values(belief, pairs)
+    alone = [Improvement().values(belief, pairs.take(np.array([i])))[0] for i in range(len(pairs))]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)

@@ -187,3 +187,14 @@ def test_feasible_means_within_every_limit_at_the_mean_and_affordable() -> None:
     assert not expected.all()
     nowhere = Pairs(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     assert len(feasible_and_affordable(belief, nowhere)) == 0
+
+
+def test_paths_go_on_among_all_open_pairs() -> None:
+    """One candidate alone has nowhere to go; with the open pairs of the study it has the future it has in company."""
+    belief = cheapest_anywhere(FITTERS["gp"], np.array([1.0]))
+    pairs = all_pairs(belief)
+    company = LookAhead(horizon=1, roots=2).values(belief, pairs)
+    alone = pairs.take(np.array([1]))
+    assert LookAhead(horizon=1, roots=2).values(belief, alone)[0] == LookAhead(horizon=0).values(belief, alone)[0]
+    opened = replace(belief, open_pairs=pairs)
+    assert LookAhead(horizon=1, roots=2).values(opened, alone)[0] == pytest.approx(company[1], rel=1e-12)

@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 from leantune.models.base import BoolArray, FloatArray, Points
 from leantune.models.gp_kernels import (
     _impute,
+    _log_upper_tail,
     _truncated_normal,
     divergence_after,
     log_density,
@@ -95,7 +96,12 @@ def test_truncated_normal_draws_follow_their_distribution(lowest: float) -> None
     assert kstest(draws, truncnorm(lowest, np.inf).cdf).pvalue > 0.01
 
 
-def test_imputation_is_a_gibbs_sampler_of_the_truncated_normal() -> None:
+@pytest.mark.parametrize("lowest", [-9.0, 0.0, 3.0, 29.9, 30.1, 80.0])
+def test_upper_tail_probabilities_do_not_underflow(lowest: float) -> None:
+    assert _log_upper_tail(lowest) == pytest.approx(norm.logsf(lowest), rel=2e-5, abs=1e-18)
+
+
+def test_imputation_samples_the_truncated_normal() -> None:
     """Two correlated censored targets and a measured one, against rejection sampling of the dense conditional."""
     points = Points(np.array([[0.0], [0.15], [0.4]]), np.ones(3))
     theta = np.array([-0.5, 0.0, 0.0, -1.0, -2.0])

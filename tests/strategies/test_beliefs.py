@@ -16,7 +16,7 @@ from leantune.strategies.beliefs import build_belief
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.recipe import Recipe
-from tests.toy import quick, told, toy_problem, toy_space
+from tests.toy import quick, told, toy_space
 
 
 def belief_of(problem: Problem, history: History, used: Recipe | None = None) -> Belief:
@@ -66,7 +66,9 @@ def test_limits_of_their_own_certainty_are_requirements_of_their_own() -> None:
 
 
 def test_objective_to_minimise_is_turned_and_its_limits_with_it() -> None:
-    problem = Problem(toy_space(), minimize("cost", at="anywhere"), ["time <= 100 s", "accuracy >= 0.6"], ("1/10", "1/2", 1))
+    problem = Problem(
+        toy_space(), minimize("cost", at="anywhere"), ["time <= 100 s", "accuracy >= 0.6"], ("1/10", "1/2", 1)
+    )
     history = told(problem, PAIRS)
     belief = belief_of(problem, history, quick("cherrypick"))
     assert belief.spend == 0
@@ -76,8 +78,10 @@ def test_objective_to_minimise_is_turned_and_its_limits_with_it() -> None:
     assert rates is not None
     np.testing.assert_allclose(np.exp(-own.low), 100 * rates / 3600)
     cheapest = min(
-        seen.cost for _, seen in history.observations if seen.cost and seen.metrics["accuracy"] >= 0.6 and seen.seconds <= 100
-    )  # type: ignore[operator]
+        trial.cost
+        for trial in history.trials
+        if trial.observations[0].metrics["accuracy"] >= 0.6 and trial.seconds <= 100
+    )
     assert belief.best == pytest.approx(-np.log(cheapest))
 
 

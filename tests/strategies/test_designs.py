@@ -15,7 +15,8 @@ from tests.toy import FRACTIONS, measure, toy_problem, toy_space
 
 def starts(design: Design, problem: Problem, seed: int = 3, most: int = 60) -> list[Start]:
     """All starting tests, each told before the next is asked for."""
-    history, found = History(), []
+    history = History()
+    found: list[Start] = []
     while len(found) < most:
         start = design.next(problem, history, seed)
         if start is None:

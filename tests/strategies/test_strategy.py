@@ -183,7 +183,12 @@ def test_bit_for_bit_in_other_processes_and_with_one_or_two_threads() -> None:
     root = Path(__file__).parents[2]
     answers = []
     for threads, hash_seed in (("1", "1"), ("2", "2")):
-        environment = {**os.environ, "LEANTUNE_THREADS": threads, "PYTHONHASHSEED": hash_seed, "OPENBLAS_NUM_THREADS": threads}
+        environment = {
+            **os.environ,
+            "LEANTUNE_THREADS": threads,
+            "PYTHONHASHSEED": hash_seed,
+            "OPENBLAS_NUM_THREADS": threads,
+        }
         done = subprocess.run(
             [sys.executable, "-c", _PROBE], env=environment, cwd=root, capture_output=True, text=True, check=True
         )

@@ -129,7 +129,9 @@ class Belief:
     on the same quantity are merged before), `requirements` keeps what the user asked with which certainty.
     `spend` is the quantity that says what a test costs, in dollars, or in seconds where `spend_in_seconds`.
     best: largest objective among tests whose measured values met the limits; worst: smallest of all; centre, spread: of
-    all. representers, incumbents: caps on where the optimum and the next incumbent are sought.
+    all; best_of_all: largest whatever the limits. at_full_only: only results at full data count as best.
+    open_pairs: what may be tested next (look-ahead goes on among them). representers, incumbents: caps on where the
+    optimum and the next incumbent are sought.
     """
 
     candidates: Candidates
@@ -146,7 +148,11 @@ class Belief:
     representers: int = 500
     incumbents: int = 500
     seed: int = 0
+    best_of_all: float | None = None
+    at_full_only: bool = False
+    open_pairs: Pairs | None = None
     simulated: bool = False
+    inherited_deviation: float = 0.0
     _optima: dict[int, OptimumBelief] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -203,6 +209,11 @@ class Belief:
         """The objective's value for products, in [0, 1]."""
         return self.objective.transform.merit(objective, self.centre, self.spread)
 
+    @cached_property
+    def largest_deviation(self) -> float:
+        """Of the objective over the whole grid; a simulated belief has that of the belief it came from."""
+        return self.inherited_deviation if self.simulated else float(self.grid[0].sd.max())
+
     def optimum(self, samples: int) -> OptimumBelief:
         """p_opt over `optimum_at` at full data; computed once, since searches ask for values pair by pair."""
         if samples not in self._optima:
@@ -228,14 +239,27 @@ class Belief:
         quantities = tuple(
             replace(q, model=q.model.extend(points, y)) for q, y in zip(self.quantities, outcomes, strict=True)
         )
-        met = np.ones(len(pairs), dtype=np.bool_)
+        counts = np.ones(len(pairs), dtype=np.bool_)
+        if self.at_full_only:
+            counts = pairs.level == len(self.candidates.levels) - 1
+        met = counts.copy()
         for limit in self.limits:
             y = outcomes[limit.quantity]
             met &= (y <= limit.high[pairs.configuration]) & (y >= limit.low[pairs.configuration])
-        reached = [*outcomes[0][met].tolist(), *([] if self.best is None else [self.best])]
-        worst = min(self.worst, float(outcomes[0].min()))
-        best = max(reached, default=None)
-        return replace(self, quantities=quantities, best=best, worst=worst, simulated=simulated, _optima={})
+        return replace(
+            self,
+            quantities=quantities,
+            best=_larger(self.best, outcomes[0][met]),
+            best_of_all=_larger(self.best_of_all, outcomes[0][counts]),
+            worst=min(self.worst, float(outcomes[0].min())),
+            simulated=simulated,
+            inherited_deviation=self.largest_deviation if simulated else 0.0,
+            _optima={},
+        )
+
+
+def _larger(known: float | None, more: FloatArray) -> float | None:
+    return max([*([] if known is None else [known]), *more.tolist()], default=None)
 
 
 class Acquisition(Protocol):

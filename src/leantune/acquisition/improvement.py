@@ -22,17 +22,16 @@ def expected_improvement(mean: FloatArray, sd: FloatArray, best: float) -> Float
 
 @dataclass(frozen=True)
 class Improvement:
-    """EI over the best result that met the limits, on the modelled scale."""
+    """EI on the modelled scale, over the best result that met the limits (feasible_only) or over the best of all."""
+
+    feasible_only: bool = True
 
     def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
         objective = belief.at(pairs)[0]
-        return expected_improvement(
-            objective.mean, objective.sd, reference(belief, float(objective.sd.max(initial=0.0)))
-        )
+        best = belief.best if self.feasible_only else belief.best_of_all
+        return expected_improvement(objective.mean, objective.sd, reference(belief, best))
 
 
-def reference(belief: Belief, largest_deviation: float) -> float:
-    """y*: the best feasible result; none yet: worst result - 3 x the largest predicted deviation (larger is better
-    here).
-    """
-    return belief.worst - PESSIMISM * largest_deviation if belief.best is None else belief.best
+def reference(belief: Belief, best: float | None) -> float:
+    """y*: the best result; none yet: the worst - 3 x the largest predicted deviation (larger is better here)."""
+    return belief.worst - PESSIMISM * belief.largest_deviation if best is None else best

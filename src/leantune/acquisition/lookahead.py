@@ -4,8 +4,8 @@
 
 The next step is the one greedy EIc choice among the pairs that the refitted models predict feasible and affordable.
 Outcomes come from Gauss-Hermite quadrature over the quantities that the models predict, weights summing to one; seconds
-follow from dollars and the known rate. The budget left shrinks by each simulated outcome's dollars (the paper keeps it
-constant in the path; a path that cannot be paid is no path).
+follow from dollars and the known rate; measurement noise is left out, as in the paper. The budget left shrinks by each
+simulated outcome's dollars (the paper keeps it constant in the path; a path that cannot be paid is no path).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, Feasibility, Pairs
+from leantune.acquisition.base import Belief, Feasibility, Pairs, largest
 from leantune.acquisition.improvement import Improvement
 from leantune.models.base import BoolArray, FloatArray, Gaussian, Roots
 
@@ -52,11 +52,12 @@ class LookAhead:
         return reward / np.maximum(dollars, 1e-12)
 
     def _pool(self, belief: Belief, pairs: Pairs) -> Pairs:
-        """Where a path may go on: all given pairs, or those of largest EIc."""
-        if len(pairs) <= self.step_pairs:
-            return pairs
-        reward, _ = _step(belief, pairs)
-        return pairs.take(np.sort(np.argsort(-reward, kind="stable")[: self.step_pairs]))
+        """Where a path may go on: all open pairs (line 25), or those of largest EIc by the present models."""
+        pool = pairs if belief.open_pairs is None else belief.open_pairs
+        if len(pool) <= self.step_pairs:
+            return pool
+        reward, _ = _step(belief, pool)
+        return pool.take(largest(reward, self.step_pairs))
 
     def _beyond(self, belief: Belief, pair: Pairs, pool: Pairs, horizon: int) -> tuple[float, float]:
         """Discounted expected reward and dollars of what follows a test of `pair` (lines 10 to 21)."""

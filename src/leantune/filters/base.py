@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
 from typing import Protocol
 
@@ -34,7 +34,7 @@ class Search:
     untested: BoolArray
     evaluate: Callable[[Pairs], FloatArray]
     cap: int
-    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    rng: np.random.Generator
 
     @property
     def flat(self) -> IntArray:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from leantune.models.base import BoolArray, Data, FloatArray, Gaussian, IntArray, Points, Roots
-from leantune.models.gp_kernels import log_density, sample_hyperparameters, squared_differences
+from leantune.models.gp_kernels import imputed, log_density, sample_hyperparameters, squared_differences
 from leantune.models.gp_optimum import STEP_BLOCK, GpOptimum
 from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, level_features
 from leantune.models.threads import parallel_blocks
@@ -85,23 +85,27 @@ class GpFitter:
         squares = squared_differences(np.ascontiguousarray(points.x[used]))
         phi = level_features(points.s[used], grows_with_data)
         mean, deviation = self.priors.arrays(points.x.shape[1])
+        rng = np.random.default_rng(seed)
         if self.hyperparameters == "map":
 
             def negative(theta: FloatArray) -> float:
                 return -log_density(theta, squares, phi, y[used], mean, deviation)
 
             theta = np.asarray(minimize(negative, mean, method="L-BFGS-B").x)[None, :]
-            imputed = y[used][None, :]
+            drawn = y[used][None, :]
         else:
-            theta, imputed = sample_hyperparameters(
+            theta, drawn = sample_hyperparameters(
                 mean,
                 (squares, phi, y[used], censored[used]),
                 (mean, deviation),
                 (self.burn_in, self.samples, self.thinning),
-                np.random.default_rng(seed),
+                rng,
             )
         targets = np.repeat(y[None, :], len(theta), axis=0)
-        targets[:, used] = imputed
+        targets[:, used] = drawn
+        if censored.any() and (self.hyperparameters == "map" or len(used) < len(y)):  # some were not drawn yet
+            everything = squared_differences(points.x), level_features(points.s, grows_with_data), y, censored
+            targets = np.stack([imputed(one, everything, row, rng) for one, row in zip(theta, targets, strict=True)])
         return theta, targets
 
 

@@ -250,6 +250,20 @@ def _impute(
 
 
 @njit(cache=True, nogil=True)
+def imputed(
+    theta: FloatArray,
+    data: tuple[FloatArray, FloatArray, FloatArray, BoolArray],
+    start: FloatArray,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """`start` [n] with its censored targets drawn anew; theta is fixed, data as in sample_hyperparameters."""
+    squares, phi, bounds, censored = data
+    y = start.copy()
+    _impute(theta, squares, phi, y, bounds, censored, rng)
+    return y
+
+
+@njit(cache=True, nogil=True)
 def sample_hyperparameters(
     theta: FloatArray,
     data: tuple[FloatArray, FloatArray, FloatArray, BoolArray],

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leantune.acquisition.base import SECONDS_PER_HOUR, Belief, Candidates, Limit, Quantity, Requirement
-from leantune.models.base import BoolArray, FloatArray, IntArray
+from leantune.models.base import BoolArray, FloatArray
 from leantune.models.scales import Transform
 from leantune.models.threads import parallel_blocks
 from leantune.problem import COST, TIME, At, Constraint, Problem
@@ -121,6 +121,9 @@ def build_belief(recipe: Recipe, evidence: Evidence, candidates: Candidates, see
     limits = _Limits(evidence, candidates, quantities, spend)
     known = evidence.known(problem.goal.metric)
     objective = evidence.data(problem.goal.metric, quantities[0].transform).y
+    answers = ~evidence.failed[known]
+    if problem.goal.at is At.FULL:
+        answers &= evidence.level[known] == len(problem.fractions) - 1
     return Belief(
         candidates=candidates,
         quantities=quantities,
@@ -128,7 +131,9 @@ def build_belief(recipe: Recipe, evidence: Evidence, candidates: Candidates, see
         requirements=_requirements(recipe, problem, limits),
         spend=None if spend.metric is None else [quantity.name for quantity in quantities].index(spend.metric),
         spend_in_seconds=spend.in_seconds,
-        best=_best(problem, objective, evidence.kept_limits()[known], evidence.level[known]),
+        best=_best(objective, answers & evidence.kept_limits()[known]),
+        best_of_all=_best(objective, answers),
+        at_full_only=problem.goal.at is At.FULL,
         worst=float(objective.min()),
         centre=float(objective.mean()),
         spread=float(objective.std()) or 1.0,
@@ -148,7 +153,5 @@ def _requirements(recipe: Recipe, problem: Problem, limits: _Limits) -> tuple[Re
     return (*alone, *([Requirement(shared, recipe.incumbent.probability)] if shared else []))
 
 
-def _best(problem: Problem, objective: FloatArray, kept: BoolArray, level: IntArray) -> float | None:
-    """Largest objective that counts as an answer and met the limits."""
-    counts = kept & (level == len(problem.fractions) - 1) if problem.goal.at is At.FULL else kept
+def _best(objective: FloatArray, counts: BoolArray) -> float | None:
     return float(objective[counts].max()) if counts.any() else None

@@ -21,7 +21,6 @@ from leantune.filters.base import Filter
 from leantune.filters.ranked import ConstrainedAccuracyFilter, FeasibleAffordable, NoFilter, RandomFilter
 from leantune.filters.sequential import CmaesFilter, DirectFilter
 from leantune.models.gp import GpFitter
-
 from leantune.models.trees import TreesFitter
 from leantune.problem import At
 from leantune.strategies.designs import LatinHypercube, Snapshots, UntilSpent
@@ -146,7 +145,9 @@ def eic_usd(points: int = 4) -> Recipe:
 
 def ei(points: int = 4) -> Recipe:
     """Expected improvement at full data; knows no limits."""
-    return replace(eic(points), name="ei", acquisition=Improvement(), incumbent=Incumbent(constrained=False))
+    return replace(
+        eic(points), name="ei", acquisition=Improvement(feasible_only=False), incumbent=Incumbent(constrained=False)
+    )
 
 
 def random(fractions: str = "full", points: int = 4) -> Recipe:

@@ -84,7 +84,8 @@ class Strategy:
         if belief is None or recipe.acquisition is None:
             note = "random" if recipe.models is None else "fallback: no result to learn from yet; at random"
             return self._proposal(table, _random_pair(untested, rng), {}, (note, *table.notes))
-        known, acquisition = belief, recipe.acquisition
+        open_pairs = Pairs(*np.divmod(np.flatnonzero(untested), untested.shape[1]))
+        known, acquisition = replace(belief, open_pairs=open_pairs), recipe.acquisition
         search = Search(known, untested, lambda pairs: acquisition.values(known, pairs), recipe.caps.candidates, rng)
         searched = recipe.filter.search(search)
         chosen = searched.pairs.take(np.array([_winner(table, known, searched)]))

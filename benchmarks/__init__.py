@@ -1,0 +1,1 @@
+"""Datasets, methods and runners. Not part of the package: run from a clone, `python -m benchmarks.recommend`."""

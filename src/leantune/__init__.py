@@ -1,0 +1,69 @@
+"""LeanTune tunes training jobs on rented machines: cluster and hyper-parameters together, within your limits.
+
+The public names load on first use (PEP 562), so `import leantune` costs a few milliseconds and pulls in none of the
+numeric libraries; a training program or a command that needs only a part of the house pays only for that part.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leantune import errors
+    from leantune.cloud.catalog import clusters
+    from leantune.problem import Budget, maximize, minimize
+    from leantune.space import Space, boolean, choice, integer, linear, log, machine, ordinal, when
+    from leantune.study import Study
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Budget",
+    "Space",
+    "Study",
+    "boolean",
+    "choice",
+    "clusters",
+    "errors",
+    "integer",
+    "linear",
+    "log",
+    "machine",
+    "maximize",
+    "minimize",
+    "ordinal",
+    "when",
+]
+
+_HOME = {
+    "Budget": "leantune.problem",
+    "Space": "leantune.space",
+    "Study": "leantune.study",
+    "boolean": "leantune.space",
+    "choice": "leantune.space",
+    "clusters": "leantune.cloud.catalog",
+    "integer": "leantune.space",
+    "linear": "leantune.space",
+    "log": "leantune.space",
+    "machine": "leantune.space",
+    "maximize": "leantune.problem",
+    "minimize": "leantune.problem",
+    "ordinal": "leantune.space",
+    "when": "leantune.space",
+}
+
+if not TYPE_CHECKING:  # type checkers read the imports above, and so still report a name that does not exist
+
+    def __getattr__(name: str) -> object:
+        """Import a public name from its home when it is first asked for, and keep it."""
+        from importlib import import_module
+
+        if name == "errors":
+            return import_module("leantune.errors")
+        if name not in _HOME:
+            raise AttributeError(f"module 'leantune' has no attribute {name!r}")
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,38 @@
+"""Parts of the posterior that are hardly seen through the model: runs of equal rows, levels, singular factors."""
+
+import numpy as np
+import pytest
+
+from leantune.models.base import Points
+from leantune.models.gp_posterior import Member, level_features, run_starts, stable_cholesky
+
+
+def test_runs_of_equal_rows() -> None:
+    x = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 2.0], [0.0, 1.0]])
+    assert run_starts(x).tolist() == [0, 2, 3]
+    assert run_starts(x[:1]).tolist() == [0]
+    assert run_starts(x[:0]).tolist() == []
+
+
+def test_the_covariance_of_a_grid_is_that_of_its_points_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    observed = Points(rng.random((5, 3)), rng.random(5))
+    member = Member(np.array([0.1, -0.4, 0.3, 0.2, 0.5, -0.6, -3.0]), observed, rng.standard_normal(5), False)
+    grid = Points(np.repeat(rng.random((4, 3)), 3, axis=0), np.tile([0.0, 0.5, 1.0], 4))
+    whole = member.covariance(observed, grid)
+    single = [member.covariance(observed, grid.take(np.array([i])))[:, 0] for i in range(len(grid))]
+    np.testing.assert_allclose(whole, np.stack(single, axis=1), rtol=1e-13)
+
+
+def test_levels_of_qualities_and_of_costs() -> None:
+    s = np.array([0.0, 0.5, 1.0])
+    np.testing.assert_array_equal(level_features(s, False), [[1, 1], [1, 0.25], [1, 0]])
+    np.testing.assert_array_equal(level_features(s, True), [[1, 0], [1, 0.5], [1, 1]])
+
+
+def test_singular_covariances_get_the_smallest_sufficient_jitter() -> None:
+    singular = np.ones((3, 3))
+    factor = stable_cholesky(singular)
+    np.testing.assert_allclose(factor @ factor.T, singular, atol=1e-6)
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        stable_cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
