@@ -52,7 +52,7 @@ class Member:
         self.points = points
         covariance = self.covariance(points, points)
         covariance[np.diag_indices_from(covariance)] += self.noise
-        self.factor = cholesky(covariance, lower=True, check_finite=False)
+        self.factor = stable_cholesky(covariance, least=0.0)
         self.inverse_factor = solve_triangular(self.factor, np.eye(len(points)), lower=True, check_finite=False)
         self.weights = self.inverse_factor.T @ (self.inverse_factor @ targets)
 
@@ -105,10 +105,13 @@ class Member:
         return means @ u.T, np.maximum(variances, SMALLEST_VARIANCE)
 
 
-def stable_cholesky(covariance: FloatArray) -> FloatArray:
-    """Lower factor of a covariance that may be singular up to rounding; the smallest sufficient jitter is added."""
+def stable_cholesky(covariance: FloatArray, least: float = 1e-9) -> FloatArray:
+    """Lower factor of a covariance that may be singular up to rounding.
+
+    The smallest sufficient jitter is added, relative to the largest variance and at least `least`.
+    """
     scale = max(float(covariance.diagonal().max()), SMALLEST_VARIANCE)
-    for jitter in (1e-9, 1e-7, 1e-5, 1e-3):
+    for jitter in (least, 1e-7, 1e-5, 1e-3):
         raised = covariance.copy()
         raised[np.diag_indices_from(raised)] += jitter * scale
         try:

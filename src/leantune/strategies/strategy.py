@@ -90,8 +90,7 @@ class Strategy:
         searched = recipe.filter.search(search)
         chosen = searched.pairs.take(np.array([_winner(table, known, searched)]))
         notes = (
-            f"largest acquisition of {len(searched.pairs)} pairs",
-            *searched.notes,
+            *_choice_notes(searched),
             *_cap_notes(table, recipe),
             *table.notes,
         )
@@ -217,6 +216,16 @@ def expectations(belief: Belief, pair: Pairs) -> dict[str, Estimate]:
             mean = float(quantity.transform.expectation(gaussian)[0])
             result[quantity.name] = Estimate(mean, float(quantity.transform.deviation(gaussian)[0]))
     return result
+
+
+def _choice_notes(searched: Searched) -> tuple[str, ...]:
+    """Where the proposal comes from: the acquisition, the filter's own fallback, or nobody's enthusiasm."""
+    if any(note.startswith("fallback") for note in searched.notes):
+        return searched.notes
+    count = len(searched.pairs)
+    if searched.values.max() > 0.0:
+        return (f"largest acquisition of {count} pairs", *searched.notes)
+    return (f"fallback: none of {count} pairs promises anything; the largest expected accuracy", *searched.notes)
 
 
 def _random_pair(untested: BoolArray, rng: np.random.Generator) -> Pairs:
