@@ -68,7 +68,7 @@ def sklearn_trees(problem: Problem, history: History, *, seed: int, candidates: 
         from benchmarks.sklearn_trees import SklearnTrees
     ours = RECIPES["trees_nofilter"]()
     assert isinstance(ours.models, TreesFitter)
-    method = replace(ours, models=SklearnTrees(ours.models.trees))
+    method = replace(ours, models=SklearnTrees(ours.models.trees, ours.models.gain_trees))
     acquisition = method.acquisition
     assert acquisition is not None
     table = Table.of(problem, history, method, seed)

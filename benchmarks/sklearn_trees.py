@@ -2,9 +2,10 @@
 
 A Surrogate (leantune.models.base), so that a recipe runs with it unchanged and computes the very same acquisition:
 
-    replace(recipe("trimtuner"), models=SklearnTrees(20))
+    replace(recipe("trimtuner"), models=SklearnTrees(20, 300))
 
-Every simulated test refits a BaggingRegressor of ExtraTreeRegressor on the extended data. T trees, R places, S samples.
+Every simulated test refits a BaggingRegressor of ExtraTreeRegressor on the extended data; the gain comes from a second
+ensemble of more trees, conditioned. T trees, R places, S samples.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sklearn.tree import ExtraTreeRegressor
 from leantune.models.base import Data, FloatArray, Gaussian, Points, Roots
 
 SMALLEST_SHARE_OF_SPREAD = 1e-3  # floor of the deviation, of the targets' own
+NOISE_SHARE_OF_SPREAD = 0.05  # of a simulated measurement, likewise
 
 
 class _Tree(Protocol):
@@ -32,10 +34,15 @@ class SklearnTrees:
     """How the ensemble is made; see models.base.Fitter. Censored targets are taken as measured."""
 
     trees: int = 20
+    gain_trees: int = 300
+
+    def caps_at(self, observations: int) -> tuple[str, ...]:
+        """See Fitter: it has none."""
+        return ()
 
     def fit(self, data: Data, *, grows_with_data: bool, seed: int) -> SklearnEnsemble:
         """Grow the trees; they need not know which quantities grow with the data."""
-        return SklearnEnsemble(self.trees, data.points, data.y, seed % 2**32)
+        return SklearnEnsemble(self.trees, self.gain_trees, data.points, data.y, seed % 2**32)
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,7 @@ class SklearnEnsemble:
     """A fitted ensemble. The random state is kept in every refit, so that refits share their bootstrap draws."""
 
     trees: int
+    gain_trees: int
     points: Points
     y: FloatArray
     random_state: int
@@ -101,22 +109,25 @@ class SklearnEnsemble:
 
 
 class SklearnOptimum:
-    """p_opt by samples of the Gaussian with the trees' covariance: their mean plus a random mixture of deviations."""
+    """p_opt by samples of the Gaussian with the covariance of more trees, conditioned on each simulated outcome.
+
+    f_s + c(., p) (y - f_s(p) - e_s) / (v_p + noise), as in leantune.models.trees.TreesOptimum.
+    """
 
     def __init__(self, ensemble: SklearnEnsemble, at: Points, samples: int, seed: int) -> None:
-        self._ensemble, self._at = ensemble, at
-        self._mix = np.random.default_rng(seed).standard_normal((samples, ensemble.trees)) / np.sqrt(ensemble.trees)
+        rng = np.random.default_rng(seed)
+        self._crowd = replace(ensemble, trees=ensemble.gain_trees, _refits={})
+        self._mix = rng.standard_normal((samples, self._crowd.trees)) / np.sqrt(self._crowd.trees)
+        self._noise = NOISE_SHARE_OF_SPREAD * max(float(ensemble.y.std()), 1e-12)
+        self._errors = self._noise * rng.standard_normal(samples)
+        values = self._crowd.values(at)
+        self._deviations = values - values.mean(axis=0)
+        self._paths = values.mean(axis=0) + self._mix @ self._deviations
 
-    def _probability(self, ensemble: SklearnEnsemble) -> FloatArray:
-        values = ensemble.values(self._at)
-        mean = values.mean(axis=0)
-        winners = (mean + self._mix @ (values - mean)).argmax(axis=1)
-        return np.bincount(winners, minlength=len(self._at)) / len(self._mix)
-
-    @property
+    @cached_property
     def probability(self) -> FloatArray:
         """See OptimumBelief."""
-        return self._probability(self._ensemble)
+        return _winning_shares(self._paths)
 
     @cached_property
     def divergence(self) -> float:
@@ -126,9 +137,14 @@ class SklearnOptimum:
     def expected_divergence(self, points: Points, roots: Roots) -> FloatArray:
         """See OptimumBelief."""
         result = np.zeros(len(points))
-        for (b, k), y in np.ndenumerate(self._ensemble.outcomes(points, roots)):
-            after = self._ensemble.refitted(points.take(np.array([b])), float(y))
-            result[b] += roots.w[k] * _divergence(self._probability(after))
+        for b, here in enumerate(self._crowd.values(points).T):
+            deviation = here - here.mean()
+            variance = float(deviation.var() + self._noise**2)
+            direction = deviation @ self._deviations / len(deviation) / variance
+            surprise = self._mix @ deviation + self._errors
+            for z, weight in zip(roots.z, roots.w, strict=True):
+                moved = self._paths + np.outer(z * np.sqrt(variance) - surprise, direction)
+                result[b] += weight * _divergence(_winning_shares(moved))
         return result
 
 
@@ -141,3 +157,8 @@ def _divergence(probability: FloatArray) -> float:
     """KL(p || uniform)."""
     there = probability[probability > 0]
     return float(there @ np.log(there * len(probability)))
+
+
+def _winning_shares(paths: FloatArray) -> FloatArray:
+    """In which share of the samples [S, R] each place is the best; [R]."""
+    return np.bincount(paths.argmax(axis=1), minlength=paths.shape[1]) / len(paths)

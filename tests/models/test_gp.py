@@ -257,6 +257,12 @@ def test_a_singular_covariance_is_factored_with_the_smallest_jitter() -> None:
         stable_cholesky(np.diag([1.0, -1.0]))
 
 
+def test_caps_are_told_when_they_bite() -> None:
+    fitter = GpFitter(density_observations=10, posterior_observations=20)
+    assert fitter.caps_at(10) == ()
+    assert [note.split(" on ")[1] for note in fitter.caps_at(21)] == ["10 of 21 observations", "20 of 21 observations"]
+
+
 @pytest.mark.parametrize("fitter", [GpFitter(hyperparameters="map"), GpFitter(density_observations=6)])
 def test_bounds_are_imputed_whatever_the_hyperparameters_were_found_on(fitter: GpFitter) -> None:
     data = censored_line()

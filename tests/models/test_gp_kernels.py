@@ -11,12 +11,10 @@ from leantune.models.gp_kernels import (
     _impute,
     _log_upper_tail,
     _truncated_normal,
-    divergence_after,
     log_density,
     log_marginal_likelihood,
     matern52,
     sample_hyperparameters,
-    smallest_gaps,
     squared_differences,
 )
 from leantune.models.gp_posterior import level_features
@@ -175,24 +173,3 @@ def test_each_kept_sample_has_its_own_imputation() -> None:
     assert (targets[:, ~censored] == y[~censored]).all()
     assert (targets[:, censored] >= y[censored]).all()
     assert (np.ptp(targets[:, censored], axis=0) > 0.0).all()
-
-
-@pytest.mark.parametrize("step", [0.02, 0.3, 3.0])
-def test_divergence_after_counts_the_winners_of_moved_paths(step: float) -> None:
-    """Small steps leave most points behind, where they are passed over; large ones none."""
-    rng = np.random.default_rng(11)
-    points, samples, steps = 30, 40, 50
-    paths = (rng.standard_normal((points, samples)) - 0.3 * np.arange(points)[:, None]).astype(np.float32)
-    directions = rng.standard_normal((steps, points)).astype(np.float32)
-    amplitudes = (step * rng.standard_normal((steps, samples))).astype(np.float32)
-    terms = np.zeros(samples + 1)
-    for wins in range(1, samples + 1):
-        terms[wins] = wins / samples * np.log(points * wins / samples)
-    expected = []
-    for b in range(steps):
-        moved = paths + directions[b][:, None] * amplitudes[b][None, :]
-        share = np.bincount(moved.argmax(axis=0), minlength=points) / samples
-        expected.append(sum(p * np.log(p * points) for p in share if p > 0))
-    gaps = smallest_gaps(paths)
-    np.testing.assert_array_equal(gaps, (paths.max(axis=0) - paths).min(axis=1))
-    np.testing.assert_allclose(divergence_after(paths, gaps, directions, amplitudes, terms), expected, rtol=1e-12)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from leantune.models import gp_optimum
 from leantune.models.base import FloatArray, Points, Roots, SingleArray
 from leantune.models.gp import GaussianProcess
-from leantune.models.gp_optimum import divergence_terms
+from leantune.models.paths import SamplePaths
 from tests.models.dense_gp import DenseGp, likely_theta, scattered
 
 FULL = Points(np.linspace(0.0, 1.0, 7)[:, None], np.ones(7))
@@ -70,10 +69,6 @@ def test_divergences_are_averaged_over_members() -> None:
     assert np.ptp(now) > 0.0
 
 
-def test_divergence_terms_by_hand() -> None:
-    np.testing.assert_allclose(divergence_terms(2, 4), [0.0, 0.5 * np.log(2.0), np.log(4.0)])
-
-
 def loosely_fitted(spread: float) -> GaussianProcess:
     """Two observations, much noise, and a difference between the levels that full data cannot explain: every term of
     the conditioning formula has weight.
@@ -93,13 +88,11 @@ def test_path_wise_conditioning_samples_the_conditioned_posterior(
     optimum = model.optimum(FULL, 60_000, seed=6)
     moved: list[SingleArray] = []
 
-    def spy(
-        paths: SingleArray, gaps: SingleArray, directions: SingleArray, amplitudes: SingleArray, terms: FloatArray
-    ) -> FloatArray:
-        moved.append(paths + directions[0][:, None] * amplitudes[0][None, :])
+    def spy(paths: SamplePaths, directions: SingleArray, amplitudes: SingleArray) -> FloatArray:
+        moved.append(paths.values + directions[0][:, None] * amplitudes[0][None, :])
         return np.zeros(len(directions))
 
-    monkeypatch.setattr(gp_optimum, "divergence_after", spy)
+    monkeypatch.setattr(SamplePaths, "after", spy)
     roots = Roots.of(3)
     optimum.expected_divergence(candidate, roots)
     oracle, sign = dense(model), np.sign(spread)

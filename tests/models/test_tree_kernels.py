@@ -229,17 +229,3 @@ def test_expected_divergence_is_that_of_the_regrown_values() -> None:
         assert result[b] == pytest.approx(
             expected, abs=0.02
         )  # samples are updated, not summed anew: near-ties may turn
-
-
-def test_conditioned_divergence_is_that_of_the_moved_samples() -> None:
-    rng = np.random.default_rng(3)
-    values, mix = rng.standard_normal((5, 12)), rng.standard_normal((5, 300)).astype(np.float32)
-    gain, surprise = rng.standard_normal((2, 12)), rng.standard_normal((2, 300))
-    race, divergence = started(values, mix)
-    gain[1] = 0.0
-    result = np.ones(2)
-    moves = gain.astype(np.float32), surprise.astype(np.float32)
-    kernels.conditioned_divergences(kernels.fork_race(race), *moves, 0.5, result)
-    moved = (values.T @ mix).T + surprise[0][:, None] * gain[0]
-    assert result[0] == pytest.approx(1.0 + 0.5 * shared_divergence(moved.astype(np.float32)), abs=0.02)
-    assert result[1] == 1.0 + 0.5 * divergence

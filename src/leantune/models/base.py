@@ -129,3 +129,6 @@ class Fitter(Protocol):
         """grows_with_data: the quantity is a cost (dollars, seconds) that grows with s, rather than a quality that
         levels off.
         """
+
+    def caps_at(self, observations: int) -> tuple[str, ...]:
+        """Which of its own caps bite at so many observations, in words for the proposal."""

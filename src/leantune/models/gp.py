@@ -62,6 +62,14 @@ class GpFitter:
     density_observations: int = 200
     posterior_observations: int = 1000
 
+    def caps_at(self, observations: int) -> tuple[str, ...]:
+        """See Fitter."""
+        caps = (
+            ("hyper-parameters are sampled", self.density_observations),
+            ("the posterior rests", self.posterior_observations),
+        )
+        return tuple(f"cap: {what} on {cap} of {observations} observations" for what, cap in caps if observations > cap)
+
     def fit(self, data: Data, *, grows_with_data: bool, seed: int) -> GaussianProcess:
         """Fit one quantity; see models.base.Fitter."""
         centre = float(data.y.mean())

@@ -16,14 +16,13 @@ import math
 import numpy as np
 from numba import njit
 
-from leantune.models.base import BoolArray, FloatArray, SingleArray
+from leantune.models.base import BoolArray, FloatArray
 
 SIGMA_PARAMETERS = 3
 JITTER = 1e-8
 SQRT5 = math.sqrt(5.0)
 STEP_OUT_LIMIT = 4
 SHRINK_LIMIT = 40
-GAP_MARGIN = np.float32(1.001)  # for rounding in single precision
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -336,68 +335,3 @@ def _slice_step(  # noqa: PLR0913, PLR0917 - a compiled helper: tuples would be 
             high = point[p]
     point[p] = old
     return height
-
-
-@njit(cache=True, nogil=True)
-def smallest_gaps(paths: SingleArray) -> SingleArray:
-    """How far each point stays behind the best of its sample, at its best sample; 0 for points that win one; [R]."""
-    points, samples = paths.shape
-    best = paths[0].copy()
-    for r in range(1, points):
-        for s in range(samples):
-            best[s] = max(best[s], paths[r, s])
-    gaps = np.empty(points, dtype=np.float32)
-    for r in range(points):
-        gap = best[0] - paths[r, 0]
-        for s in range(1, samples):
-            gap = min(gap, best[s] - paths[r, s])
-        gaps[r] = gap
-    return gaps
-
-
-@njit(cache=True, nogil=True)
-def divergence_after(
-    paths: SingleArray, gaps: SingleArray, directions: SingleArray, amplitudes: SingleArray, terms: FloatArray
-) -> FloatArray:
-    """KL(p_opt || uniform) of the paths f_s + g_b a_bs, for each of B steps.
-
-    paths [R, S], gaps [R] (smallest_gaps of the paths), directions [B, R], amplitudes [B, S]; single precision is twice
-    as fast and exact enough to rank. terms [S + 1]: what a point that wins c of S samples adds, (c/S) log(R c/S).
-
-    A point catches up with a leader w of a sample by at most (|g_r| + |g_w|) max|a|: points whose gap is larger are
-    passed over. The loop over samples is innermost, without branches, so that it is vectorised.
-    """
-    points, samples = paths.shape
-    result = np.empty(directions.shape[0])
-    best = np.empty(samples, dtype=np.float32)
-    winner = np.empty(samples, dtype=np.int32)
-    wins = np.empty(points, dtype=np.int32)
-    for b in range(directions.shape[0]):
-        amplitude = amplitudes[b]
-        largest = np.float32(0.0)
-        for s in range(samples):
-            largest = max(largest, abs(amplitude[s]))
-            best[s] = -np.inf
-            winner[s] = 0
-        leaders = np.float32(0.0)
-        for r in range(points):
-            if gaps[r] == 0.0:
-                leaders = max(leaders, abs(directions[b, r]))
-        for r in range(points):
-            slope = directions[b, r]
-            if gaps[r] > GAP_MARGIN * (abs(slope) + leaders) * largest:
-                continue
-            path = paths[r]
-            for s in range(samples):
-                value = path[s] + slope * amplitude[s]
-                better = value > best[s]
-                best[s] = value if better else best[s]
-                winner[s] = r if better else winner[s]
-        wins[:] = 0
-        for s in range(samples):
-            wins[winner[s]] += 1
-        total = 0.0
-        for r in range(points):
-            total += terms[wins[r]]
-        result[b] = total
-    return result

@@ -23,17 +23,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from leantune.models.base import FloatArray, Points, Roots, SingleArray
-from leantune.models.gp_kernels import divergence_after, smallest_gaps
 from leantune.models.gp_posterior import Member, stable_cholesky
+from leantune.models.paths import SamplePaths
 from leantune.models.threads import parallel_blocks
 
-STEP_BLOCK = 128  # simulated tests handed to a thread at once
-
-
-def divergence_terms(samples: int, points: int) -> FloatArray:
-    """What a point that is best in c of S samples adds to KL(p_opt || uniform): (c/S) log(R c/S), c = 0..S."""
-    shares = np.arange(samples + 1) / samples
-    return np.asarray(shares * np.log(np.maximum(shares, 1.0 / samples) * points))
+STEP_BLOCK = 144  # simulated tests handed to a thread at once: smaller blocks cost more than they balance
 
 
 @dataclass(frozen=True)
@@ -53,26 +47,21 @@ class Draws:
 
 
 @dataclass(frozen=True)
-class Paths:
-    """Sample paths of one member at R: whitened cross-covariance V [n, R], L^-1 [R, R], values [R, S], gaps [R]."""
+class MemberPaths:
+    """Sample paths of one member at R, with its whitened cross-covariance V [n, R] and L^-1 [R, R] there."""
 
     member: Member
     whitened: FloatArray
     inverse_factor: FloatArray
-    values: SingleArray
-    gaps: SingleArray
+    paths: SamplePaths
 
     @classmethod
-    def of(cls, member: Member, at: Points, draws: Draws, orientation: float) -> Paths:
+    def of(cls, member: Member, at: Points, draws: Draws, orientation: float) -> MemberPaths:
         there = member.condition(at)
         factor = stable_cholesky(member.joint_covariance(at, at, there.whitened, there.whitened))
         inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
         values = (orientation * (there.mean[:, None] + factor @ draws.path.astype(np.float64))).astype(np.float32)
-        return cls(member, there.whitened, np.asarray(inverse), values, smallest_gaps(values))
-
-    def divergences(self, directions: SingleArray, amplitudes: SingleArray, terms: FloatArray) -> FloatArray:
-        """KL(p_opt || uniform) after each of B steps; directions [B, R], amplitudes [B, S]."""
-        return np.asarray(divergence_after(self.values, self.gaps, directions, amplitudes, terms))
+        return cls(member, there.whitened, np.asarray(inverse), SamplePaths.of(values))
 
     def sampled_outcomes(self, cross: FloatArray, variance: FloatArray, draws: Draws) -> SingleArray:
         """f_p - m_p + e of every test and sample; cross = c(R, p) [R, B], variance v_p [B] -> [B, S]."""
@@ -90,44 +79,39 @@ class GpOptimum:
     def __init__(self, members: Sequence[Member], at: Points, *, samples: int, seed: int, orientation: float) -> None:
         self._at, self._orientation = at, orientation
         self._draws = Draws.of(len(at), samples, seed)
-        self._terms = divergence_terms(samples, len(at))
-        self._paths = [Paths.of(member, at, self._draws, orientation) for member in members]
+        self._members = [MemberPaths.of(member, at, self._draws, orientation) for member in members]
 
     @cached_property
     def probability(self) -> FloatArray:
         """See OptimumBelief."""
-        counts = [np.bincount(paths.values.argmax(axis=0), minlength=len(self._at)) for paths in self._paths]
-        return np.asarray(np.mean(counts, axis=0) / len(self._draws.noise))
+        return np.asarray(np.mean([one.paths.probability for one in self._members], axis=0))
 
     @cached_property
     def divergence(self) -> float:
         """See OptimumBelief."""
-        nowhere = np.zeros((1, len(self._at)), dtype=np.float32)
-        still = np.zeros((1, len(self._draws.noise)), dtype=np.float32)
-        return float(np.mean([paths.divergences(nowhere, still, self._terms)[0] for paths in self._paths]))
+        return float(np.mean([one.paths.divergence for one in self._members]))
 
     def expected_divergence(self, points: Points, roots: Roots) -> FloatArray:
         """See OptimumBelief."""
         result = np.zeros(len(points))
-        tested = [paths.member.condition(points) for paths in self._paths]
+        tested = [one.member.condition(points) for one in self._members]
 
         def block(start: int, stop: int) -> None:
             rows = np.arange(start, stop)
             some = points.take(rows)
-            for paths, test in zip(self._paths, tested, strict=True):
-                cross = paths.member.joint_covariance(self._at, some, paths.whitened, test.whitened[:, rows])
-                result[rows] += self._after(paths, cross, test.variance[rows], roots)
+            for one, test in zip(self._members, tested, strict=True):
+                cross = one.member.joint_covariance(self._at, some, one.whitened, test.whitened[:, rows])
+                result[rows] += self._after(one, cross, test.variance[rows], roots)
 
         parallel_blocks(block, len(points), STEP_BLOCK)
-        return result / len(self._paths)
+        return result / len(self._members)
 
-    def _after(self, paths: Paths, cross: FloatArray, variance: FloatArray, roots: Roots) -> FloatArray:
+    def _after(self, one: MemberPaths, cross: FloatArray, variance: FloatArray, roots: Roots) -> FloatArray:
         """Expected divergence under one member for a block of tests; cross = c(R, p) [R, B], variance v_p [B]."""
-        sampled = paths.sampled_outcomes(cross, variance, self._draws)
-        spread = np.sqrt(variance + paths.member.noise)[:, None]
+        sampled = one.sampled_outcomes(cross, variance, self._draws)
+        spread = np.sqrt(variance + one.member.noise)[:, None]
         directions = np.ascontiguousarray((self._orientation * cross.T / spread**2).astype(np.float32))
         total = np.zeros(len(variance))
         for z, weight in zip(roots.z, roots.w, strict=True):
-            amplitudes = (spread * z).astype(np.float32) - sampled
-            total += weight * paths.divergences(directions, amplitudes, self._terms)
+            total += weight * one.paths.after(directions, (spread * z).astype(np.float32) - sampled)
         return total

@@ -597,19 +597,3 @@ def expected_divergences(
         for k in range(y.shape[1]):
             regrow(forest, bench, places, x[b], y[b, k])
             result[b] += chance[k] * _divergence_after(race, places.values, bench.places.values)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def conditioned_divergences(race: Race, gain: Singles, surprise: Singles, chance: float, result: Floats) -> None:
-    """result[b] += chance KL(p_opt || uniform) when sample s at place r moves by gain[b, r] surprise[b, s].
-
-    `race` is fresh from `fork_race`: places that no tree tells apart move alike, so its twins stay.
-    """
-    for b in range(len(result)):
-        race.best[:] = -np.inf
-        for r in range(len(race.present)):
-            if race.twin[r] == r:
-                for s in range(len(race.sample)):
-                    race.sample[s] = race.present[r, s] + gain[b, r] * surprise[b, s]
-                _compare(race.sample, np.int32(r), race.best, race.winner)
-        result[b] += chance * _divergence(race)

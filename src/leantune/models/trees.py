@@ -20,12 +20,13 @@ from scipy.special import erfcx
 
 from leantune.errors import StrategyError
 from leantune.models import tree_kernels as kernels
-from leantune.models.base import Data, FloatArray, Gaussian, Points, Roots
+from leantune.models.base import Data, FloatArray, Gaussian, IntArray, Points, Roots
+from leantune.models.paths import SamplePaths
 from leantune.models.threads import parallel_blocks
 
 ROW_BLOCK = 2048  # places predicted at once
 TEST_BLOCK = 16  # simulated tests handed to a thread at once
-CONDITION_BLOCK = 128
+CONDITION_BLOCK = 72
 BOOTSTRAP, ADDED, CUTS = range(3)  # streams of random numbers of one seed
 POISSON_1 = np.cumsum(np.exp(-1.0) / np.cumprod([1.0, *range(1, 18)]))  # distribution function at 0, 1, ... 17
 
@@ -40,7 +41,8 @@ class TreesFitter:
     targets' own, which is also the noise of a simulated measurement: a leaf of one observation must not claim
     certainty. imputation_rounds: a censored target is replaced by E[y | y beyond the bound] under the prediction of
     the trees that did not see it (of all trees where fewer than two did not), so many times; the first round starts
-    from the bound. gain: how `OptimumBelief.expected_divergence` learns from a simulated test, see `TreesOptimum`.
+    from the bound. gain: how `OptimumBelief.expected_divergence` learns from a simulated test, see `RegrownOptimum`
+    and `ConditionedOptimum`.
     """
 
     trees: int = 10
@@ -56,6 +58,10 @@ class TreesFitter:
             raise StrategyError(f"{self}", hint="The counts are 1 or more and the floor is above 0")
         if self.gain not in get_args(Gain):
             raise StrategyError(f"gain is {self.gain!r}", where="TreesFitter", hint=f"Give one of {get_args(Gain)}")
+
+    def caps_at(self, observations: int) -> tuple[str, ...]:
+        """See Fitter: trees use every observation."""
+        return ()
 
     def fit(self, data: Data, *, grows_with_data: bool, seed: int) -> Trees:
         """See Fitter. Trees need not be told which quantities grow with the data."""
@@ -122,9 +128,9 @@ class Trees:
         parallel_blocks(block, len(points), TEST_BLOCK)
         return self._answer(mean, sd)
 
-    def optimum(self, at: Points, samples: int, seed: int) -> TreesOptimum:
+    def optimum(self, at: Points, samples: int, seed: int) -> RegrownOptimum | ConditionedOptimum:
         """See Surrogate."""
-        return TreesOptimum(self, at, samples, seed)
+        return OPTIMA[self.settings.gain](self, at, samples, seed)
 
     def values(self, rows: FloatArray) -> FloatArray:
         """What each tree says of rows [N, f], standardised; [T, N]."""
@@ -194,29 +200,22 @@ class Trees:
         return Gaussian(self.centre + self.spread * mean, self.spread * sd)
 
 
-class TreesOptimum:
+def _mixture(trees: int, samples: int, rng: np.random.Generator) -> FloatArray:
+    """f_s = mean + sum_t w_st (f_t - mean) / sqrt(T - 1), w standard normal, as weights of the trees; [T, S]."""
+    w = rng.standard_normal((trees, samples))
+    return np.asarray(1.0 / trees + (w - w.mean(axis=0)) / np.sqrt(max(trees - 1, 1)))
+
+
+class RegrownOptimum:
     """p_opt by samples of the Gaussian with the trees' covariance; see OptimumBelief.
 
-    f_s = mean + sum_t w_st (f_t - mean) / sqrt(T - 1), w [S, T] standard normal and drawn once, which is a fixed
-    mixture sum_t mix_ts f_t of the trees. Points that no tree tells apart tie in every sample and share the
-    probability.
-
-    What a simulated test teaches, by `TreesFitter.gain`:
-    * "regrown": the trees are regrown with it, once per root, and the same mixture of them is taken.
-    * "conditioned": `gain_trees` trees are grown once, and each sample is conditioned on the outcome as a Gaussian
-      is, f_s + c(., p) (y - f_s(p) - e_s) / (v_p + floor^2), with the trees' covariance c and variance v. Not a
-      refit, but much less a matter of luck: on 48 observations of a real table the ranking of the tests agrees with
-      that of 2,000 trees to 0.8 with 300 trees and 1,000 samples, while regrown it would take more than 1,000 trees.
+    For every simulated test and root the trees are regrown, and the same mixture of them is taken. Points that no tree
+    tells apart tie in every sample and share the probability.
     """
 
     def __init__(self, model: Trees, at: Points, samples: int, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        if model.settings.gain == "conditioned":
-            model = model.with_trees(max(model.settings.trees, model.settings.gain_trees))
-        w = rng.standard_normal((model.settings.trees, samples))
-        mix = 1.0 / len(w) + (w - w.mean(axis=0)) / np.sqrt(max(len(w) - 1, 1))
+        mix = _mixture(model.settings.trees, samples, np.random.default_rng(seed))
         self._model, self._places = model, model.place(at)
-        self._noise = model.settings.floor * rng.standard_normal(samples)
         self._race = kernels.make_race(mix.astype(np.float32), len(at))
         self._divergence = float(kernels.start_race(self._race, self._places.values))
 
@@ -224,7 +223,7 @@ class TreesOptimum:
     def probability(self) -> FloatArray:
         """See OptimumBelief."""
         first = self._race.twin
-        return np.asarray(self._race.wins[first] / (self._race.twins[first] * len(self._noise)))
+        return np.asarray(self._race.wins[first] / (self._race.twins[first] * len(self._race.winner)))
 
     @property
     def divergence(self) -> float:
@@ -233,15 +232,7 @@ class TreesOptimum:
 
     def expected_divergence(self, points: Points, roots: Roots) -> FloatArray:
         """See OptimumBelief."""
-        tests = _features(points)
-        return self._after_regrowing(tests, roots) if self._regrows else self._after_conditioning(tests, roots)
-
-    @property
-    def _regrows(self) -> bool:
-        return self._model.settings.gain == "regrown"
-
-    def _after_regrowing(self, tests: FloatArray, roots: Roots) -> FloatArray:
-        model, places = self._model, self._places
+        tests, model, places = _features(points), self._model, self._places
         outcomes, result = model.outcomes(tests, roots), np.empty(len(tests))
 
         def block(start: int, stop: int) -> None:
@@ -252,23 +243,66 @@ class TreesOptimum:
         parallel_blocks(block, len(tests), TEST_BLOCK)
         return result
 
-    def _after_conditioning(self, tests: FloatArray, roots: Roots) -> FloatArray:
-        there = self._places.values - self._places.values.mean(axis=0)
-        freedom, noise, result = max(len(there) - 1, 1), self._model.settings.floor**2, np.zeros(len(tests))
+
+class ConditionedOptimum:
+    """p_opt by the same samples, of more trees, conditioned on the outcome as a Gaussian is; see OptimumBelief.
+
+        f_s + c(., p) (y - f_s(p) - e_s) / (v_p + floor^2),   c and v the trees' covariance and variance
+
+    Not a refit, but much less a matter of luck: on 48 observations of a real table the ranking of the tests agrees with
+    that of 2,000 trees to 0.8 with 300 trees and 1,000 samples, while regrown it would take more than 1,000 trees.
+    """
+
+    def __init__(self, model: Trees, at: Points, samples: int, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self._model = model.with_trees(max(model.settings.trees, model.settings.gain_trees))
+        self._mix = _mixture(self._model.settings.trees, samples, rng).astype(np.float32)
+        self._noise = model.settings.floor * rng.standard_normal(samples)
+        values = self._model.values(_features(at))
+        self._first, copies = _twins(values)
+        self._deviations = values - values.mean(axis=0)
+        self._paths = SamplePaths.of(np.ascontiguousarray(values.T.astype(np.float32) @ self._mix), copies)
+
+    @property
+    def probability(self) -> FloatArray:
+        """See OptimumBelief."""
+        return np.asarray((self._paths.probability / np.maximum(self._paths.copies, 1))[self._first])
+
+    @property
+    def divergence(self) -> float:
+        """See OptimumBelief."""
+        return self._paths.divergence
+
+    def expected_divergence(self, points: Points, roots: Roots) -> FloatArray:
+        """See OptimumBelief."""
+        tests = _features(points)
+        freedom, noise, result = max(len(self._mix) - 1, 1), self._model.settings.floor**2, np.zeros(len(tests))
 
         def block(start: int, stop: int) -> None:
-            race = kernels.fork_race(self._race)
             here = self._model.values(tests[start:stop])
             mean = here.mean(axis=0)
             variance = np.square(here - mean).sum(axis=0) / freedom + noise
-            sampled = here.T @ self._race.mix - mean[:, None] + self._noise
-            gain = ((here - mean).T @ there / freedom / variance[:, None]).astype(np.float32)
+            sampled = (here - mean).T.astype(np.float32) @ self._mix + self._noise.astype(np.float32)
+            directions = ((here - mean).T @ self._deviations / freedom / variance[:, None]).astype(np.float32)
             for z, chance in zip(roots.z, roots.w, strict=True):
-                surprise = (z * np.sqrt(variance)[:, None] - sampled).astype(np.float32)
-                kernels.conditioned_divergences(race, gain, surprise, chance, result[start:stop])
+                surprise = (z * np.sqrt(variance)[:, None]).astype(np.float32) - sampled
+                result[start:stop] += chance * self._paths.after(directions, surprise)
 
         parallel_blocks(block, len(tests), CONDITION_BLOCK)
         return result
+
+
+OPTIMA: dict[Gain, type[RegrownOptimum] | type[ConditionedOptimum]] = {
+    "regrown": RegrownOptimum,
+    "conditioned": ConditionedOptimum,
+}
+
+
+def _twins(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """Places that no tree tells apart, from values [T, R]: the first of each group, and at that one their number."""
+    seen: dict[bytes, int] = {}
+    first = np.array([seen.setdefault(row.tobytes(), r) for r, row in enumerate(np.ascontiguousarray(values.T))])
+    return first, np.bincount(first, minlength=len(first))
 
 
 def _features(points: Points) -> FloatArray:

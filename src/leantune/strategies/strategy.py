@@ -20,7 +20,6 @@ from leantune.filters.base import Search, Searched
 from leantune.history import History
 from leantune.models.base import BoolArray, IntArray
 from leantune.models.blas import one_blas_thread
-from leantune.models.gp import GpFitter
 from leantune.problem import At, Problem
 from leantune.strategies.beliefs import SUCCESS, build_belief
 from leantune.strategies.candidates import Table
@@ -185,27 +184,13 @@ class Strategy:
             )
 
 
-def _cap_notes(table: Table, recipe: Recipe) -> list[str]:
+def _cap_notes(table: Table, recipe: Recipe) -> tuple[str, ...]:
     """Which caps on configurations and observations bite."""
-    configurations, observations = len(table.configurations), sum(1 for _ in table.history.observations)
-    caps = recipe.caps
-    notes = [
-        (
-            configurations > caps.representers,
-            f"cap: the optimum is sought among {caps.representers} of {configurations} configurations",
-        ),
-        (
-            configurations > caps.incumbents,
-            f"cap: the next incumbent is sought among {caps.incumbents} of {configurations} configurations",
-        ),
-    ]
-    if isinstance(recipe.models, GpFitter):
-        density, posterior = recipe.models.density_observations, recipe.models.posterior_observations
-        notes += [
-            (observations > density, f"cap: hyper-parameters are sampled on {density} of {observations} observations"),
-            (observations > posterior, f"cap: the posterior uses {posterior} of {observations} observations"),
-        ]
-    return [note for bites, note in notes if bites]
+    count = len(table.configurations)
+    sought = (("the optimum", recipe.caps.representers), ("the next incumbent", recipe.caps.incumbents))
+    notes = tuple(f"cap: {what} is sought among {cap} of {count} configurations" for what, cap in sought if count > cap)
+    observations = sum(1 for _ in table.history.observations)
+    return notes if recipe.models is None else (*notes, *recipe.models.caps_at(observations))
 
 
 def expectations(belief: Belief, pair: Pairs) -> dict[str, Estimate]:
