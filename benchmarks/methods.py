@@ -18,11 +18,11 @@ import numpy as np
 
 from leantune import errors
 from leantune.acquisition.base import Pairs
-from leantune.history import History
+from leantune.history import History, Observation
 from leantune.models.base import FloatArray
 from leantune.models.blas import one_blas_thread
 from leantune.models.trees import TreesFitter
-from leantune.problem import Direction, Problem
+from leantune.problem import COST, Direction, Problem
 from leantune.space import Boolean, Choice, Cluster, Clusters, Configuration, Ordinal, Space
 from leantune.strategies.beliefs import build_belief
 from leantune.strategies.candidates import Table
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 BOTORCH_BLOCK = 256  # points evaluated at once: bounds memory; from 64 to all at once it takes equally long
 SHARE = "share of the data"
+EXCESS = "excess"
 
 Reference = Callable[[], object]
 
@@ -125,11 +126,12 @@ def botorch_entropy(problem: Problem, history: History, *, seed: int) -> Referen
     return suggest
 
 
-def optuna_gp(problem: Problem, history: History, *, seed: int) -> Reference:
+def optuna_gp(problem: Problem, history: History, *, seed: int, limits: bool = False) -> Reference:
     """One suggestion of GPSampler; every observation is a completed trial, the share of the data one more parameter.
 
     As in a running study, the sampler has made a suggestion before the last trial was completed, and starts its fit
-    from that one's. It is not told of limits, which would have it fit one more model for each.
+    from that one's. limits: it is told of those on dollars, as it would have to be to solve the same problem, and fits
+    one more model for each; else it only has the objective.
     """
     with needs_extra("optuna"):
         import optuna
@@ -138,13 +140,17 @@ def optuna_gp(problem: Problem, history: History, *, seed: int) -> Reference:
     directions = optuna.study.StudyDirection
     study = optuna.create_study(
         direction=directions.MAXIMIZE if problem.goal.direction is Direction.MAXIMIZE else directions.MINIMIZE,
-        sampler=optuna.samplers.GPSampler(seed=seed % 2**32),
+        sampler=optuna.samplers.GPSampler(
+            seed=seed % 2**32, constraints_func=(lambda trial: trial.user_attrs[EXCESS]) if limits else None
+        ),
     )
     *earlier, last = (
         optuna.create_trial(
             params=optuna_parameters(problem, trial.configuration, seen.fraction),
             distributions=distributions,
             value=seen.metrics[problem.goal.metric],
+            user_attrs={EXCESS: _excesses(problem, seen)},
+            system_attrs={"constraints": _excesses(problem, seen)} if limits else {},
         )
         for trial, seen in history.observations
     )
@@ -158,6 +164,11 @@ def optuna_gp(problem: Problem, history: History, *, seed: int) -> Reference:
             return dict(study.ask(distributions).params)
 
     return suggest
+
+
+def _excesses(problem: Problem, seen: Observation) -> list[float]:
+    """Dollars above each limit on dollars; at most 0 where it holds."""
+    return [(seen.cost or 0.0) - limit.limit for limit in problem.constraints if limit.metric == COST]
 
 
 def optuna_distributions(space: Space, fractions: tuple[Fraction, ...]) -> dict[str, BaseDistribution]:

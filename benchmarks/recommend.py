@@ -115,6 +115,7 @@ def ratios(bench: Bench, taken: dict[str, float]) -> Json:
         "ratio_trees": (None if sklearn is None else sklearn / count * STARTED_WITH, "trees_nofilter"),
         "ratio_botorch": (bench.reference_seconds(botorch_entropy), "gp_nofilter"),
         "ratio_optuna": (bench.reference_seconds(optuna_gp), "gp_cea10"),
+        "ratio_optuna_limits": (bench.reference_seconds(optuna_gp, limits=True), "gp_cea10"),
     }
     result: Json = {}
     for name, (seconds, ours) in found.items():

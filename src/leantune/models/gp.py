@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 
 from leantune.models.base import BoolArray, Data, FloatArray, Gaussian, IntArray, Points, Roots
 from leantune.models.gp_kernels import imputed, log_density, sample_hyperparameters, squared_differences
-from leantune.models.gp_optimum import STEP_BLOCK, GpOptimum
+from leantune.models.gp_optimum import GpOptimum, step_block
 from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, level_features
 from leantune.models.threads import parallel_blocks
 
@@ -55,8 +55,8 @@ class GpFitter:
     """
 
     samples: int = 5
-    burn_in: int = 12
-    thinning: int = 3
+    burn_in: int = 15
+    thinning: int = 4
     hyperparameters: Literal["sampled", "map"] = "sampled"
     priors: Priors = Priors()
     density_observations: int = 200
@@ -197,7 +197,7 @@ class GaussianProcess:
             mixed = self._mixed(means, variances)
             result.mean[start:stop], result.sd[start:stop] = mixed.mean, mixed.sd
 
-        parallel_blocks(block, len(points), STEP_BLOCK)
+        parallel_blocks(block, len(points), step_block(len(points)))
         return result
 
     def optimum(self, at: Points, samples: int, seed: int) -> GpOptimum:

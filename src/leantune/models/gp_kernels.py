@@ -21,7 +21,7 @@ from leantune.models.base import BoolArray, FloatArray
 SIGMA_PARAMETERS = 3
 JITTER = 1e-8
 SQRT5 = math.sqrt(5.0)
-STEP_OUT_LIMIT = 4
+SLICE_WIDTH = 3.0  # of the interval that is shrunk, in the prior's deviations: wide enough to do without stepping out
 SHRINK_LIMIT = 40
 
 
@@ -270,7 +270,7 @@ def sample_hyperparameters(
     schedule: tuple[int, int, int],
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Coordinate-wise slice sampling (Neal 2003: stepping out, shrinking) from `theta`.
+    """Coordinate-wise slice sampling (Neal 2003: an interval of fixed width at a random place, shrunk) from `theta`.
 
     data = squares, phi, y, censored; schedule = sweeps to forget the start, samples to keep, sweeps between them.
     Censored targets are drawn anew before every sweep (y holds their bounds), so each kept sample is one imputation.
@@ -311,19 +311,8 @@ def _slice_step(  # noqa: PLR0913, PLR0917 - a compiled helper: tuples would be 
     """Move coordinate p of `point` in place; the log density at the new place."""
     level = height + math.log(1.0 - rng.random())
     old = point[p]
-    width = sd[p]
-    low = old - width * rng.random()
-    high = low + width
-    for _ in range(STEP_OUT_LIMIT):
-        point[p] = low
-        if log_density(point, squares, phi, y, mean, sd) <= level:
-            break
-        low -= width
-    for _ in range(STEP_OUT_LIMIT):
-        point[p] = high
-        if log_density(point, squares, phi, y, mean, sd) <= level:
-            break
-        high += width
+    low = old - SLICE_WIDTH * sd[p] * rng.random()
+    high = low + SLICE_WIDTH * sd[p]
     for _ in range(SHRINK_LIMIT):
         point[p] = low + (high - low) * rng.random()
         height_here = log_density(point, squares, phi, y, mean, sd)

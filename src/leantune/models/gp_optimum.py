@@ -20,14 +20,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from leantune.models.base import FloatArray, Points, Roots, SingleArray
-from leantune.models.gp_posterior import Member, stable_cholesky
+from leantune.models.gp_posterior import Member, inverse_of_factor, stable_cholesky
 from leantune.models.paths import SamplePaths
-from leantune.models.threads import parallel_blocks
+from leantune.models.threads import parallel_blocks, parallel_map
 
-STEP_BLOCK = 144  # simulated tests handed to a thread at once: smaller blocks cost more than they balance
+LARGEST_BLOCK = 144  # simulated tests handed to a thread at once: smaller blocks cost more than they balance
+SMALLEST_BLOCK = 24
+
+
+def step_block(tests: int) -> int:
+    """Tests in a block. Depends on their number alone, so that any number of threads computes the same products."""
+    return min(LARGEST_BLOCK, max(SMALLEST_BLOCK, -(-tests // 2)))
 
 
 @dataclass(frozen=True)
@@ -59,9 +64,9 @@ class MemberPaths:
     def of(cls, member: Member, at: Points, draws: Draws, orientation: float) -> MemberPaths:
         there = member.condition(at)
         factor = stable_cholesky(member.joint_covariance(at, at, there.whitened, there.whitened))
-        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-        values = (orientation * (there.mean[:, None] + factor @ draws.path.astype(np.float64))).astype(np.float32)
-        return cls(member, there.whitened, np.asarray(inverse), SamplePaths.of(values))
+        values = there.mean[:, None].astype(np.float32) + factor.astype(np.float32) @ draws.path
+        paths = SamplePaths.of(np.float32(orientation) * values)
+        return cls(member, there.whitened, inverse_of_factor(factor), paths)
 
     def sampled_outcomes(self, cross: FloatArray, variance: FloatArray, draws: Draws) -> SingleArray:
         """f_p - m_p + e of every test and sample; cross = c(R, p) [R, B], variance v_p [B] -> [B, S]."""
@@ -79,7 +84,7 @@ class GpOptimum:
     def __init__(self, members: Sequence[Member], at: Points, *, samples: int, seed: int, orientation: float) -> None:
         self._at, self._orientation = at, orientation
         self._draws = Draws.of(len(at), samples, seed)
-        self._members = [MemberPaths.of(member, at, self._draws, orientation) for member in members]
+        self._members = parallel_map(lambda member: MemberPaths.of(member, at, self._draws, orientation), members)
 
     @cached_property
     def probability(self) -> FloatArray:
@@ -103,7 +108,7 @@ class GpOptimum:
                 cross = one.member.joint_covariance(self._at, some, one.whitened, test.whitened[:, rows])
                 result[rows] += self._after(one, cross, test.variance[rows], roots)
 
-        parallel_blocks(block, len(points), STEP_BLOCK)
+        parallel_blocks(block, len(points), step_block(len(points)))
         return result / len(self._members)
 
     def _after(self, one: MemberPaths, cross: FloatArray, variance: FloatArray, roots: Roots) -> FloatArray:

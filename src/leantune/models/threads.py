@@ -9,11 +9,14 @@ microseconds each), because a pool that outlives the call would be dead in a for
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 THREADS_VARIABLE = "LEANTUNE_THREADS"
 MOST_THREADS = 8
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def thread_count() -> int:
@@ -41,6 +44,15 @@ def parallel_blocks(function: Callable[[int, int], None], total: int, block: int
     with ThreadPoolExecutor(threads, thread_name_prefix="leantune") as pool:
         for done in [pool.submit(function, start, stop) for start, stop in ranges]:
             done.result()
+
+
+def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """[function(item) for item in items], on all threads."""
+    threads = min(thread_count(), len(items))
+    if threads <= 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(threads, thread_name_prefix="leantune") as pool:
+        return list(pool.map(function, items))
 
 
 def _available_cores() -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from leantune.acquisition.base import SECONDS_PER_HOUR, Belief, Candidates, Limit, Quantity, Requirement
 from leantune.models.base import BoolArray, FloatArray
 from leantune.models.scales import Transform
-from leantune.models.threads import parallel_blocks
+from leantune.models.threads import parallel_map
 from leantune.problem import COST, TIME, At, Constraint, Problem
 from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
 from leantune.strategies.recipe import Recipe
@@ -54,17 +54,14 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int) ->
     names = [name for name in dict.fromkeys(wanted) if name is not None]
     if evidence.failed.any():
         names.append(SUCCESS)
-    fitted: dict[str, Quantity] = {}
 
-    def fit(start: int, stop: int) -> None:
-        for name in names[start:stop]:
-            transform = Transform("linear") if name == SUCCESS else evidence.transform(name)
-            data = evidence.successes() if name == SUCCESS else evidence.data(name, transform)
-            model = models.fit(data, grows_with_data=name in (COST, TIME), seed=derived_seed(seed, name))
-            fitted[name] = Quantity(name, model, transform)
+    def fitted(name: str) -> Quantity:
+        transform = Transform("linear") if name == SUCCESS else evidence.transform(name)
+        data = evidence.successes() if name == SUCCESS else evidence.data(name, transform)
+        model = models.fit(data, grows_with_data=name in (COST, TIME), seed=derived_seed(seed, name))
+        return Quantity(name, model, transform)
 
-    parallel_blocks(fit, len(names), 1)
-    return tuple(fitted[name] for name in names)
+    return tuple(parallel_map(fitted, names))
 
 
 @dataclass(frozen=True)
