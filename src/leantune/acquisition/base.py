@@ -19,7 +19,6 @@ from scipy.special import ndtr
 
 from leantune.models.base import BoolArray, FloatArray, Gaussian, IntArray, OptimumBelief, Points, Surrogate
 from leantune.models.scales import Transform
-from leantune.models.threads import parallel_map
 
 SECONDS_PER_HOUR = 3600.0
 
@@ -163,8 +162,7 @@ class Belief:
     @cached_property
     def grid(self) -> tuple[Gaussian, ...]:
         """Belief about every quantity at every (configuration, level); each [N, k]."""
-        x, levels = self.candidates.x, self.candidates.levels
-        return tuple(parallel_map(lambda quantity: quantity.model.predict_grid(x, levels), self.quantities))
+        return tuple(q.model.predict_grid(self.candidates.x, self.candidates.levels) for q in self.quantities)
 
     @cached_property
     def optimum_at(self) -> IntArray:

@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 
 from leantune.models.base import BoolArray, Data, FloatArray, Gaussian, IntArray, Points, Roots
 from leantune.models.gp_kernels import imputed, log_density, sample_hyperparameters, squared_differences
-from leantune.models.gp_optimum import GpOptimum, step_block
+from leantune.models.gp_optimum import LARGEST_BLOCK, GpOptimum
 from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, level_features
 from leantune.models.threads import parallel_blocks
 
@@ -197,7 +197,7 @@ class GaussianProcess:
             mixed = self._mixed(means, variances)
             result.mean[start:stop], result.sd[start:stop] = mixed.mean, mixed.sd
 
-        parallel_blocks(block, len(points), step_block(len(points)))
+        parallel_blocks(block, len(points), LARGEST_BLOCK)
         return result
 
     def optimum(self, at: Points, samples: int, seed: int) -> GpOptimum:

@@ -24,7 +24,7 @@ import numpy as np
 from leantune.models.base import FloatArray, Points, Roots, SingleArray
 from leantune.models.gp_posterior import Member, inverse_of_factor, stable_cholesky
 from leantune.models.paths import SamplePaths
-from leantune.models.threads import parallel_blocks, parallel_map
+from leantune.models.threads import parallel_blocks
 
 LARGEST_BLOCK = 144  # simulated tests handed to a thread at once: smaller blocks cost more than they balance
 SMALLEST_BLOCK = 24
@@ -84,7 +84,7 @@ class GpOptimum:
     def __init__(self, members: Sequence[Member], at: Points, *, samples: int, seed: int, orientation: float) -> None:
         self._at, self._orientation = at, orientation
         self._draws = Draws.of(len(at), samples, seed)
-        self._members = parallel_map(lambda member: MemberPaths.of(member, at, self._draws, orientation), members)
+        self._members = [MemberPaths.of(member, at, self._draws, orientation) for member in members]
 
     @cached_property
     def probability(self) -> FloatArray:
