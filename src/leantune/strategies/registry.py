@@ -43,7 +43,7 @@ def trimtuner(
     """TrimTuner with an ensemble of trees.
 
     The gain conditions the Gaussian of 300 trees: with few observations, regrowing 10 to 50 trees for every simulated
-    test ranks tests hardly better than chance (tests/models/test_trees.py). The incumbents after a test are regrown.
+    test ranks tests hardly better than chance (benchmarks/tree_gain.py). The incumbents after a test are regrown.
     """
     return Recipe(
         name="trimtuner",
