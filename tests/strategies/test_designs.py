@@ -97,3 +97,16 @@ def test_starts_depend_on_the_seed_alone(design: Design) -> None:
     problem = toy_problem()
     assert starts(design, problem, seed=1) == starts(design, problem, seed=1)
     assert starts(design, problem, seed=1) != starts(design, problem, seed=2)
+
+
+def test_pending_starts_count_with_what_the_finished_ones_cost() -> None:
+    problem = toy_problem(anywhere=True, budget=Budget(usd=100))
+    history = History()
+    for number in range(2):
+        history, trial = history.propose(problem.space.grid()[number], Fraction(1))
+        history = history.record(trial.number, measure(problem, trial), time=0.0)
+    design = UntilSpent(dollars=2.5 * history.cost)
+    assert design.next(problem, history, 1) is not None
+    for number in range(2, 5):
+        history, _ = history.propose(problem.space.grid()[number], Fraction(1))
+    assert design.next(problem, history, 1) is None

@@ -89,6 +89,12 @@ class LatinHypercube:
         return max(1, ceil(self.share * len(problem.space.grid())))
 
 
+def _foreseen_cost(history: History) -> float:
+    """Dollars spent, and those of pending trials if they cost what the finished ones did on average."""
+    finished = len(history.finished)
+    return history.cost * (1.0 + len(history.pending) / finished) if finished else 0.0
+
+
 @dataclass(frozen=True)
 class UntilSpent:
     """Nephele: a Latin hypercube over configurations (and fractions) until an initial budget is spent.
@@ -106,7 +112,7 @@ class UntilSpent:
         if limit is None and problem.budget.usd is not None:
             limit = BUDGET_SHARE * problem.budget.usd
         tests = len(history.trials)
-        enough = tests >= self.points if limit is None else history.cost >= limit and tests >= 2
+        enough = tests >= self.points if limit is None else _foreseen_cost(history) >= limit and tests >= 2
         if enough or (limit is not None and tests >= self.points and history.cost == 0 and not history.pending):
             return None
         return first_unseen(islice(self._starts(problem, seed), tests + ROUND * ROUND), history)
