@@ -58,7 +58,7 @@ def test_simulated_incumbents_agree_with_enumeration(name: str, roots: int) -> N
             assert after.merit[b] == pytest.approx(expected.accuracy, rel=1e-6)
             assert after.feasibility[b] == pytest.approx(expected.feasibility, rel=1e-5, abs=1e-9)
             outcomes.add((expected.configuration, expected.qualified))
-    assert len(outcomes) > 1  # the tests matter
+    assert roots == 1 or len(outcomes) > 1  # the tests matter; one root leaves the means of a process as they are
 
 
 def test_quantities_without_limits_are_left_alone() -> None:

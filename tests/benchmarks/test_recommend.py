@@ -15,7 +15,7 @@ def test_recipes_are_described_down_to_their_numbers() -> None:
     assert isinstance(told, dict)
     assert told["models"]["samples"] >= 5
     gain = told["acquisition"]["worth"]["factors"][0]
-    assert (gain["is"], gain["roots"], gain["samples"]) == ("InformationGain", 3, 500)
+    assert (gain["is"], gain["roots"], gain["samples"]) == ("InformationGain", 3, 300)
 
 
 def test_settings_say_what_was_measured() -> None:

@@ -24,7 +24,7 @@ class InformationGain:
     """Gain about the optimum of the objective at full data; p_opt over `Belief.optimum_at`."""
 
     roots: int = 3
-    samples: int = 500
+    samples: int = 300
     differenced: bool = True
 
     def values(self, belief: Belief, pairs: Pairs) -> FloatArray:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from leantune.models.base import BoolArray, Data, FloatArray, Gaussian, IntArray, Points, Roots
-from leantune.models.gp_kernels import imputed, log_density, sample_hyperparameters, squared_differences
+from leantune.models.gp_kernels import imputed, log_density, mixed_after, sample_hyperparameters, squared_differences
 from leantune.models.gp_optimum import LARGEST_BLOCK, GpOptimum
 from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, level_features
 from leantune.models.threads import parallel_blocks
@@ -55,8 +55,8 @@ class GpFitter:
     """
 
     samples: int = 5
-    burn_in: int = 15
-    thinning: int = 4
+    burn_in: int = 12
+    thinning: int = 3
     hyperparameters: Literal["sampled", "map"] = "sampled"
     priors: Priors = Priors()
     density_observations: int = 200
@@ -185,17 +185,20 @@ class GaussianProcess:
         result = Gaussian(np.empty(shape), np.empty(shape))
         prepared = [(member, member.condition(at), member.condition(points)) for member in self.members]
 
+        means, variances = (
+            np.stack([getattr(there, name) for _, there, _ in prepared]) for name in ("mean", "variance")
+        )
+
         def block(start: int, stop: int) -> None:
             rows = np.arange(start, stop)
-            means = np.empty((len(prepared), len(rows), *shape[1:]))
-            variances = np.empty((len(prepared), len(rows), 1, shape[2]))
+            some = points.take(rows)
+            steps = np.empty((len(prepared), len(at), len(rows)))
             for h, (member, there, tested) in enumerate(prepared):
-                step = member.joint_covariance(at, points.take(rows), there.whitened, tested.whitened[:, rows]).T
-                step /= np.sqrt(tested.variance[rows] + member.noise)[:, None]
-                means[h] = there.mean + step[:, None, :] * (self.orientation * roots.z)[None, :, None]
-                variances[h, :, 0, :] = np.maximum(there.variance - step**2, SMALLEST_VARIANCE)
-            mixed = self._mixed(means, variances)
-            result.mean[start:stop], result.sd[start:stop] = mixed.mean, mixed.sd
+                cross = member.joint_covariance(at, some, there.whitened, tested.whitened[:, rows])
+                steps[h] = cross / np.sqrt(tested.variance[rows] + member.noise)
+            mean, variance = mixed_after(steps, means, variances, self.orientation * roots.z, SMALLEST_VARIANCE)
+            result.mean[start:stop] = self.centre + self.spread * mean
+            result.sd[start:stop] = abs(self.spread) * np.sqrt(variance)
 
         parallel_blocks(block, len(points), LARGEST_BLOCK)
         return result

@@ -324,3 +324,31 @@ def _slice_step(  # noqa: PLR0913, PLR0917 - a compiled helper: tuples would be 
             high = point[p]
     point[p] = old
     return height
+
+
+@njit(cache=True, nogil=True)
+def mixed_after(
+    steps: FloatArray, means: FloatArray, variances: FloatArray, z: FloatArray, least: float
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance over members at R after each of B tests and K outcomes: the mixture of H normal beliefs.
+
+    steps [H, R, B] = c(R, p) / sqrt(v_p + noise); member h believes means[h] + steps[h, :, b] z_k with variance
+    variances[h] - steps[h, :, b]^2, at least `least`; means, variances [H, R]. Returns two arrays [B, K, R].
+    """
+    members, places, tests = steps.shape
+    mean = np.zeros((tests, z.shape[0], places))
+    variance = np.zeros((tests, z.shape[0], places))
+    for b in range(tests):
+        for k in range(z.shape[0]):
+            for r in range(places):
+                total = squares = spread = 0.0
+                for h in range(members):
+                    step = steps[h, r, b]
+                    value = means[h, r] + step * z[k]
+                    total += value
+                    squares += value * value
+                    spread += max(variances[h, r] - step * step, least)
+                centre = total / members
+                mean[b, k, r] = centre
+                variance[b, k, r] = spread / members + max(squares / members - centre * centre, 0.0)
+    return mean, variance
