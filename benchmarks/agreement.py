@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.datasets import Dataset
 from benchmarks.histories import history_of
-from leantune.acquisition.base import Acquisition, Belief, Pairs
+from leantune.acquisition.base import Acquisition, Belief, Pairs, PerDollar, Times
 from leantune.acquisition.entropy import InformationGain
 from leantune.acquisition.trimtuner import alpha_t
 from leantune.history import History
@@ -70,7 +70,7 @@ def uncapped(plain: Recipe) -> Recipe:
 def configuration_caps(plain: Recipe) -> dict[str, Recipe]:
     """A recipe of the TrimTuner family with smaller caps, one at a time and together; and other random numbers."""
     free = uncapped(plain)
-    other_draws = alpha_t(InformationGain(samples=InformationGain().samples + 1))
+    other_draws = alpha_t(InformationGain(samples=_samples(plain) + 1))
     caps = {
         "the recipe's own caps": plain.caps,
         f"{CANDIDATES} candidates": replace(UNCAPPED, candidates=CANDIDATES),
@@ -80,6 +80,15 @@ def configuration_caps(plain: Recipe) -> dict[str, Recipe]:
     }
     capped = {name: replace(plain, caps=cap) for name, cap in caps.items()}
     return {"no cap, other random numbers": replace(free, acquisition=other_draws), **capped}
+
+
+def _samples(plain: Recipe) -> int:
+    """Sample paths of a recipe whose acquisition is alpha_T."""
+    assert isinstance(plain.acquisition, PerDollar)
+    assert isinstance(plain.acquisition.worth, Times)
+    gain = plain.acquisition.worth.factors[0]
+    assert isinstance(gain, InformationGain)
+    return gain.samples
 
 
 def density_cap() -> tuple[Recipe, dict[str, Recipe]]:
