@@ -83,19 +83,24 @@ def _checked(options: Iterable[object], where: str) -> tuple[Value, ...]:
 
 
 @dataclass(frozen=True)
-class Choice(Options):
-    """One of several options without an order; one-hot, or a single column for two options."""
+class Listed(Options):
+    """One of several options that the user lists."""
 
     options: tuple[Value, ...]
 
     def __post_init__(self) -> None:
-        where = f"choice({listed(self.options)})"
+        where = f"{type(self).__name__.lower()}({listed(self.options)})"
         object.__setattr__(self, "options", _checked(self.options, where))
         self._check_options(where)
 
     @property
     def values(self) -> tuple[Value, ...]:
         return self.options
+
+
+@dataclass(frozen=True)
+class Choice(Listed):
+    """One of several options without an order; one-hot, or a single column for two options."""
 
     @cached_property
     def table(self) -> FloatArray:
@@ -109,19 +114,8 @@ class Choice(Options):
 
 
 @dataclass(frozen=True)
-class Ordinal(Options):
+class Ordinal(Listed):
     """One of several options in a given order; feature = rank / (k - 1)."""
-
-    options: tuple[Value, ...]
-
-    def __post_init__(self) -> None:
-        where = f"ordinal({listed(self.options)})"
-        object.__setattr__(self, "options", _checked(self.options, where))
-        self._check_options(where)
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        return self.options
 
     @cached_property
     def table(self) -> FloatArray:
