@@ -93,6 +93,11 @@ class Observation:
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
+    def value(self, metric: str) -> float:
+        """A measured metric, dollars (cost) or seconds (time); NaN where nobody knows it."""
+        known = {COST: self.cost, TIME: self.seconds}.get(metric, self.metrics.get(metric))
+        return math.nan if known is None else known
+
 
 @dataclass(frozen=True)
 class Move:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from leantune.errors import StudyOver
-from leantune.history import History, ObservationKind, observe
+from leantune.history import History, ObservationKind, TrialState, observe
 from leantune.problem import Problem, maximize, minimize
 from leantune.strategies.recommending import cheapest_measured, excess
 from leantune.strategies.strategy import Strategy
@@ -97,3 +97,18 @@ def test_time_limits_are_judged_though_dollars_are_modelled() -> None:
     by_seconds = Strategy(replace(quick("eic"), spend="seconds")).recommend(problem, history, seed=0)
     for found in (by_dollars, by_seconds):
         assert 0.9 <= found.probabilities["time <= 100 s"] <= 1.0
+
+
+def test_a_failed_run_is_no_test_of_the_recommendation() -> None:
+    """EI knows no limits, success among them: it goes on recommending the same configuration."""
+    problem = Problem(toy_space(), maximize("accuracy"), (), ("1/10", "1/2", 1))
+    history = told(problem, [(row, 1) for row in range(24)])
+    strategy = Strategy(quick("ei"))
+    before = strategy.recommend(problem, history, seed=0)
+    history, trial = history.propose(before.configuration, Fraction(1))
+    failed = observe(problem, trial, {}, seconds=1.0, kind=ObservationKind.FAILED)
+    history = history.record(trial.number, [failed], time=0.0, state=TrialState.FAILED)
+    after = strategy.recommend(problem, history, seed=0)
+    assert after.configuration == before.configuration
+    assert not after.tested
+    assert "not at full data" in after.why

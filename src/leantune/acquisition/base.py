@@ -30,6 +30,11 @@ class Pairs:
     configuration: IntArray
     level: IntArray
 
+    @classmethod
+    def of(cls, mask: BoolArray) -> Pairs:
+        """The pairs where a mask [N, k] is true, configuration by configuration."""
+        return cls(*np.nonzero(mask))
+
     def __len__(self) -> int:
         return len(self.configuration)
 

@@ -20,7 +20,6 @@ from leantune.models.base import BoolArray, FloatArray
 
 SIGMA_PARAMETERS = 3
 JITTER = 1e-8
-SQRT5 = math.sqrt(5.0)
 SLICE_WIDTH = 3.0  # of the interval that is shrunk, in the prior's deviations: wide enough to do without stepping out
 SHRINK_LIMIT = 40
 

@@ -8,17 +8,18 @@ failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from leantune.acquisition.base import SECONDS_PER_HOUR, Belief, Candidates, Limit, Quantity, Requirement
-from leantune.models.base import BoolArray, FloatArray
+from leantune.models.base import BoolArray, FloatArray, Gaussian
 from leantune.models.scales import Transform
 from leantune.models.threads import parallel_map
 from leantune.problem import COST, TIME, At, Constraint, Problem
 from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
+from leantune.strategies.proposals import Estimate
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.seeds import derived_seed
 
@@ -152,3 +153,14 @@ def _requirements(recipe: Recipe, problem: Problem, limits: _Limits) -> tuple[Re
 
 def _best(objective: FloatArray, counts: BoolArray) -> float | None:
     return float(objective[counts].max()) if counts.any() else None
+
+
+def expectations(belief: Belief, beliefs: Sequence[Gaussian]) -> dict[str, Estimate]:
+    """Every modelled metric but success at one pair, on its own scale; beliefs: per quantity, each [1]."""
+    return {
+        quantity.name: Estimate(
+            float(quantity.transform.expectation(gaussian)[0]), float(quantity.transform.deviation(gaussian)[0])
+        )
+        for quantity, gaussian in zip(belief.quantities, beliefs, strict=True)
+        if quantity.name != SUCCESS
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 
 import numpy as np
 
@@ -77,13 +78,10 @@ def best_tested(problem: Problem, history: History) -> list[Configuration]:
     goal = problem.goal
     sign = -1.0 if goal.direction is Direction.MAXIMIZE else 1.0
 
-    def value(metrics: dict[str, float | None]) -> float | None:
-        return metrics.get(goal.metric)
-
-    scored = []
-    for trial, seen in history.observations:
-        result = value({**seen.metrics, "cost": seen.cost, "time": seen.seconds})
-        if seen.kind is not ObservationKind.FAILED and result is not None:
-            scored.append((-seen.fraction, sign * result, trial.number, trial.configuration))
+    scored = [
+        (-seen.fraction, sign * seen.value(goal.metric), trial.number, trial.configuration)
+        for trial, seen in history.observations
+        if seen.kind is not ObservationKind.FAILED and not isnan(seen.value(goal.metric))
+    ]
     ordered = [configuration for *_, configuration in sorted(scored, key=lambda row: row[:3])]
     return list(dict.fromkeys(ordered))[:NEIGHBOURHOODS]

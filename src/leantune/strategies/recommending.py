@@ -12,7 +12,7 @@ from leantune.errors import StudyOver
 from leantune.history import History, Observation, ObservationKind, Trial
 from leantune.models.base import IntArray
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
-from leantune.strategies.beliefs import SUCCESS
+from leantune.strategies.beliefs import expectations
 from leantune.strategies.candidates import Table
 from leantune.strategies.proposals import Estimate, Recommendation
 from leantune.strategies.recipe import Incumbent
@@ -25,13 +25,7 @@ def recommendation_at(
     problem = table.problem
     one = np.array([row])
     beliefs = belief.at_full(one)
-    metrics = {
-        quantity.name: Estimate(
-            float(quantity.transform.expectation(gaussian)[0]), float(quantity.transform.deviation(gaussian)[0])
-        )
-        for quantity, gaussian in zip(belief.quantities, beliefs, strict=True)
-        if quantity.name != SUCCESS
-    }
+    metrics = expectations(belief, beliefs)
     probabilities = {c.text: probability_of(belief, c, one) for c in problem.constraints}
     configuration = table.configurations[row]
     tested = _measured_fractions(table.history, configuration.id)
@@ -90,23 +84,17 @@ def cheapest_measured(problem: Problem, history: History) -> Recommendation:
 
     def order(row: tuple[Trial, Observation]) -> tuple[float, float, int]:
         trial, seen = row
-        return excess(problem, seen), sign * value_of(seen, problem.goal.metric), trial.number
+        return excess(problem, seen), sign * seen.value(problem.goal.metric), trial.number
 
     trial, seen = min(tested, key=order)
     feasible = excess(problem, seen) == 0.0
     names = dict.fromkeys([problem.goal.metric, *(c.metric for c in problem.constraints), *seen.metrics])
-    metrics = {name: Estimate(value_of(seen, name), 0.0) for name in names if np.isfinite(value_of(seen, name))}
+    metrics = {name: Estimate(seen.value(name), 0.0) for name in names if np.isfinite(seen.value(name))}
     words = f"{_best_word(problem)} measured {problem.goal.metric} among {len(tested)} results"
     why = f"{words} that meet the limits." if feasible else "No result met the limits; this one came nearest to them."
     notes = () if feasible else ("fallback: no measured result meets the limits",)
     held = {c.text: float(_holds(c, seen)) for c in problem.constraints}
     return Recommendation(trial.configuration, seen.fraction, metrics, held, feasible, True, why, notes)
-
-
-def value_of(seen: Observation, metric: str) -> float:
-    """A measured metric, dollars or seconds; NaN where it was not told."""
-    value = {COST: seen.cost, TIME: seen.seconds}.get(metric, seen.metrics.get(metric))
-    return float("nan") if value is None else float(value)
 
 
 def excess(problem: Problem, seen: Observation) -> float:
@@ -115,18 +103,24 @@ def excess(problem: Problem, seen: Observation) -> float:
     for constraint in problem.constraints:
         if not _holds(constraint, seen):
             total += max(
-                abs(value_of(seen, constraint.metric) - constraint.limit) / max(abs(constraint.limit), 1e-12), 1e-9
+                abs(seen.value(constraint.metric) - constraint.limit) / max(abs(constraint.limit), 1e-12), 1e-9
             )
     return total
 
 
 def _holds(constraint: Constraint, seen: Observation) -> bool:
     bound_only = seen.kind is ObservationKind.CENSORED and constraint.metric in (COST, TIME) and constraint.upper
-    return constraint.holds(value_of(seen, constraint.metric)) and not bound_only
+    return constraint.holds(seen.value(constraint.metric)) and not bound_only
 
 
 def _measured_fractions(history: History, configuration_id: str) -> list[Fraction]:
-    return sorted({seen.fraction for trial, seen in history.observations if trial.configuration.id == configuration_id})
+    return sorted(
+        {
+            seen.fraction
+            for trial, seen in history.observations
+            if trial.configuration.id == configuration_id and seen.kind is not ObservationKind.FAILED
+        }
+    )
 
 
 def _best_word(problem: Problem) -> str:

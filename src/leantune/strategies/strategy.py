@@ -21,7 +21,7 @@ from leantune.history import History
 from leantune.models.base import BoolArray, IntArray
 from leantune.models.blas import one_blas_thread
 from leantune.problem import At, Problem
-from leantune.strategies.beliefs import SUCCESS, build_belief
+from leantune.strategies.beliefs import build_belief, expectations
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Estimate, Proposal, Recommendation
@@ -83,8 +83,7 @@ class Strategy:
         if belief is None or recipe.acquisition is None:
             note = "random" if recipe.models is None else "fallback: no result to learn from yet; at random"
             return self._proposal(table, _random_pair(untested, rng), {}, (note, *table.notes))
-        open_pairs = Pairs(*np.divmod(np.flatnonzero(untested), untested.shape[1]))
-        known, acquisition = replace(belief, open_pairs=open_pairs), recipe.acquisition
+        known, acquisition = replace(belief, open_pairs=Pairs.of(untested)), recipe.acquisition
         search = Search(known, untested, lambda pairs: acquisition.values(known, pairs), recipe.caps.candidates, rng)
         searched = recipe.filter.search(search)
         chosen = searched.pairs.take(np.array([_winner(table, known, searched)]))
@@ -93,7 +92,7 @@ class Strategy:
             *_cap_notes(table, recipe),
             *table.notes,
         )
-        return self._proposal(table, chosen, expectations(known, chosen), notes)
+        return self._proposal(table, chosen, expectations(known, known.at(chosen)), notes)
 
     def _proposal(self, table: Table, pair: Pairs, expected: dict[str, Estimate], notes: tuple[str, ...]) -> Proposal:
         fraction: Fraction = table.problem.fractions[int(pair.level[0])]
@@ -176,9 +175,7 @@ class Strategy:
             belief = self._settled_belief(table, seed)
             if belief is None or belief.best is None or not untested.any():
                 return None
-            flat = np.flatnonzero(untested)
-            pairs = Pairs(*np.divmod(flat, untested.shape[1]))
-            improvement = float(Improvement().values(belief, pairs).max())
+            improvement = float(Improvement().values(belief, Pairs.of(untested)).max())
             return (
                 improvement if belief.objective.transform.kind == "log" else improvement / max(abs(belief.best), 1e-12)
             )
@@ -191,16 +188,6 @@ def _cap_notes(table: Table, recipe: Recipe) -> tuple[str, ...]:
     notes = tuple(f"cap: {what} is sought among {cap} of {count} configurations" for what, cap in sought if count > cap)
     observations = sum(1 for _ in table.history.observations)
     return notes if recipe.models is None else (*notes, *recipe.models.caps_at(observations))
-
-
-def expectations(belief: Belief, pair: Pairs) -> dict[str, Estimate]:
-    """Every modelled metric at one pair, on its own scale; success as a probability."""
-    result = {}
-    for quantity, gaussian in zip(belief.quantities, belief.at(pair), strict=True):
-        if quantity.name != SUCCESS:
-            mean = float(quantity.transform.expectation(gaussian)[0])
-            result[quantity.name] = Estimate(mean, float(quantity.transform.deviation(gaussian)[0]))
-    return result
 
 
 def _choice_notes(searched: Searched) -> tuple[str, ...]:
