@@ -5,11 +5,20 @@
     │   ├── SpaceError                     parameters, machines, configurations
     │   ├── ProblemError                   goal, constraints, fractions, budget
     │   ├── ObservationError               metrics, seconds, dollars that were told
-    │   └── StrategyError                  recipes and their options
+    │   ├── StrategyError                  recipes and their options
+    │   └── JobError                       the job file; `where` names file, line and key
     ├── HistoryError                       a trial cannot do that
     │   ├── UnknownTrial
     │   └── IllegalMove
     ├── StudyOver                          there is nothing left to propose, or nothing yet to recommend
+    ├── StoreError                         the store of studies cannot do that
+    │   ├── UnknownStudy
+    │   ├── StudyChanged                   the study in the store was defined differently
+    │   ├── IncompatibleStore              another program's database, or one of a newer LeanTune
+    │   ├── Outdated                       another worker was faster: look at the history again
+    │   └── LeaseLost                      the trial was given to another worker meanwhile
+    ├── CheckpointError                    a checkpoint cannot be saved or restored
+    ├── NoTrial                            current_trial() outside of a trial
     └── MissingExtra (also an ImportError) an optional library is not installed
 
 Every error says what is wrong, where, and what would be right.
@@ -52,6 +61,10 @@ class StrategyError(InvalidInput):
     """A strategy or one of its options is wrong."""
 
 
+class JobError(InvalidInput):
+    """The job file is wrong."""
+
+
 class HistoryError(LeanTuneError):
     """A trial cannot do what was asked of it."""
 
@@ -66,6 +79,38 @@ class IllegalMove(HistoryError):  # noqa: N818 - reads as what it is
 
 class StudyOver(LeanTuneError):  # noqa: N818 - reads as what it is
     """There is nothing left to propose, or nothing yet to recommend."""
+
+
+class StoreError(LeanTuneError):
+    """The store of studies cannot do what was asked of it."""
+
+
+class UnknownStudy(StoreError):  # noqa: N818 - reads as what it is
+    """The store holds no study of this name."""
+
+
+class StudyChanged(StoreError):  # noqa: N818 - reads as what it is
+    """The study in the store was defined differently."""
+
+
+class IncompatibleStore(StoreError):  # noqa: N818 - reads as what it is
+    """The database belongs to another program or to a newer LeanTune."""
+
+
+class Outdated(StoreError):  # noqa: N818 - reads as what it is
+    """The history has moved on since it was looked at."""
+
+
+class LeaseLost(StoreError):  # noqa: N818 - reads as what it is
+    """The trial was given to another worker meanwhile."""
+
+
+class CheckpointError(LeanTuneError):
+    """A checkpoint cannot be saved or restored."""
+
+
+class NoTrial(LeanTuneError):  # noqa: N818 - reads as what it is
+    """The program was not started by LeanTune."""
 
 
 class MissingExtra(LeanTuneError, ImportError):  # noqa: N818 - reads as what it is

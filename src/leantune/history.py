@@ -14,7 +14,7 @@ order; a trial is charged once, however many snapshots it brings.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from fractions import Fraction
@@ -100,6 +100,17 @@ class Observation:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """A predicted metric on its own scale."""
+
+    mean: float
+    sd: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} ± {self.sd:.2g}"
+
+
+@dataclass(frozen=True)
 class Move:
     """One change of state; `dollars` are those spent since the last move that no observation accounts for."""
 
@@ -111,7 +122,12 @@ class Move:
 
 @dataclass(frozen=True)
 class Trial:
-    """One run (or its repetition after a revocation) of one configuration up to `fraction` of the data."""
+    """One run (or its repetition after a revocation) of one configuration up to `fraction` of the data.
+
+    expected: what the models predicted when it was proposed. time_limit: seconds after which its run is ended, None for
+    no limit. resumed_dollars: those of its moves that its observations count again, because the run that brought them
+    went on from a checkpoint of an earlier one.
+    """
 
     number: int
     configuration: Configuration
@@ -121,6 +137,9 @@ class Trial:
     observations: tuple[Observation, ...] = ()
     moves: tuple[Move, ...] = ()
     proposal_note: str = ""
+    expected: Mapping[str, Estimate] = field(default_factory=dict)
+    time_limit: float | None = None
+    resumed_dollars: float = 0.0
 
     @property
     def pending(self) -> bool:
@@ -131,7 +150,7 @@ class Trial:
     def cost(self) -> float:
         """Dollars at its largest share (snapshots are charged once) plus those of its moves; unknown counts 0."""
         told = next((seen.cost for seen in reversed(self.observations) if seen.cost is not None), 0.0)
-        return told + math.fsum(move.dollars for move in self.moves)
+        return told + math.fsum(move.dollars for move in self.moves) - self.resumed_dollars
 
     @property
     def seconds(self) -> float:
@@ -165,12 +184,28 @@ class History:
         snapshots: Iterable[Fraction] = (),
         note: str = "",
         time: float = 0.0,
+        expected: Mapping[str, Estimate] = MappingProxyType({}),
+        time_limit: float | None = None,
     ) -> tuple["History", Trial]:
         """Add a trial of the configuration at `fraction` that reports at each of `snapshots` (default: the end)."""
         number = len(self.trials)
         reports = _checked_snapshots(number, fraction, tuple(snapshots) or (fraction,))
         first = _checked_move(number, Move(TrialState.PROPOSED, time))
-        trial = Trial(number, configuration, fraction, reports, first.state, moves=(first,), proposal_note=note)
+        if time_limit is not None and not (math.isfinite(time_limit) and time_limit > 0):
+            raise HistoryError(
+                f"the time limit is {time_limit}", where=f"trial {number}", hint="Give finite seconds above 0, or None"
+            )
+        trial = Trial(
+            number,
+            configuration,
+            fraction,
+            reports,
+            first.state,
+            moves=(first,),
+            proposal_note=note,
+            expected=dict(expected),
+            time_limit=time_limit,
+        )
         return History((*self.trials, trial)), trial
 
     def move(self, number: int, state: TrialState, *, time: float, cause: str = "", dollars: float = 0.0) -> "History":
@@ -190,8 +225,12 @@ class History:
         time: float,
         state: TrialState = TrialState.DONE,
         cause: str = "",
+        resumed_dollars: float = 0.0,
     ) -> "History":
-        """End a trial with what it showed, walking the moves it skipped (proposed -> queued -> running -> state)."""
+        """End a trial with what it showed, walking the moves it skipped (proposed -> queued -> running -> state).
+
+        resumed_dollars: those of earlier moves that the observations count again (see Trial).
+        """
         trial = self.trial(number)
         if not trial.pending:
             raise IllegalMove(f"it is {trial.state} already", where=f"trial {number}", hint="A trial is told once")
@@ -200,7 +239,14 @@ class History:
         for step in _WAY_TO_RUNNING[trial.state]:
             trial = _moved(trial, Move(step, time))
         trial = _moved(trial, Move(state, time, cause))
-        return self._with(replace(trial, observations=shown))
+        already = math.fsum(move.dollars for move in trial.moves)
+        if not 0 <= resumed_dollars <= already:
+            raise HistoryError(
+                f"resumed_dollars are {resumed_dollars}",
+                where=f"trial {number}",
+                hint=f"Give at most the {already:g} dollars of its earlier runs",
+            )
+        return self._with(replace(trial, observations=shown, resumed_dollars=resumed_dollars))
 
     def trial(self, number: int) -> Trial:
         """The trial of that number."""

@@ -237,6 +237,10 @@ class Problem:
         object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "snapshots", bool(snapshots))
 
+    def with_budget(self, budget: Budget) -> "Problem":
+        """The same problem with another budget."""
+        return Problem(self.space, self.goal, self.constraints, self.fractions, budget, snapshots=self.snapshots)
+
     @cached_property
     def levels(self) -> FloatArray:
         """s~ = log(s / s_1) / log(1 / s_1) of each fraction, [k] in [0, 1], read-only; [1.0] for the single level 1."""

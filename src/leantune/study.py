@@ -18,10 +18,10 @@ from typing import Any, overload
 
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, ObservationError, StudyOver
-from leantune.history import History, Observation, ObservationKind, Trial, TrialState, observe
+from leantune.history import Estimate, History, Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import Budget, Constraint, Goal, Problem
 from leantune.space import Configuration, Space
-from leantune.strategies.proposals import Estimate, Recommendation
+from leantune.strategies.proposals import Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.registry import recipe as named_recipe
 from leantune.strategies.strategy import Strategy

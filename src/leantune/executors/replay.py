@@ -1,12 +1,12 @@
 """Runs trials by looking them up in a table of measurements, on a simulated clock: hours pass in no time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from leantune.clock import SimulatedClock
 from leantune.errors import IllegalMove, ObservationError, UnknownTrial
-from leantune.executors.base import Finished
+from leantune.executors.base import Finished, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import Problem
 from leantune.units import Seconds
@@ -57,13 +57,22 @@ class ReplayExecutor:
         """Numbers of the trials that are started and not yet reported."""
         return frozenset(self._runs)
 
-    def start(self, trial: Trial) -> None:
+    def check(self, trial: Trial) -> None:
+        """Every trial that the table holds can be run."""
+        for share in trial.snapshots:
+            self._measurement(trial, share)
+
+    def room_for(self, trial: Trial) -> bool:
+        """Any number run at once."""
+        return trial.number not in self._runs
+
+    def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Look the trial up and let it end when its seconds have passed."""
         if trial.number in self._runs:
             raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
-        finished, seconds = self._outcome(trial)
+        finished = self._outcome(trial, terms)
         self._turn += 1
-        self._runs[trial.number] = _Run(self._clock.now() + seconds, self._turn, trial, finished)
+        self._runs[trial.number] = _Run(self._clock.now() + finished.seconds, self._turn, trial, finished)
 
     def wait(self, timeout: Seconds | None = None) -> list[Finished]:
         """Advance the clock to the earliest end, or by `timeout` if that comes first."""
@@ -81,24 +90,49 @@ class ReplayExecutor:
             del self._runs[run.trial.number]
         return [run.finished for run in ended]
 
+    def reports(self) -> list[Report]:
+        """A table knows only how runs ended."""
+        return []
+
+    def renew(self, number: int) -> None:
+        """A look into a table ends with its process, so there is nothing to end by itself."""
+
+    def interrupt(self, number: int) -> None:
+        """End the run now; a table has no checkpoints, so it will start over."""
+        run = self._taken(number)
+        seconds = max(0.0, self._clock.now() - (run.end - run.finished.seconds))
+        ended = Finished(number, (), TrialState.QUEUED, "interrupted", seconds)
+        self._runs[number] = replace(run, end=self._clock.now(), finished=ended)
+
     def stop(self, number: int) -> None:
         """Forget a running trial."""
+        self._taken(number)
+
+    def close(self) -> None:
+        """Forget all of them."""
+        self._runs.clear()
+
+    def _taken(self, number: int) -> _Run:
         if number not in self._runs:
             running = ", ".join(map(str, sorted(self._runs))) or "none"
             raise UnknownTrial(f"trial {number} is not running", where="ReplayExecutor", hint=f"Running: {running}")
-        del self._runs[number]
+        return self._runs.pop(number)
 
-    def _outcome(self, trial: Trial) -> tuple[Finished, float]:
-        """How the run ends and after how many seconds; a failure ends it before the larger snapshots."""
+    def _outcome(self, trial: Trial, terms: Terms) -> Finished:
+        """How the run ends; a failure, or its time limit, ends it before the larger snapshots."""
         observations: list[Observation] = []
-        seconds = 0.0
         for share in trial.snapshots:
             measurement = self._measurement(trial, share)
-            observations.append(self._observation(trial, share, measurement))
-            seconds = observations[-1].seconds or 0.0
+            observation = self._observation(trial, share, measurement)
+            if terms.time_limit is not None and (observation.seconds or 0.0) > terms.time_limit:
+                measurement = replace(measurement, seconds=terms.time_limit, failure=_timeout(terms.time_limit))
+                observation = self._observation(trial, share, measurement)
+            observations.append(observation)
             if measurement.failure:
-                return Finished(trial.number, tuple(observations), TrialState.FAILED, measurement.failure), seconds
-        return Finished(trial.number, tuple(observations), TrialState.DONE), seconds
+                break
+        failure, seconds = measurement.failure, observation.seconds or 0.0
+        state = TrialState.FAILED if failure else TrialState.DONE
+        return Finished(trial.number, tuple(observations), state, failure, seconds)
 
     def _observation(self, trial: Trial, share: Fraction, measurement: Measurement) -> Observation:
         seconds, kind, cause = measurement.seconds, ObservationKind.MEASURED, measurement.failure
@@ -118,3 +152,7 @@ class ReplayExecutor:
                 hint="Propose only what the table holds, or add the measurement to it",
             )
         return measurement
+
+
+def _timeout(limit: float) -> str:
+    return f"timeout: not ended after {limit:g} s"

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from leantune.acquisition.base import SECONDS_PER_HOUR, Belief, Candidates, Limit, Quantity, Requirement
+from leantune.history import Estimate
 from leantune.models.base import BoolArray, FloatArray, Gaussian
 from leantune.models.scales import Transform
 from leantune.models.threads import parallel_map
 from leantune.problem import COST, TIME, At, Constraint, Problem
 from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
-from leantune.strategies.proposals import Estimate
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.seeds import derived_seed
 

@@ -6,18 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from leantune.history import Estimate
 from leantune.space import Configuration
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A predicted metric on its own scale."""
-
-    mean: float
-    sd: float
-
-    def __str__(self) -> str:
-        return f"{self.mean:.4g} ± {self.sd:.2g}"
 
 
 @dataclass(frozen=True)

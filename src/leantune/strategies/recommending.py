@@ -9,12 +9,12 @@ from scipy.special import ndtr
 
 from leantune.acquisition.base import Belief
 from leantune.errors import StudyOver
-from leantune.history import History, Observation, ObservationKind, Trial
+from leantune.history import Estimate, History, Observation, ObservationKind, Trial
 from leantune.models.base import IntArray
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
 from leantune.strategies.beliefs import expectations
 from leantune.strategies.candidates import Table
-from leantune.strategies.proposals import Estimate, Recommendation
+from leantune.strategies.proposals import Recommendation
 from leantune.strategies.recipe import Incumbent
 
 

@@ -17,14 +17,14 @@ from leantune.acquisition.improvement import Improvement
 from leantune.acquisition.incumbents import present_incumbent
 from leantune.errors import StrategyError, StudyOver
 from leantune.filters.base import Search, Searched
-from leantune.history import History
+from leantune.history import Estimate, History
 from leantune.models.base import BoolArray, IntArray
 from leantune.models.blas import one_blas_thread
 from leantune.problem import At, Problem
 from leantune.strategies.beliefs import build_belief, expectations
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import Evidence
-from leantune.strategies.proposals import Estimate, Proposal, Recommendation
+from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe, Shares
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
 from leantune.strategies.seeds import derived_seed

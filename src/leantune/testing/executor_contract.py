@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from leantune.errors import IllegalMove, UnknownTrial
-from leantune.executors.base import Executor, Finished
+from leantune.executors.base import Executor, Finished, Terms
 from leantune.history import History, ObservationKind, TrialState
 from leantune.units import Seconds
 
@@ -70,6 +70,46 @@ class ExecutorContract(ABC):
         executor.stop(0)
         assert executor.running == {1}
         assert [finished.number for finished in _until_idle(executor)] == [1]
+
+    def test_a_run_that_takes_too_long_has_failed_by_timeout(self) -> None:
+        executor, history = self.make({0: 30.0})
+        executor.start(history.trial(0), Terms(time_limit=Seconds(0.5), grace=Seconds(0.2)))
+        (end,) = _until_idle(executor)
+        assert end.state is TrialState.FAILED
+        assert end.cause.startswith("timeout")
+        assert 0.5 <= end.seconds < 30.0
+        (seen,) = end.observations
+        assert seen.kind is ObservationKind.FAILED
+        assert seen.seconds is not None and 0.5 <= seen.seconds < 30.0
+
+    def test_an_interrupted_trial_is_to_be_queued_again(self) -> None:
+        executor, history = self.make({0: 30.0, 1: 1.0})
+        for trial in history.trials:
+            executor.start(trial, Terms(grace=Seconds(0.5)))
+        executor.interrupt(0)
+        ends = {end.number: end for end in _until_idle(executor)}
+        assert ends[0].state is TrialState.QUEUED
+        assert ends[0].observations == ()
+        assert ends[1].state is TrialState.DONE
+        with pytest.raises(UnknownTrial, match="0"):
+            executor.interrupt(0)
+
+    def test_seconds_are_those_of_the_run(self) -> None:
+        executor, history = self.make({0: 1.0})
+        executor.check(history.trial(0))
+        assert executor.room_for(history.trial(0))
+        executor.start(history.trial(0))
+        (end,) = _until_idle(executor)
+        assert end.seconds == pytest.approx(1.0, rel=0.5)
+        assert end.observations[-1].seconds == pytest.approx(1.0, rel=0.5)
+
+    def test_closing_ends_everything(self) -> None:
+        executor, history = self.make({0: 30.0, 1: 30.0})
+        for trial in history.trials:
+            executor.start(trial)
+        executor.close()
+        assert executor.running == frozenset()
+        assert executor.wait() == []
 
     def test_a_running_trial_cannot_be_started_again(self) -> None:
         executor, history = self.make({0: 1.0})

@@ -1,0 +1,1 @@
+"""The only parser of job files."""

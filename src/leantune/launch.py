@@ -1,0 +1,1 @@
+"""A job file at work."""
