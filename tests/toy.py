@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from leantune.cloud.catalog import clusters
+from leantune.executors.replay import Measurement
 from leantune.history import History, Observation, ObservationKind, Trial, TrialState, observe
 from leantune.models.gp import GpFitter
 from leantune.models.trees import TreesFitter
@@ -108,3 +109,14 @@ class NoStart:
 def modelled(name: str) -> Recipe:
     """A quick recipe that uses its models from the first proposal on."""
     return replace(quick(name), start=NoStart())
+
+
+def measurements(problem: Problem) -> dict[tuple[str, Fraction], Measurement]:
+    """Every pair of the toy problem as a table for replay."""
+    return {
+        (configuration.id, share): Measurement(
+            {"accuracy": accuracy(configuration, share)}, seconds(configuration, share)
+        )
+        for configuration in problem.space.grid()
+        for share in problem.fractions
+    }

@@ -1,1 +1,362 @@
-"""A job file at work."""
+"""A job file at work: its study opened in its store, run, verified, extended. What the commands do, without the printing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from leantune.checkpoints.store import CheckpointStore
+from leantune.clock import Clock, RealClock
+from leantune.errors import InvalidInput, JobError, StudyOver, UnknownStudy
+from leantune.executors.local import LocalExecutor
+from leantune.executors.machine import check_cluster
+from leantune.history import History, Observation, Trial, TrialState
+from leantune.jobfile import Job, parse_job
+from leantune.orchestrator.events import Observer, nobody
+from leantune.orchestrator.ledger import TimeRules
+from leantune.orchestrator.loop import End, Loop, Outcome, Plan
+from leantune.orchestrator.opening import open_or_create
+from leantune.problem import Budget, Problem
+from leantune.space import Clusters, Configuration
+from leantune.store.database import Database
+from leantune.store.study import Money, StudyStore
+from leantune.strategies.proposals import Proposal, Recommendation
+from leantune.strategies.registry import recipe
+from leantune.strategies.strategy import Strategy
+
+VERIFICATION = "verification"  # how the note of a verifying trial begins; its checkpoint is kept
+FIRST_PROPOSALS = 3  # shown by a dry run
+
+
+@dataclass(frozen=True)
+class OpenedStudy:
+    """A study in its store, with the job that defines it."""
+
+    job: Job
+    database: Database
+    store: StudyStore
+    clock: Clock
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy that the job names."""
+        return strategy_of(self.job)
+
+    @property
+    def problem(self) -> Problem:
+        """The job's problem with the budget that is in force."""
+        return self.job.problem.with_budget(self.store.budget())
+
+    @property
+    def history(self) -> History:
+        """All trials so far."""
+        return self.store.history()
+
+    @property
+    def rules(self) -> TimeRules:
+        """What the job says about time."""
+        return rules_of(self.job)
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the study is over, or None while it is not."""
+        return self.strategy.stop_reason(self.problem, self.history, seed=self.job.seed)
+
+    def recommendation(self) -> Recommendation:
+        """The configuration to use, by what is known now; StudyOver while nothing is."""
+        return self.strategy.recommend(self.problem, self.history, seed=self.job.seed)
+
+    def verification(self) -> Trial | None:
+        """The latest finished run that was to verify a recommendation."""
+        runs = (trial for trial in reversed(self.history.trials) if trial.proposal_note.startswith(VERIFICATION))
+        return next((trial for trial in runs if not trial.pending), None)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.database.close()
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A proposal before it is made: its time limit and the dollars that would be reserved for it (None: no prices)."""
+
+    proposal: Proposal
+    time_limit: float | None
+    worst_case_usd: float | None
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What a run would do. size: combinations in the space, None when infinite. pairs: with each fraction of the data."""
+
+    size: int | None
+    pairs: int | None
+    first: tuple[Forecast, ...]
+    resumes: int  # trials that the store already holds
+    budget: Budget
+    rules: TimeRules
+
+
+@dataclass(frozen=True)
+class LimitCheck:
+    """A limit, what the verifying run measured, and whether it held."""
+
+    text: str
+    value: float
+    held: bool
+
+
+@dataclass(frozen=True)
+class Verification:
+    """One full-data run of the recommendation, and whether the limits held; failed: why it brought no result."""
+
+    recommendation: Recommendation
+    trial: Trial
+    measured: Observation | None
+    limits: tuple[LimitCheck, ...]
+    failed: str = ""
+
+    @property
+    def held(self) -> bool:
+        """Whether the run came through and kept every limit."""
+        return not self.failed and all(limit.held for limit in self.limits)
+
+
+def strategy_of(job: Job) -> Strategy:
+    """The strategy that the job names, checked against its problem."""
+    strategy = Strategy(recipe(job.strategy, **job.strategy_options))
+    strategy.check(job.problem)
+    return strategy
+
+
+def rules_of(job: Job) -> TimeRules:
+    """What the job says about time."""
+    return TimeRules(job.run.time_limit, job.run.grace, job.run.parallel)
+
+
+def open_job(job: Job, *, create: bool = True, clock: Clock | None = None) -> OpenedStudy:
+    """The job's study in its store; created unless create=False, which refuses (UnknownStudy) what was never run."""
+    clock = clock or RealClock()
+    database = Database(job.store)
+    try:
+        if not create and database.find(job.name) is None:
+            raise UnknownStudy(
+                f"study {job.name!r} was never run", where=database.url, hint="Start it with leantune run"
+            )
+        store = open_or_create(database, job.name, job.problem, job.document, job.text, clock)
+    except BaseException:
+        database.close()
+        raise
+    return OpenedStudy(job, database, store, clock)
+
+
+def open_stored(url: str, name: str, *, folder: Path | None = None, clock: Clock | None = None) -> OpenedStudy:
+    """A study by its store and name; its job file is the one kept in the store, its programs start in `folder`."""
+    database = Database(url)
+    try:
+        row = database.find(name)
+        if row is None:
+            known = ", ".join(study.name for study in database.studies()) or "none"
+            raise UnknownStudy(f"there is no study {name!r}", where=database.url, hint=f"It holds: {known}")
+        if not row.job:
+            raise InvalidInput(
+                f"study {name!r} was made by a Python program", where=database.url, hint="Go on with that program"
+            )
+        written = parse_job(row.job, folder=folder or Path.cwd(), source=f"the job file of study {name!r}")
+        job = replace(written, store=url, problem=written.problem.with_budget(row.budget))
+        store = database.open(name, job.problem.space)
+    except BaseException:
+        database.close()
+        raise
+    return OpenedStudy(job, database, store, clock or RealClock())
+
+
+def check_place(job: Job) -> None:
+    """Refuse a job that this machine cannot run: another place to run, or a cluster larger than the host."""
+    if job.run.on != "local":
+        raise JobError(
+            f"running on {job.run.on!r} is not available in this version",
+            where="run.on",
+            hint="Write on: local, with machine sizes that this host can give",
+        )
+    for parameter in job.problem.space.parameters.values():
+        if isinstance(parameter, Clusters):
+            for cluster in parameter.options:
+                check_cluster(cluster)
+
+
+def local_executor(opened: OpenedStudy) -> LocalExecutor:
+    """Runs the job's program on this machine."""
+    job = opened.job
+    return LocalExecutor(
+        job.problem,
+        lambda trial, extra: job.command.arguments(trial, extra),
+        folder=job.folder,
+        runs=job.logs,
+        checkpoints=CheckpointStore(job.checkpoints, job.name),
+        clock=opened.clock,
+    )
+
+
+def run(
+    opened: OpenedStudy,
+    *,
+    observer: Observer = nobody,
+    ready: Callable[[Loop], None] = lambda _loop: None,
+    parallel: int | None = None,
+    proposing: bool = True,
+) -> End:
+    """Work on the study until it is over. ready: is given the loop before it starts, to be able to interrupt it.
+
+    parallel: runs at once on this worker, where it is not the job's.
+    """
+    job = opened.job
+    check_place(job)
+    rules = opened.rules if parallel is None else replace(opened.rules, parallel=parallel)
+    plan = Plan(
+        job.problem,
+        opened.strategy,
+        job.seed,
+        rules,
+        lease=job.run.lease,
+        deterministic=job.run.deterministic,
+        max_failures=job.run.max_failures,
+    )
+    loop = Loop(opened.store, plan, local_executor(opened), opened.clock, observer)
+    ready(loop)
+    return loop.run(proposing=proposing)
+
+
+def dry_run(job: Job) -> DryRun:
+    """What a run would do first and what that may cost; nothing is created and nothing is started."""
+    check_place_if_local(job)
+    history, budget = _known(job)
+    problem = job.problem.with_budget(budget)
+    strategy, rules = strategy_of(job), rules_of(job)
+    money = Money(budget.usd, history.cost, 0.0)
+    forecasts = []
+    try:
+        for proposal in strategy.ask(problem, history, seed=job.seed, count=FIRST_PROPOSALS):
+            rate = proposal.configuration.usd_per_hour
+            limit = rules.first_limit(rate, dict(proposal.expected), money)
+            worst = None if rate is None or limit is None else rules.worst_case(rate, limit)
+            forecasts.append(Forecast(proposal, limit, worst))
+    except StudyOver:
+        pass  # nothing left to propose: the dry run shows that
+    size = len(problem.space.grid()) if problem.space.enumerable else problem.space.size
+    pairs = None if size is None else size * len(problem.fractions)
+    return DryRun(size, pairs, tuple(forecasts), len(history), budget, rules)
+
+
+def check_place_if_local(job: Job) -> None:
+    """A dry run may look at a job for another place; one for this machine must fit it."""
+    if job.run.on == "local":
+        check_place(job)
+
+
+def _known(job: Job) -> tuple[History, Budget]:
+    """What the store already holds, without creating one."""
+    if not Database.exists(job.store):
+        return History(), job.problem.budget
+    database = Database(job.store)
+    try:
+        if database.find(job.name) is None:
+            return History(), job.problem.budget
+        return database.open(job.name, job.problem.space).history(), job.problem.budget
+    finally:
+        database.close()
+
+
+def verify(
+    opened: OpenedStudy,
+    *,
+    observer: Observer = nobody,
+    ready: Callable[[Loop], None] = lambda _loop: None,
+    beyond_budget: bool = False,
+) -> Verification:
+    """Run the recommendation once on all the data, and say whether the limits held.
+
+    It is paid from the study's budget; where its worst case does not fit, beyond_budget=True raises the budget by it.
+    """
+    recommended = opened.recommendation()
+    check_place(opened.job)
+    trial = _unfinished_verification(opened, recommended.configuration) or _verification_trial(
+        opened, recommended, beyond_budget
+    )
+    end = run(opened, observer=observer, ready=ready, proposing=False)
+    trial = opened.history.trial(trial.number)
+    if trial.pending:
+        raise StudyOver(
+            f"the verifying run did not end: {end.reason}",
+            where=f"trial {trial.number}",
+            hint="The same command goes on with it" if end.outcome is Outcome.INTERRUPTED else "Raise the budget",
+        )
+    measured = trial.observations[-1] if trial.state is TrialState.DONE else None
+    limits = () if measured is None else tuple(
+        LimitCheck(c.text, measured.value(c.metric), c.holds(measured.value(c.metric)))
+        for c in opened.problem.constraints
+    )
+    return Verification(recommended, trial, measured, limits, "" if measured else trial.moves[-1].cause)
+
+
+def _unfinished_verification(opened: OpenedStudy, configuration: Configuration) -> Trial | None:
+    """A verifying run of the same configuration that was interrupted."""
+    return next(
+        (
+            trial
+            for trial in opened.history.pending
+            if trial.proposal_note.startswith(VERIFICATION) and trial.configuration == configuration
+        ),
+        None,
+    )
+
+
+def _verification_trial(opened: OpenedStudy, recommended: Recommendation, beyond_budget: bool) -> Trial:
+    money, rules, now = opened.store.money(), opened.rules, opened.clock.now()
+    rate = recommended.configuration.usd_per_hour
+    full = recommended.fraction if recommended.fraction == 1 else Fraction(1)
+    limit = rules.first_limit(rate, dict(recommended.metrics), money)
+    draft = opened.history.propose(recommended.configuration, full, (), VERIFICATION, now, recommended.metrics, limit)[1]
+    if rules.booking(draft, money) is None:
+        if not beyond_budget:
+            raise StudyOver(
+                rules.shortfall(draft, money), where="verify", hint="Allow it with --beyond-budget, or raise the budget"
+            )
+        extra = rules.worst_case(rate or 0.0, limit) - max(money.left, 0.0)
+        extend(opened, usd=(money.budget_usd or 0.0) + max(extra, 0.0) * (1 + 1e-9), cause="verification beyond budget")
+    return opened.store.propose(
+        recommended.configuration,
+        full,
+        (full,),
+        time=now,
+        note=f"{VERIFICATION} of the recommendation",
+        expected=recommended.metrics,
+        time_limit=limit,
+    )
+
+
+def extend(
+    opened: OpenedStudy,
+    *,
+    usd: float | None = None,
+    trials: int | None = None,
+    hours: float | None = None,
+    cause: str = "extended by the user",
+) -> Budget:
+    """Raise the study's budget to the given totals; what is not given stays. Returns the budget in force."""
+    old = opened.store.budget()
+    for name, before, now in (("usd", old.usd, usd), ("trials", old.trials, trials), ("hours", old.hours, hours)):
+        if now is not None and (before is None or now < before):
+            known = "unlimited" if before is None else f"{before:g}"
+            raise InvalidInput(
+                f"{name} is {known} and cannot become {now:g}", where="extend", hint="Give a total above the present one"
+            )
+    if usd is trials is hours is None:
+        raise InvalidInput("nothing to extend", where="extend", hint="Give --usd, --trials or --hours")
+    new = Budget(
+        old.usd if usd is None else usd, old.trials if trials is None else trials, old.hours if hours is None else hours
+    )
+    opened.store.set_budget(new, time=opened.clock.now(), cause=cause)
+    return new

@@ -1,10 +1,11 @@
-"""The Python face: ask, tell, optimize, recommendation; in memory.
+"""The Python face: ask, tell, optimize, recommendation; in memory, or in a store that several processes share.
 
 space = Space(lr=log(1e-5, 1e-1), cluster=clusters("aws", types=["t2.small"], nodes=[1, 2]))
 study = Study(
-    space, maximize("accuracy"), subject_to=["cost <= 0.10 USD"], fractions=[1/60, 0.1, 1], budget=Budget(trials=44)
+    space, maximize("accuracy"), subject_to=["cost <= 0.10 USD"], fractions=[1/60, 0.1, 1], budget=Budget(trials=44),
+    store="sqlite:///leantune.db", name="my-study",
 )
-study.optimize(train)  # train(trial) -> {"accuracy": ...}
+study.optimize(train)  # train(trial) -> {"accuracy": ...}; run the program again and it goes on
 study.recommendation()
 """
 
@@ -13,21 +14,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from pathlib import Path
 from typing import Any, overload
 
 from leantune.clock import Clock, RealClock
-from leantune.errors import InvalidInput, ObservationError, StudyOver
+from leantune.errors import InvalidInput, ObservationError, Outdated, StudyOver
+from leantune.executors.function import FunctionExecutor
 from leantune.history import Estimate, History, Observation, ObservationKind, Trial, TrialState, observe
+from leantune.orchestrator.definition import describe
+from leantune.orchestrator.events import Observer, nobody
+from leantune.orchestrator.ledger import TimeRules
+from leantune.orchestrator.loop import NOTE_SEPARATOR, Loop, Plan
+from leantune.orchestrator.opening import open_or_create
 from leantune.problem import Budget, Constraint, Goal, Problem
 from leantune.space import Configuration, Space
+from leantune.store.database import Database
 from leantune.strategies.proposals import Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.registry import recipe as named_recipe
 from leantune.strategies.strategy import Strategy
 from leantune.units import parse_share
+from leantune.worker.client import current_trial
 
 DEFAULT_STRATEGY = "trimtuner-gp"
+IN_MEMORY = "sqlite://"
+LEASE = 60.0  # seconds after which another process takes over the trial of one that vanished
 Metrics = Mapping[str, float]
 
 
@@ -52,6 +63,12 @@ class AskedTrial:
     expected: Mapping[str, Estimate]
     notes: tuple[str, ...]
 
+    @classmethod
+    def of(cls, trial: Trial) -> AskedTrial:
+        """The trial as its training function sees it."""
+        notes = tuple(trial.proposal_note.split(NOTE_SEPARATOR)) if trial.proposal_note else ()
+        return cls(trial.number, trial.configuration, trial.fraction, trial.snapshots, trial.expected, notes)
+
     def __getitem__(self, name: str) -> Any:
         return self.configuration[name]
 
@@ -61,9 +78,23 @@ class AskedTrial:
         """What the run showed when it passed `fraction`, to be told with `snapshots=`."""
         return Snapshot(fraction, metrics, seconds, cost)
 
+    def report(
+        self, *, step: float | None = None, fraction: int | float | str | Fraction | None = None, **metrics: object
+    ) -> None:
+        """Within `study.optimize(train)`: tell how it goes, as `leantune.current_trial().report` does."""
+        current_trial().report(step=step, fraction=fraction, **metrics)
+
+    @property
+    def checkpoint_dir(self) -> Path:
+        """Within `study.optimize(train)`: a folder for checkpoints, there again when the trial is run again."""
+        return current_trial().checkpoint_dir
+
+
+Train = Callable[[AskedTrial], Metrics | Sequence[Snapshot] | None]
+
 
 class Study:
-    """A tuning study in memory. Every proposal is a pure function of the problem, the history and the seed."""
+    """A tuning study. Every proposal is a pure function of the problem, the history and the seed."""
 
     def __init__(  # noqa: PLR0913 - the options of PRODUCT.md, all but two by name
         self,
@@ -76,10 +107,13 @@ class Study:
         strategy: str | Recipe = DEFAULT_STRATEGY,
         seed: int = 0,
         snapshots: bool = False,
+        store: str = IN_MEMORY,
+        name: str = "study",
         clock: Clock | None = None,
     ) -> None:
         """snapshots: one run of the training program reports at every fraction it passes (then tell them with
-        `snapshots=`).
+        `snapshots=`). store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a study that
+        is there already goes on, if it is the same. Without a store it lives as long as this object.
         """
         self.problem = Problem(space, goal, subject_to, fractions, budget or Budget(), snapshots=snapshots)
         self.strategy = Strategy(named_recipe(strategy) if isinstance(strategy, str) else strategy)
@@ -88,17 +122,24 @@ class Study:
             raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
         self.seed = seed
         self._clock = clock or RealClock()
-        self._history = History()
+        self._shared = store != IN_MEMORY
+        self._database = Database(store)
+        document = describe(self.problem, self.strategy.recipe.name, _own_options(strategy), seed)
+        try:
+            self.store = open_or_create(self._database, name, self.problem, document, "", self._clock)
+        except BaseException:
+            self._database.close()
+            raise
 
     @property
     def history(self) -> History:
         """All trials so far; immutable."""
-        return self._history
+        return self.store.history()
 
     @property
     def stop_reason(self) -> str | None:
         """Why the study is over (budget, stop rule), or None."""
-        return self.strategy.stop_reason(self.problem, self._history, seed=self.seed)
+        return self.strategy.stop_reason(self.problem, self.history, seed=self.seed)
 
     @overload
     def ask(self) -> AskedTrial: ...
@@ -119,30 +160,28 @@ class Study:
 
     def _ask_batch(self, count: int) -> list[AskedTrial]:
         asked: list[AskedTrial] = []
-        for _ in range(count):
-            reason = self.stop_reason
+        while len(asked) < count:
+            history = self.history
+            reason = self.strategy.stop_reason(self.problem, history, seed=self.seed)
             if reason is not None:
                 if asked:
                     break
                 raise StudyOver(f"the study is over: {reason}", where="ask", hint="Raise the budget to go on")
-            proposal = self.strategy.ask(self.problem, self._history, seed=self.seed)[0]
-            self._history, trial = self._history.propose(
-                proposal.configuration,
-                proposal.fraction,
-                proposal.snapshots,
-                note="; ".join(proposal.notes),
-                time=self._clock.now(),
-            )
-            asked.append(
-                AskedTrial(
-                    trial.number,
-                    trial.configuration,
-                    trial.fraction,
-                    trial.snapshots,
-                    proposal.expected,
-                    proposal.notes,
+            (proposal,) = self.strategy.ask(self.problem, history, seed=self.seed)
+            try:
+                trial = self.store.propose(
+                    proposal.configuration,
+                    proposal.fraction,
+                    proposal.snapshots,
+                    time=self._clock.now(),
+                    note=NOTE_SEPARATOR.join(proposal.notes),
+                    expected=proposal.expected,
+                    after=len(history),
+                    queue=False,
                 )
-            )
+            except Outdated:
+                continue  # another process has proposed meanwhile: take that into account
+            asked.append(AskedTrial.of(trial))
         return asked
 
     def enqueue(self, configuration: Mapping[str, object], fraction: int | float | str | Fraction = 1) -> AskedTrial:
@@ -150,8 +189,7 @@ class Study:
         checked = self.problem.space.configuration(configuration)
         share = self.problem.fractions[self.problem.level_of(parse_share(fraction))]
         note = "enqueued by the user"
-        self._history, trial = self._history.propose(checked, share, note=note, time=self._clock.now())
-        return AskedTrial(trial.number, checked, share, (share,), {}, (note,))
+        return AskedTrial.of(self.store.propose(checked, share, time=self._clock.now(), note=note, queue=False))
 
     def tell(
         self,
@@ -169,7 +207,7 @@ class Study:
         cut: the run was stopped at a limit, so that seconds and dollars are lower bounds. cost: dollars, where they are
         not seconds times the machine's rate.
         """
-        found = self._history.trial(trial if isinstance(trial, int) else trial.number)
+        found = self.history.trial(trial if isinstance(trial, int) else trial.number)
         kind = ObservationKind.FAILED if failed else ObservationKind.CENSORED if cut else ObservationKind.MEASURED
         if failed and metrics:
             raise ObservationError(
@@ -189,9 +227,7 @@ class Study:
             single = observe(self.problem, found, metrics or {}, seconds=seconds, cost=cost, kind=kind, cause=failed)
             observations = [single]
         state = TrialState.FAILED if failed else TrialState.DONE
-        self._history = self._history.record(
-            found.number, observations, time=self._clock.now(), state=state, cause=failed
-        )
+        self.store.record(found.number, observations, time=self._clock.now(), state=state, cause=failed)
 
     def _snapshot(self, trial: Trial, shot: Snapshot, kind: ObservationKind) -> Observation:
         return observe(
@@ -200,50 +236,39 @@ class Study:
 
     def optimize(
         self,
-        train: Callable[[AskedTrial], Metrics | Sequence[Snapshot]],
+        train: Train,
         *,
         trials: int | None = None,
         catch: tuple[type[Exception], ...] = (),
+        observer: Observer = nobody,
     ) -> Recommendation:
         """Ask, run, tell until the budget or `trials` more are used, then recommend. Seconds are measured here.
 
-        A metric that is not finite, and an exception named in `catch`, make the trial failed: its cost is kept and the
-        models learn to avoid its neighbourhood. Any other exception ends the call; its trial stays pending.
+        train returns its metrics, a list of snapshots, or nothing when it has told all by `trial.report(...)`. A metric
+        that is missing or not finite, and an exception named in `catch`, make the trial failed: its cost is kept and
+        the models learn to avoid its neighbourhood. Any other exception ends the call; its trial is run again by the
+        next. A function cannot be ended from outside, so the budget is checked before each trial and the last may go
+        over.
         """
         if trials is None and not self._limited:
             hint = "Give budget=Budget(trials=20), or optimize(train, trials=20)"
             raise InvalidInput("the study has no end", where="optimize", hint=hint)
-        last = None if trials is None else len(self._history) + trials
-        while (last is None or len(self._history) < last) and self.stop_reason is None:
-            try:
-                trial = self.ask()
-            except StudyOver:
-                break
-            self._run(trial, train, catch)
+        executor = FunctionExecutor(
+            self.problem,
+            lambda current: train(AskedTrial.of(self.history.trial(current.number))),
+            self._clock,
+            catch=catch,
+        )
+        plan = Plan(
+            self.problem,
+            self.strategy,
+            self.seed,
+            TimeRules(enforced=False),
+            lease=LEASE if self._shared else None,
+            max_failures=None,
+        )
+        Loop(self.store, plan, executor, self._clock, observer).run(trials=trials)
         return self.recommendation()
-
-    def _run(
-        self,
-        trial: AskedTrial,
-        train: Callable[[AskedTrial], Metrics | Sequence[Snapshot]],
-        catch: tuple[type[Exception], ...],
-    ) -> None:
-        started = self._clock.now()
-        try:
-            result = train(trial)
-        except catch as error:
-            cause = f"{type(error).__name__}: {error}"
-            self.tell(trial, seconds=self._clock.now() - started, failed=cause)
-            return
-        seconds = self._clock.now() - started
-        if not isinstance(result, Mapping):
-            self.tell(trial, snapshots=result)
-            return
-        broken = [name for name in self.problem.required_metrics if not isfinite(result.get(name, 0.0))]
-        if broken:
-            self.tell(trial, seconds=seconds, failed=f"{broken[0]} is {result[broken[0]]}")
-        else:
-            self.tell(trial, result, seconds=seconds)
 
     @property
     def _limited(self) -> bool:
@@ -254,4 +279,13 @@ class Study:
 
     def recommendation(self) -> Recommendation:
         """The configuration to use, predicted metrics, the probability of each limit, and why."""
-        return self.strategy.recommend(self.problem, self._history, seed=self.seed)
+        return self.strategy.recommend(self.problem, self.history, seed=self.seed)
+
+    def close(self) -> None:
+        """Let go of the store; nothing is lost."""
+        self._database.close()
+
+
+def _own_options(strategy: str | Recipe) -> dict[str, object]:
+    """A recipe of the caller's own is known by what it is made of."""
+    return {} if isinstance(strategy, str) else {"recipe": repr(strategy)}

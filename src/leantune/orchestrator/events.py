@@ -1,0 +1,75 @@
+"""What the loop tells whoever watches: the live view, the plain lines, a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from leantune.executors.base import Report
+from leantune.history import Trial
+from leantune.store.study import Booking
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A trial was proposed; `seconds` is how long that took."""
+
+    trial: Trial
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Started:
+    """A run of a trial has begun."""
+
+    trial: Trial
+    attempt: int
+    booking: Booking
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A running trial said something about itself."""
+
+    report: Report
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run of a trial has ended; the trial is final, or queued to be run again."""
+
+    trial: Trial
+    dollars: float
+    seconds: float
+    cause: str
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """A trial whose worker vanished is queued again."""
+
+    trial: Trial
+    cause: str
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Nothing can be started now, and why; told once until that changes."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """The user asked for the end; gently: running trials have their grace period to save a checkpoint."""
+
+    gently: bool
+    running: int
+
+
+Event = Proposed | Started | Reported | Ended | Recovered | Waiting | Stopping
+Observer = Callable[[Event], None]
+
+
+def nobody(_event: Event) -> None:
+    """The observer where nobody watches."""

@@ -1,0 +1,109 @@
+"""Money: how long a run may take, and what is set aside before it starts.
+
+    worst case = rate x (time limit + grace + KILL_SECONDS)
+
+is reserved in the transaction that starts a run and settled in the one that ends it, so that dollars spent plus dollars
+reserved never exceed the budget, whatever runs beside and whatever dies when. Without a time limit in the job file a
+run gets a quarter of what each of the parallel runs could still pay for, and, once the models know something, an upper
+bound of what they predict. Pure functions: the store calls them inside its transaction.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from leantune.history import Estimate, Trial
+from leantune.problem import COST, TIME
+from leantune.store.study import Booking, Money
+
+SECONDS_PER_HOUR = 3600.0
+KILL_SECONDS = 1.0  # between SIGKILL and the end of the last process
+FIRST_SHARE = 4  # of what a run could pay for, while nothing is known
+UPPER_SDS = 3.0  # standard deviations (of log seconds) in the models' upper bound
+LEAST_HEADROOM = 10.0  # times the predicted mean: trees that have seen little were seen to be wrong by a factor of 7
+
+
+@dataclass(frozen=True)
+class TimeRules:
+    """What the user said about time: the limit of one run (None: derived from money and models), and the grace."""
+
+    time_limit: float | None = None
+    grace: float = 30.0
+    parallel: int = 1
+    enforced: bool = True
+
+    def first_limit(self, rate: float | None, expected: dict[str, Estimate], money: Money) -> float | None:
+        """Seconds that a newly proposed run may take; None: no limit is known.
+
+        enforced=False: a run that nobody can end (a function in this process) has no limit.
+        """
+        if self.time_limit is not None or not self.enforced:
+            return self.time_limit
+        predicted = predicted_seconds(expected, rate)
+        if predicted is not None:
+            return upper_bound(predicted)
+        if rate is None or money.budget_usd is None:
+            return None
+        remaining = max(money.left, 0.0) / rate * SECONDS_PER_HOUR / self.parallel / FIRST_SHARE
+        return remaining if remaining > 0 else None
+
+    def booking(self, trial: Trial, money: Money) -> Booking | None:
+        """What to set aside for a run of the trial now; None when the dollars that are left do not cover it.
+
+        A limit that the user gave stands; one of ours shrinks to what can be paid, as long as the run is expected to
+        end in it.
+        """
+        rate = trial.configuration.usd_per_hour
+        if rate is None or not self.enforced:
+            return Booking(0.0, rate, trial.time_limit)
+        if money.budget_usd is None:
+            return Booking(self.worst_case(rate, trial.time_limit), rate, trial.time_limit)
+        if trial.time_limit is not None and self.worst_case(rate, trial.time_limit) <= money.left:
+            return Booking(self.worst_case(rate, trial.time_limit), rate, trial.time_limit)
+        affordable = money.left / rate * SECONDS_PER_HOUR - self.grace - KILL_SECONDS
+        affordable *= 1 - 1e-9  # rounding must not bring the worst case above what is left
+        predicted = predicted_seconds(dict(trial.expected), rate)
+        least = predicted.mean if predicted is not None else (trial.time_limit or 0.0)
+        if self.time_limit is not None or affordable <= max(least, 0.0):
+            return None
+        return Booking(self.worst_case(rate, affordable), rate, affordable)
+
+    def worst_case(self, rate: float, time_limit: float | None) -> float:
+        """Dollars that a run may cost at most; without a limit nothing can be promised, and nothing is reserved."""
+        return 0.0 if time_limit is None else rate * (time_limit + self.grace + KILL_SECONDS) / SECONDS_PER_HOUR
+
+    def shortfall(self, trial: Trial, money: Money) -> str:
+        """Why a trial is not started, for a person."""
+        rate = trial.configuration.usd_per_hour or 0.0
+        needed = self.worst_case(rate, trial.time_limit)
+        seconds = f"{trial.time_limit or 0.0:.3g} s limit + {self.grace:g} s grace"
+        return (
+            f"the {max(money.left, 0.0):.4g} USD that are left do not cover the worst case of the next trial, "
+            f"{needed:.4g} USD ({seconds} at {rate:g} USD per hour)"
+        )
+
+
+def dollars(rate: float | None, seconds: float) -> float:
+    """What a machine of that rate costs in that time; 0 where nobody pays for it."""
+    return 0.0 if rate is None else rate * seconds / SECONDS_PER_HOUR
+
+
+def predicted_seconds(expected: dict[str, Estimate], rate: float | None) -> Estimate | None:
+    """How long the models think a run takes: as predicted, or from its dollars; None where they say nothing."""
+    if TIME in expected:
+        return expected[TIME]
+    if COST in expected and rate:
+        scale = SECONDS_PER_HOUR / rate
+        return Estimate(expected[COST].mean * scale, expected[COST].sd * scale)
+    return None
+
+
+def upper_bound(seconds: Estimate) -> float:
+    """A bound that a run will hardly exceed: log seconds are modelled as Gaussian, so sigma^2 = log(1 + sd^2 / mean^2)
+    and the bound is exp(mu + 3 sigma), but at least ten times the mean.
+    """
+    mean = max(seconds.mean, 1e-9)
+    variance = math.log1p((seconds.sd / mean) ** 2)
+    bound = math.exp(min(math.log(mean) - variance / 2 + UPPER_SDS * math.sqrt(variance), 700.0))
+    return max(bound, LEAST_HEADROOM * mean)

@@ -1,0 +1,372 @@
+"""The loop: recover what was lost, start what is queued, propose what is missing, record what has ended.
+
+Every worker of a study runs the same loop; they meet only in the store. Nothing that matters is kept in memory: killed
+at any moment, another worker, or the same command started again, goes on from what the store holds, with the same next
+proposal. A trial is claimed for a while (a lease) and run by nobody else as long; a worker that lost its lease ends its
+run and may not record it.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from leantune.clock import Clock
+from leantune.errors import LeaseLost, Outdated, StudyOver
+from leantune.executors.base import Executor, Finished, Terms
+from leantune.history import History, Trial, TrialState
+from leantune.orchestrator.batches import before_batch
+from leantune.orchestrator.events import (
+    Ended,
+    Observer,
+    Proposed,
+    Recovered,
+    Reported,
+    Started,
+    Stopping,
+    Waiting,
+    nobody,
+)
+from leantune.orchestrator.heartbeat import Heartbeat
+from leantune.orchestrator.ledger import SECONDS_PER_HOUR, TimeRules, dollars
+from leantune.orchestrator.workers import dead_workers, this_worker
+from leantune.problem import Problem
+from leantune.store.study import Booking, Claim, Money, ReportRow, StudyStore
+from leantune.strategies.strategy import Strategy
+from leantune.units import Seconds
+
+NOTE_SEPARATOR = "; "  # between the notes of a proposal, in the one text that a trial keeps
+PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
+FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that shares its study with nobody
+RECOVERY_SECONDS = 1.0  # between looks for vanished workers
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.005, 0.25  # seconds between looks at the store while others work
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a worker works.
+
+    lease: seconds after which a vanished worker's trial is given to another; None where nobody shares the study.
+    poll: seconds after which a wait for running trials looks up again; None: only when one ends. deterministic: propose
+    in whole batches of `rules.parallel`. max_failures: give up when so many trials have failed and none came through.
+    """
+
+    problem: Problem
+    strategy: Strategy
+    seed: int
+    rules: TimeRules
+    lease: float | None = 60.0
+    poll: float | None = LONGEST_PAUSE
+    deterministic: bool = False
+    max_failures: int | None = 5
+
+
+class Outcome(StrEnum):
+    """Why a loop has ended."""
+
+    OVER = "over"  # the strategy's stop rule, the budget, or nothing left to test
+    ENOUGH = "enough"  # as many trials as this call was to propose
+    INTERRUPTED = "interrupted"  # by the user; everything resumes
+    FAILING = "failing"  # trial after trial fails
+
+
+@dataclass(frozen=True)
+class End:
+    """Why a loop has ended, and in words."""
+
+    outcome: Outcome
+    reason: str
+
+
+class Loop:
+    """One worker of a study."""
+
+    def __init__(
+        self, store: StudyStore, plan: Plan, executor: Executor, clock: Clock, observer: Observer = nobody
+    ) -> None:
+        self._store, self._plan, self._executor, self._clock, self._observer = store, plan, executor, clock, observer
+        self._worker = this_worker(plan.rules.parallel, clock)
+        self._lease = FOREVER if plan.lease is None else plan.lease
+        self._claims: dict[int, Claim] = {}
+        self._heart: Heartbeat | None = None
+        self._interrupts = 0
+        self._failures = 0
+        self._succeeded = False
+        self._pause = SHORTEST_PAUSE
+        self._waiting: Waiting | None = None
+        self._next_recovery = -math.inf
+
+    def interrupt(self) -> None:
+        """Stop gently: running trials are asked to save a checkpoint. The second time: at once. Safe in a signal
+        handler.
+        """
+        self._interrupts += 1
+
+    def run(self, *, trials: int | None = None, proposing: bool = True) -> End:
+        """Work until the study is over, or this worker has proposed `trials` of them (proposing=False: only run what is
+        queued).
+        """
+        last = None if trials is None else len(self._store.history()) + trials
+        self._store.join(self._worker)
+        beating = None if self._plan.lease is None else self._heartbeat(self._plan.lease)
+        try:
+            with beating or nullcontext() as self._heart:
+                while True:
+                    end = self._turn(last, proposing)
+                    if end is not None:
+                        return end
+        finally:
+            self._give_back("its worker ended")
+            self._store.leave(self._worker.id)
+
+    def _heartbeat(self, lease: float) -> Heartbeat:
+        return Heartbeat(self._store, self._executor, self._worker.id, lease, self._clock)
+
+    def _turn(self, last: int | None, proposing: bool) -> End | None:
+        if self._interrupts:
+            return self._stop_running()
+        self._recover()
+        self._drop_lost()
+        step = self._fill(last, proposing)
+        if isinstance(step, End) and not self._claims:
+            return step
+        if isinstance(step, Waiting):
+            self._wait(step)
+        self._collect(self._plan.poll)
+        if self._plan.max_failures and not self._succeeded and self._failures >= self._plan.max_failures:
+            return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
+        return None
+
+    # -- what was lost
+
+    def _recover(self) -> None:
+        """Queue again what vanished workers left running; a machine is paid for until its lease ends."""
+        now = self._clock.now()
+        if now < self._next_recovery:
+            return
+        self._next_recovery = now + RECOVERY_SECONDS
+        dead = dead_workers(self._store.workers()) - {self._worker.id}
+        for claim in self._store.expired(time=now, dead=dead):
+            if claim.worker == self._worker.id and claim.trial.number in self._claims:
+                continue  # the heart has missed a beat: renew, or drop it when somebody takes it
+            cause = f"worker {claim.worker} vanished"
+            seconds = max(0.0, min(now, claim.lease_until) - claim.started)
+            if self._store.lose(claim, time=now, cause=cause, dollars=dollars(claim.booking.rate, seconds)):
+                self._observer(Recovered(self._store.history().trial(claim.trial.number), cause))
+        for worker in dead:
+            self._store.release_proposing(worker)
+            self._store.leave(worker)
+
+    def _drop_lost(self) -> None:
+        """End runs that were given to others while this process could not renew them."""
+        for number in self._heart.take_lost() if self._heart else ():
+            if self._claims.pop(number, None) is not None and number in self._executor.running:
+                self._executor.stop(number)
+
+    # -- what is to be started
+
+    def _fill(self, last: int | None, proposing: bool) -> End | Waiting | None:
+        """Start trials while there is room; what is waited for, or why no further one will come, when that stops it."""
+        while len(self._claims) < self._plan.rules.parallel:
+            if self._start_queued():
+                continue
+            step = self._propose(last) if proposing else self._nothing_queued()
+            if step is not None:
+                return step
+        return None
+
+    def _start_queued(self) -> bool:
+        claim = self._store.claim(
+            self._worker.id, time=self._clock.now(), lease=self._lease, fitting=self._booking_where_there_is_room
+        )
+        if claim is None:
+            return False
+        terms = Terms(
+            claim.attempt,
+            None if claim.booking.time_limit is None else Seconds(claim.booking.time_limit),
+            Seconds(self._plan.rules.grace),
+            None if self._plan.lease is None else Seconds(self._plan.lease),
+            _earlier_seconds(claim.trial),
+        )
+        self._claims[claim.trial.number] = claim
+        if self._heart:
+            self._heart.hold(claim.trial.number)
+        self._executor.start(claim.trial, terms)
+        self._observer(Started(claim.trial, claim.attempt, claim.booking))
+        self._waiting, self._pause = None, SHORTEST_PAUSE
+        return True
+
+    def _booking_where_there_is_room(self, trial: Trial, money: Money) -> Booking | None:
+        return self._plan.rules.booking(trial, money) if self._executor.room_for(trial) else None
+
+    def _nothing_queued(self) -> End | Waiting:
+        history = self._store.history()
+        if any(trial.pending and trial.state is not TrialState.PROPOSED for trial in history.trials):
+            return Waiting("other workers' trials")
+        return End(Outcome.ENOUGH, "every queued trial has run")
+
+    def _propose(self, last: int | None) -> End | Waiting | None:
+        """Propose one trial (None), unless the study is over or somebody has to be waited for."""
+        history = self._store.history()
+        blocked = [trial for trial in history.trials if trial.state is TrialState.QUEUED]
+        if blocked:
+            return self._wait_to_start(blocked[0], history)
+        if last is not None and len(history) >= last:
+            return self._end_when_idle(End(Outcome.ENOUGH, "all trials of this call are proposed"), history)
+        problem = self._plan.problem.with_budget(self._store.budget())
+        reason = self._plan.strategy.stop_reason(problem, history, seed=self._plan.seed)
+        if reason is not None:
+            return self._end_when_idle(End(Outcome.OVER, reason), history)
+        now = self._clock.now()
+        if not self._store.may_propose(self._worker.id, time=now, for_seconds=PROPOSAL_SECONDS):
+            return Waiting("another worker's proposal")
+        seen = before_batch(history, self._plan.rules.parallel) if self._plan.deterministic else history
+        if seen is None:
+            self._store.release_proposing(self._worker.id)
+            return Waiting("the end of the batch")
+        return self._propose_from(seen, problem, history)
+
+    def _propose_from(self, seen: History, problem: Problem, history: History) -> End | Waiting | None:
+        began = self._clock.now()
+        try:
+            (proposal,) = self._plan.strategy.ask(problem, seen, seed=self._plan.seed)
+        except StudyOver as over:
+            self._store.release_proposing(self._worker.id)
+            return self._end_when_idle(End(Outcome.OVER, over.what), history)
+        money, rules = self._store.money(), self._plan.rules
+        # A batch that must not depend on the order of arrival has a limit that does not either.
+        known = Money(money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else money
+        limit = rules.first_limit(proposal.configuration.usd_per_hour, dict(proposal.expected), known)
+        time, note = self._clock.now(), NOTE_SEPARATOR.join(proposal.notes)
+        draft = history.propose(
+            proposal.configuration, proposal.fraction, proposal.snapshots, note, time, proposal.expected, limit
+        )[1]
+        self._executor.check(draft)
+        if rules.booking(draft, money) is None:
+            self._store.release_proposing(self._worker.id)
+            return self._wait_to_start(draft, history)
+        try:
+            trial = self._store.propose(
+                draft.configuration,
+                draft.fraction,
+                draft.snapshots,
+                time=time,
+                note=note,
+                expected=draft.expected,
+                time_limit=limit,
+                after=len(history),
+            )
+        except Outdated:
+            return None  # another worker was faster: look again
+        self._observer(Proposed(trial, time - began))
+        return None
+
+    def _wait_to_start(self, trial: Trial, history: History) -> End | Waiting:
+        """A trial is there and may not start, for want of room or of money (unless a reservation may be freed)."""
+        money = self._store.money()
+        if self._plan.rules.booking(trial, money) is not None:
+            return Waiting("room on this machine")
+        shortfall = self._plan.rules.shortfall(trial, money)
+        if any(other.state is TrialState.RUNNING for other in history.trials):
+            return Waiting(shortfall)
+        return End(Outcome.OVER, shortfall)
+
+    def _end_when_idle(self, end: End, history: History) -> End | Waiting:
+        """The study ends when nobody runs a trial any more: a lost one would have to be run again."""
+        if any(t.state is TrialState.RUNNING and t.number not in self._claims for t in history.trials):
+            return Waiting("other workers' trials")
+        return end
+
+    def _wait(self, what: Waiting) -> None:
+        """Say once what is waited for; with nothing of its own running, look again after a while."""
+        if what != self._waiting:
+            self._observer(what)
+        self._waiting = what
+        if not self._claims:
+            self._clock.sleep(self._pause)
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+
+    # -- what has ended
+
+    def _collect(self, timeout: float | None) -> None:
+        ended = self._executor.wait(None if timeout is None else Seconds(timeout))
+        self._pass_reports_on()
+        for finished in ended:
+            self._record(finished)
+        if ended:
+            self._waiting, self._pause = None, SHORTEST_PAUSE
+
+    def _pass_reports_on(self) -> None:
+        reports = self._executor.reports()
+        rows: dict[int, list[ReportRow]] = {}
+        for report in reports:
+            claim = self._claims.get(report.number)
+            if claim is not None:
+                row = ReportRow(
+                    report.number, claim.attempt, report.seconds, report.metrics, report.step, report.fraction
+                )
+                rows.setdefault(report.number, []).append(row)
+        for number, of_trial in rows.items():
+            self._store.add_reports(number, self._claims[number].attempt, of_trial)
+        for report in reports:
+            self._observer(Reported(report))
+
+    def _record(self, finished: Finished) -> None:
+        claim = self._claims.pop(finished.number, None)
+        if claim is None:
+            return
+        if self._heart:
+            self._heart.release(finished.number)
+        spent = dollars(claim.booking.rate, finished.seconds)
+        already = sum(move.dollars for move in claim.trial.moves)
+        try:
+            trial = self._store.finish(
+                claim,
+                observations=finished.observations,
+                state=finished.state,
+                cause=finished.cause,
+                time=self._clock.now(),
+                dollars=spent,
+                resumed_dollars=already if finished.resumed and finished.observations else 0.0,
+            )
+        except LeaseLost:
+            return  # another worker runs it by now: its result will count, not ours
+        self._failures += finished.state is TrialState.FAILED
+        self._succeeded |= finished.state is TrialState.DONE
+        self._observer(Ended(trial, spent, finished.seconds, finished.cause))
+
+    # -- the end
+
+    def _stop_running(self) -> End:
+        """Ask every run to save a checkpoint and end; when asked again, end them at once."""
+        self._observer(Stopping(self._interrupts == 1, len(self._claims)))
+        for number in self._executor.running:
+            self._executor.interrupt(number)
+        while self._executor.running and self._interrupts == 1:
+            self._drop_lost()
+            self._collect(self._plan.poll)
+        if self._executor.running:
+            self._observer(Stopping(False, len(self._claims)))
+        self._give_back("ended at once by the user")
+        return End(Outcome.INTERRUPTED, "stopped by the user; the same command goes on")
+
+    def _give_back(self, cause: str) -> None:
+        """Kill what still runs and queue it again, with what it cost."""
+        self._executor.close()
+        for number in list(self._claims):
+            claim = self._claims[number]
+            seconds = max(0.0, self._clock.now() - claim.started)
+            self._record(Finished(number, (), TrialState.QUEUED, cause, seconds))
+
+
+def _earlier_seconds(trial: Trial) -> float:
+    """How long earlier runs of the trial lasted: what was paid for where there is a price, else by the clock."""
+    rate = trial.configuration.usd_per_hour
+    if rate is not None:
+        return sum(move.dollars for move in trial.moves) / rate * SECONDS_PER_HOUR
+    return sum(
+        after.time - before.time for before, after in pairwise(trial.moves) if before.state is TrialState.RUNNING
+    )

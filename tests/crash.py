@@ -1,0 +1,271 @@
+"""Kills studies by SIGKILL, at every change of the store and at random moments, and compares what comes out.
+
+A study of the toy problem runs by replay on a simulated clock, in a process of its own that is killed and started again
+until it gets through; its proposals and its recommendation must equal those of a run never killed. The processes
+are forked from one that has loaded everything (and has a single thread), so that hundreds of them take a minute.
+
+    python -m tests.crash --trials 44 --strategy trimtuner-gp --kills 200     # `make crash`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import count
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from leantune.clock import SimulatedClock
+from leantune.executors.replay import ReplayExecutor
+from leantune.history import History, TrialState
+from leantune.orchestrator.definition import describe
+from leantune.orchestrator.ledger import TimeRules
+from leantune.orchestrator.loop import Loop, Plan
+from leantune.orchestrator.opening import open_or_create
+from leantune.problem import Budget, Problem
+from leantune.store.database import Database
+from leantune.store.study import StudyStore
+from leantune.strategies.recipe import Recipe
+from leantune.strategies.registry import recipe
+from leantune.strategies.strategy import Strategy
+from tests import toy
+
+NAME = "crash"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A study to be killed: batches of `parallel` run at once, deterministically."""
+
+    recipe: Recipe
+    trials: int
+    seed: int = 1
+    parallel: int = 1
+
+    @property
+    def problem(self) -> Problem:
+        return toy.toy_problem(budget=Budget(usd=2.0, trials=self.trials))
+
+    def open(self, url: str) -> tuple[Database, StudyStore]:
+        """The study in its database."""
+        database = Database(url)
+        document = describe(self.problem, self.recipe.name, {}, self.seed)
+        return database, open_or_create(database, NAME, self.problem, document, "", SimulatedClock())
+
+    def work(self, url: str) -> None:
+        """Run the study to its end, as a worker that knows only the store."""
+        database, store = self.open(url)
+        moves = [move.time for trial in store.history().trials for move in trial.moves]
+        clock = SimulatedClock(max(moves, default=0.0))
+        executor = ReplayExecutor(toy.measurements(self.problem), clock, problem=self.problem)
+        rules = TimeRules(grace=1.0, parallel=self.parallel)
+        plan = Plan(
+            self.problem,
+            Strategy(self.recipe),
+            self.seed,
+            rules,
+            lease=None,
+            poll=None,
+            deterministic=self.parallel > 1,
+        )
+        Loop(store, plan, executor, clock).run()
+        database.close()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What must not depend on who was killed when."""
+
+    proposals: tuple[object, ...]
+    recommendation: str
+
+    @classmethod
+    def of(cls, case: Case, url: str) -> Result:
+        database, store = case.open(url)
+        history = store.history()
+        check(history, store, case)
+        proposals = tuple(
+            (
+                t.configuration.id,
+                t.fraction,
+                t.snapshots,
+                t.proposal_note,
+                dict(t.expected),
+                t.time_limit,
+                t.observations,
+            )
+            for t in history.trials
+        )
+        recommended = Strategy(case.recipe).recommend(case.problem, history, seed=case.seed)
+        database.close()
+        return cls(proposals, repr(recommended))
+
+
+def check(history: History, store: StudyStore, case: Case) -> None:
+    """Nothing lost, nothing doubled, the ledger adds up."""
+    assert len(history) == case.trials
+    assert all(trial.state is TrialState.DONE for trial in history.trials)
+    rows = store.ledger()
+    assert all(row.settled is not None for row in rows)
+    spent = sum(row.settled or 0.0 for row in rows)
+    assert abs(spent - history.cost) < 1e-9, (spent, history.cost)
+    money = store.money()
+    assert money.reserved == 0.0
+    assert money.left >= 0.0
+    attempts = sum(sum(move.state is TrialState.RUNNING for move in trial.moves) for trial in history.trials)
+    assert attempts == len(rows)
+
+
+@dataclass
+class Counts:
+    """What was done."""
+
+    processes: int = 0
+    killed: int = 0
+    studies: int = 0
+    seconds: float = 0.0
+
+
+def run_killed(work: Callable[[], None], after: float | None = None) -> bool:
+    """Run in a forked child, killed after so many seconds; whether it came through."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - the child must not go on as a second pytest
+            sys.stderr.write(f"child failed: {error!r}\n")
+            os._exit(1)
+        os._exit(0)
+    if after is not None:
+        time.sleep(after)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        return False
+    assert os.WEXITSTATUS(status) == 0
+    return True
+
+
+def die_at_move(which: int, *, before: bool) -> None:
+    """From now on in this process: SIGKILL right before, or right after, the commit of the `which`-th transaction that
+    moves a trial.
+    """
+    moving: set[int] = set()
+    moves = 0
+
+    def executing(connection: sa.Connection, _cursor: object, statement: str, *_rest: object) -> None:
+        if statement.startswith("INSERT INTO moves"):
+            moving.add(id(connection))
+
+    def committing(connection: sa.Connection) -> None:
+        nonlocal moves
+        moves += id(connection) in moving
+        if before and id(connection) in moving and moves == which:
+            os.kill(os.getpid(), signal.SIGKILL)
+        moving.discard(id(connection))
+
+    def given_back(*_arguments: object) -> None:
+        if moves >= which:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", executing)
+    sa.event.listen(sa.Engine, "commit", committing)
+    if not before:
+        sa.event.listen(sa.pool.Pool, "checkin", given_back)
+
+
+def killed_at_every_move(case: Case, make_url: Callable[[], str], counts: Counts, *, before: bool) -> Iterator[str]:
+    """For each move of the study: a database whose study was killed there once and then came through."""
+    for which in count(1):
+        url = make_url()
+
+        def dying(url: str = url, which: int = which) -> None:
+            die_at_move(which, before=before)
+            case.work(url)
+
+        came_through = run_killed(dying)
+        counts.processes += 1
+        if came_through:
+            return
+        counts.killed += 1
+        assert run_killed(lambda url=url: case.work(url))  # type: ignore[misc] # mypy has no type for the default
+        counts.processes += 1
+        counts.studies += 1
+        yield url
+
+
+def killed_at_random(case: Case, url: str, counts: Counts, draw: random.Random, longest: float) -> None:
+    """A chain of processes, each killed after a random time."""
+    while not run_killed(lambda: case.work(url), draw.uniform(0.0, longest)):
+        counts.processes += 1
+        counts.killed += 1
+    counts.processes += 1
+    counts.studies += 1
+
+
+def every_move(case: Case, make_url: Callable[[], str], *, before: bool) -> Counts:
+    """Kill the study once at each of its moves; compare each with the unharmed one."""
+    began, counts, unharmed = time.monotonic(), Counts(), make_url()
+    case.work(unharmed)  # also warms every kernel up, for the forked ones
+    expected = Result.of(case, unharmed)
+    for killed in killed_at_every_move(case, make_url, counts, before=before):
+        assert Result.of(case, killed) == expected
+    counts.seconds = time.monotonic() - began
+    return counts
+
+
+def random_moments(case: Case, make_url: Callable[[], str], *, kills: int, seed: int = 0) -> Counts:
+    """Kill studies of the case until `kills` processes died at random moments; compare each with an unharmed one."""
+    began, counts, draw = time.monotonic(), Counts(), random.Random(seed)
+    unharmed = make_url()
+    case.work(unharmed)
+    took = time.monotonic()
+    case.work(make_url())
+    took = time.monotonic() - took
+    expected = Result.of(case, unharmed)
+    while counts.killed < kills:
+        url = make_url()
+        killed_at_random(case, url, counts, draw, longest=max(0.02, took / 4))
+        assert Result.of(case, url) == expected
+    counts.seconds = time.monotonic() - began
+    return counts
+
+
+def main() -> None:
+    """Run one campaign and print what was done as JSON."""
+    options = argparse.ArgumentParser(description="Kill studies and compare what comes out.")
+    options.add_argument("--trials", type=int, default=44)
+    options.add_argument("--strategy", default="trimtuner-gp")
+    options.add_argument("--quick", action="store_true", help="with fewer trees or hyper-parameter samples")
+    options.add_argument("--parallel", type=int, default=1, help="trials at once, in deterministic batches")
+    options.add_argument("--at", choices=["before-move", "after-move", "random"], default="random")
+    options.add_argument("--kills", type=int, default=200, help="at random moments")
+    chosen = options.parse_args()
+    known = toy.quick(chosen.strategy) if chosen.quick else recipe(chosen.strategy)
+    case = Case(known, chosen.trials, parallel=chosen.parallel)
+    with tempfile.TemporaryDirectory() as folder:
+        numbers = iter(range(10**6))
+
+        def make_url() -> str:
+            return f"sqlite:///{Path(folder) / f'{next(numbers)}.db'}"
+
+        if chosen.at == "random":
+            counts = random_moments(case, make_url, kills=chosen.kills)
+        else:
+            counts = every_move(case, make_url, before=chosen.at == "before-move")
+    settings = {"strategy": chosen.strategy, "trials": chosen.trials, "parallel": chosen.parallel, "at": chosen.at}
+    print(json.dumps({**settings, **asdict(counts)}))
+
+
+if __name__ == "__main__":
+    main()

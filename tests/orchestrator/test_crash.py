@@ -1,0 +1,36 @@
+"""Killed anywhere, a study comes out the same. `make crash` does it longer, with a real strategy."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+TRIALS = 12
+
+
+def campaign(*options: str) -> dict[str, int]:
+    """In a process of its own: its children are forked, and a process with threads must not fork."""
+    command = [sys.executable, "-m", "tests.crash", "--quick", "--trials", str(TRIALS), *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    counts: dict[str, int] = json.loads(done.stdout)
+    return counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", ["before-move", "after-move"])
+@pytest.mark.parametrize("parallel", ["1", "3"])
+def test_killed_at_every_move(at: str, parallel: str) -> None:
+    counts = campaign("--strategy", "trimtuner", "--parallel", parallel, "--at", at)
+    assert counts["killed"] == 3 * TRIALS  # each trial is proposed, started and ended
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("strategy", "kills"), [("trimtuner", 200), ("random", 50)])
+def test_killed_at_random_moments(strategy: str, kills: int) -> None:
+    counts = campaign("--strategy", strategy, "--kills", str(kills))
+    assert counts["killed"] >= kills
+    assert counts["processes"] == counts["killed"] + counts["studies"]
