@@ -193,7 +193,7 @@ def _cluster_changes(key: str, before: object, after: object) -> list[str]:
         differing = [name for name in both if _text(old[name].get(field)) != _text(new[name].get(field))]
         if differing:
             first, more = differing[0], len(differing) - 1
-            others = f", and {more} more clusters differ" if more else ""
+            others = f" (and {more} more)" if more else ""
             was, now = _shown(old[first].get(field)), _shown(new[first].get(field))
             lines.append(f"{key}: {field} of {first} was {was} and is {now}{others}")
     return lines

@@ -1,1 +1,0 @@
-"""The only parser of job files."""

@@ -1,0 +1,309 @@
+"""A job file as a whole: read, checked in one place, and ready to run. Nothing is started or written here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from pathlib import Path
+from typing import get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from leantune.errors import InvalidInput, JobError, ProblemError
+from leantune.executors.command import Command
+from leantune.jobfile.parameters import read_space
+from leantune.jobfile.settings import RunSettings, read_budget, read_checkpoints, read_run, read_store
+from leantune.jobfile.tree import Entry, as_yaml, read_tree
+from leantune.orchestrator.definition import describe
+from leantune.problem import COST, At, Constraint, Goal, Problem, maximize, minimize, parse_fractions
+from leantune.space import Space
+from leantune.strategies.registry import RECIPES, recipe
+from leantune.strategies.strategy import Strategy
+from leantune.units import parse_share
+
+KEYS = (
+    "name",
+    "train",
+    "maximize",
+    "minimize",
+    "subject_to",
+    "space",
+    "fractions",
+    "budget",
+    "strategy",
+    "seed",
+    "snapshots",
+    "run",
+    "store",
+    "checkpoints",
+)
+LARGEST_FILE = 2**18  # bytes; a job file is a page of text
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+_EXAMPLES = {
+    "name": "name: my-study",
+    "train": "train: python train.py --lr {lr}",
+    "space": "space: {lr: {log: [1e-5, 1e-1]}}",
+}
+_TRAIN_HINT = "Write the command that starts your program: train: python train.py --lr {lr}"
+_STRATEGY_HINT = "Name one: strategy: trimtuner-gp, or with options: strategy: {name: nephele, horizon: 1}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A checked job file. document: all of it as plain JSON, resolved and the same for every spelling of one job."""
+
+    name: str
+    text: str
+    folder: Path
+    command: Command
+    problem: Problem
+    strategy: str
+    strategy_options: Mapping[str, object]
+    seed: int
+    run: RunSettings
+    store: str
+    checkpoints: Path
+    document: Mapping[str, object]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def logs(self) -> Path:
+        """Folder of the trials' logs."""
+        return self.folder / self.run.logs
+
+
+def load_job(path: Path) -> Job:
+    """Read and check a job file; JobError names the file, the line and the key of whatever is wrong."""
+    return parse_job(read_text(path), folder=path.absolute().parent, source=str(path))
+
+
+def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
+    """Check the text of a job file whose relative paths start at `folder`."""
+    root = read_tree(text, source)
+    if not isinstance(root.value, dict):
+        hint = "Write one key and its value a line: name: my-study"
+        raise root.is_not("a mapping", hint)
+    given = root.fields(KEYS, "Write one key and its value a line: name: my-study")
+    for key, example in _EXAMPLES.items():
+        if key not in given:
+            raise root.error(f"{key!r} is missing", f"Add {example}")
+    name, seed = _name(given["name"]), _seed(given.get("seed"))
+    space = read_space(given["space"])
+    command = _command(given["train"], space, {"study": name, "seed": str(seed)})
+    problem = _problem(given, root, space)
+    strategy, options = _strategy(given.get("strategy"), problem, root)
+    run, store = read_run(given.get("run"), folder), read_store(given.get("store"), folder)
+    checkpoints = read_checkpoints(given.get("checkpoints"), folder)
+    document = {
+        **describe(problem, strategy, options, seed),
+        "train": command.template,
+        "budget": asdict(problem.budget),
+        "run": asdict(run),
+        "store": store,
+        "checkpoints": str(checkpoints),
+    }
+    return Job(
+        name=name,
+        text=text,
+        folder=folder.absolute(),
+        command=command,
+        problem=problem,
+        strategy=strategy,
+        strategy_options=options,
+        seed=seed,
+        run=run,
+        store=store,
+        checkpoints=checkpoints,
+        document=document,
+        warnings=_warnings(command, problem),
+    )
+
+
+def read_text(path: Path) -> str:
+    """The text of a job file, which is UTF-8."""
+    source = str(path)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LARGEST_FILE + 1)
+    except IsADirectoryError:
+        inside = sorted(one.name for one in path.iterdir() if one.suffix in (".yaml", ".yml"))
+        meant = f"Did you mean {path / inside[0]}?" if inside else "Name the file itself"
+        raise JobError("this is a folder, not a job file", where=source, hint=meant) from None
+    except FileNotFoundError:
+        raise JobError("there is no such job file", where=source, hint=_other_files(path)) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise JobError(f"the job file cannot be read: {reason}", where=source, hint="Name a readable file") from None
+    if len(raw) > LARGEST_FILE:
+        raise JobError("the file is larger than 256 KiB", where=source, hint="Is it the right one?")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise JobError("the file is not UTF-8", where=f"{source}, line {line}", hint="Save it as UTF-8 text") from None
+
+
+def _other_files(path: Path) -> str:
+    try:
+        names = sorted(one.name for one in path.absolute().parent.iterdir() if one.suffix in (".yaml", ".yml"))
+    except OSError:
+        return "Its folder does not exist either"
+    return f"The folder has {', '.join(names[:5])}" if names else "The folder has no .yaml file"
+
+
+def _name(entry: Entry) -> str:
+    name = entry.text("Write name: my-study")
+    if _NAME.fullmatch(name) is None:
+        proposal = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:100]
+        hint = "Use up to 100 letters, digits, '-', '_' and '.'" + (f", such as {proposal}" if proposal else "")
+        raise entry.error(f"{name!r} cannot name a study", hint)
+    return name
+
+
+def _seed(entry: Entry | None) -> int:
+    return 0 if entry is None else entry.whole("Write a whole number of at least 0, such as seed: 1", least=0)
+
+
+def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Command:
+    if isinstance(entry.value, list):
+        for one in entry.value:
+            one.scalar("an argument", _TRAIN_HINT)
+        words: str | list[str] = [one.written for one in entry.value]
+    else:
+        words = entry.text(_TRAIN_HINT)
+    try:
+        return Command.parse(words, space, constants=constants)
+    except JobError as error:
+        raise entry.error(error.what, error.hint) from None
+
+
+def _problem(given: Mapping[str, Entry], root: Entry, space: Space) -> Problem:
+    goal = _goal(given, root)
+    limits = [_limit(entry) for entry in given["subject_to"].one_or_more()] if "subject_to" in given else []
+    snapshots = "snapshots" in given and given["snapshots"].truth()
+    budget = read_budget(given.get("budget"), root)
+    fractions = _fractions(given["fractions"]) if "fractions" in given else (Fraction(1),)
+    try:
+        problem = Problem(space, goal, limits, fractions, budget, snapshots=snapshots)
+    except ProblemError as error:  # each part was checked: what is left are limits that do not go together
+        raise given["subject_to"].error(f"{error.what}: {error.where}", error.hint) from None
+    _check_prices(problem, given)
+    return problem
+
+
+def _goal(given: Mapping[str, Entry], root: Entry) -> Goal:
+    both = [key for key in ("maximize", "minimize") if key in given]
+    if not both:
+        raise root.error("there is no goal", "Add maximize: accuracy, or minimize: loss")
+    if len(both) == 2:
+        last = max((given[key] for key in both), key=lambda entry: entry.where.line)
+        raise last.error("there are two goals, maximize and minimize", "Keep one; write limits under subject_to")
+    direction, entry = both[0], given[both[0]]
+    hint = f"Write {direction}: accuracy, or {direction}: {{metric: accuracy, scale: linear}}"
+    options = {"metric": entry}
+    if isinstance(entry.value, dict):
+        options = entry.fields(("metric", "scale") + (("at",) if direction == "minimize" else ()), hint)
+        if "metric" not in options:
+            raise entry.error("the metric is missing", hint)
+    words = {name: option.text(hint) for name, option in options.items()}
+    if direction == "maximize" and words["metric"] in ("cost", "time"):
+        raise options["metric"].error(f"{words['metric']} is to be kept small", f"Write minimize: {words['metric']}")
+    try:
+        return (maximize if direction == "maximize" else minimize)(**words)
+    except ProblemError as error:
+        option = next((name for name in ("scale", "at") if name in options and f" {name} " in error.what), "metric")
+        raise options[option].error(error.what, as_yaml(error.hint)) from None
+
+
+def _limit(entry: Entry) -> Constraint:
+    text = entry.text("Write a limit, such as cost <= 0.10 USD or accuracy >= 0.85")
+    with entry.blamed(f"{text!r}: "):
+        return Constraint.parse(text)
+
+
+def _fractions(entry: Entry) -> tuple[Fraction, ...]:
+    hint = "Give increasing shares that end in 1, such as [1/60, 0.1, 0.25, 0.5, 1]"
+    shares = []
+    for one in entry.one_or_more():
+        share = one.scalar("a share of the data", hint)
+        with one.blamed():
+            shares.append(parse_share(share))
+    with entry.blamed():
+        return parse_fractions(shares)
+
+
+def _check_prices(problem: Problem, given: Mapping[str, Entry]) -> None:
+    """Dollars come from the prices of machines: no program tells them."""
+    if problem.needs_cost and not problem.space.has_prices:
+        hint = "Give every machine a price, as in machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}"
+        raise _about_dollars(problem, given).error("this needs dollars, and not every configuration has a price", hint)
+
+
+def _about_dollars(problem: Problem, given: Mapping[str, Entry]) -> Entry:
+    """The first entry that makes the problem one of dollars."""
+    limits = given["subject_to"].one_or_more() if "subject_to" in given else []
+    for entry, constraint in zip(limits, problem.constraints, strict=True):
+        if constraint.metric == COST:
+            return entry
+    return given["minimize"] if problem.goal.metric == COST else given["budget"].any_fields("")["usd"]
+
+
+def _strategy(entry: Entry | None, problem: Problem, root: Entry) -> tuple[str, dict[str, object]]:
+    if entry is None:
+        name, options = _default_strategy(problem), {}
+    elif isinstance(entry.value, dict):
+        given = dict(entry.any_fields(_STRATEGY_HINT))
+        if "name" not in given:
+            raise entry.error("the name of the strategy is missing", _STRATEGY_HINT)
+        chosen = given.pop("name")
+        name = chosen.text(_STRATEGY_HINT)
+        with chosen.blamed():
+            recipe(name)
+        options = {option: _option(name, option, value) for option, value in given.items()}
+    else:
+        name, options = entry.text(_STRATEGY_HINT), {}
+    with (entry or root).blamed():
+        Strategy(recipe(name, **options)).check(problem)
+    return name, options
+
+
+def _default_strategy(problem: Problem) -> str:
+    if len(problem.fractions) == 1:
+        return "eic"
+    return "nephele" if problem.goal.at is At.ANYWHERE else "trimtuner-gp"
+
+
+def _option(strategy: str, option: str, entry: Entry) -> object:
+    """A value of the type that the recipe declares for its option."""
+    known = get_type_hints(RECIPES[strategy])
+    known.pop("return", None)
+    if option not in known:
+        close = get_close_matches(option, known, n=1)
+        meant = f"Did you mean {close[0]!r}? " if close else ""
+        raise entry.error(f"{strategy} has no option {option!r}", f"{meant}Its options: {', '.join(known)}")
+    given = None if entry.value is None else entry.scalar("a value", _STRATEGY_HINT)
+    try:
+        value: object = TypeAdapter(known[option]).validate_python(given, strict=True)
+        recipe(strategy, **{option: value})
+    except ValidationError as error:
+        raise entry.error(f"{option} of {strategy}: {error.errors()[0]['msg'].lower()}", _STRATEGY_HINT) from None
+    except InvalidInput as error:
+        raise entry.error(f"{option} of {strategy} cannot be {entry.written}", as_yaml(error.hint)) from None
+    if isinstance(value, int | float) and value < 0:
+        raise entry.error(f"{option} of {strategy} cannot be {entry.written}", "Give a number of at least 0")
+    return value
+
+
+def _warnings(command: Command, problem: Problem) -> tuple[str, ...]:
+    warnings = [
+        f"the command never uses {{{name}}}: the program will not know its value"
+        for name in command.unused(problem.space)
+    ]
+    tells_parameters = any(command.uses(name) for name in problem.space.parameters)
+    tells_share = command.uses("fraction") or command.uses("fraction.exact")
+    if len(problem.fractions) > 1 and tells_parameters and not tells_share:
+        warnings.append("the command never uses {fraction}: the program will train on all the data every time")
+    return tuple(warnings)

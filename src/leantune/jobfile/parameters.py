@@ -1,0 +1,289 @@
+"""`space:` of a job file: parameters and clusters.
+
+lr: {log: [1e-5, 1e-1]}      width: {linear: [0, 1]}      layers: {int: [1, 8], log: true}
+batch: [16, 64, 256]         depth: {ordinal: [s, m, l]}  nesterov: {bool: true}
+momentum: {linear: [0, 1], when: {optimizer: sgd}}
+cluster: {provider: aws, region: us-east-1, types: [t2.small], vcpus: [8, 16]}
+cluster: {machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}, nodes: [1, 2]}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from leantune.cloud.catalog import DEFAULT_REGION, Catalogue, catalogue, clusters
+from leantune.errors import SpaceError
+from leantune.jobfile.tree import Entry, as_yaml
+from leantune.space import (
+    Clusters,
+    Machine,
+    Parameter,
+    Space,
+    boolean,
+    choice,
+    integer,
+    linear,
+    log,
+    machine,
+    ordinal,
+    when,
+)
+
+SPACE_HINT = "List the parameters: lr: {log: [1e-5, 1e-1]}, batch: [16, 64, 256]"
+_FORMS_HINT = (
+    "Write [a, b, c], {log: [low, high]}, {linear: [low, high]}, {int: [low, high]}, {ordinal: [a, b, c]} or "
+    "{bool: true}"
+)
+_CLUSTER_HINT = (
+    "Write {provider: aws, types: [t2.small], nodes: [1, 2]}, or "
+    "{machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}, nodes: [1, 2]}"
+)
+_CLUSTER_KEYS = ("provider", "region", "machines", "types", "nodes", "vcpus", "extra_nodes", "overhead_usd_per_hour")
+_MACHINE_KEYS = ("vcpus", "memory", "usd_per_hour", "accelerators", "accelerator")
+_MACHINE_HINT = "Write small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}"
+_LARGEST_SIZE = 1e9  # processors, GiB or dollars an hour of one machine
+# What other tuners call them.
+_SYNONYMS = {
+    "uniform": "linear",
+    "range": "linear",
+    "float": "linear",
+    "loguniform": "log",
+    "log_uniform": "log",
+    "integer": "int",
+    "randint": "int",
+    "categorical": "choice",
+    "values": "choice",
+    "options": "choice",
+    "boolean": "bool",
+}
+_TAKEN = ("self", "valid")  # names that Space takes for itself
+
+
+def read_space(entry: Entry) -> Space:
+    """The space, every complaint at the line of the parameter it is about."""
+    given = entry.any_fields(SPACE_HINT)
+    if not given:
+        raise entry.error("the space has no parameter", SPACE_HINT)
+    for name, one in given.items():
+        if name in _TAKEN:
+            raise one.error(f"{name!r} is reserved", f"Call it {name}_ or the like")
+    parameters = {name: _parameter(one, given) for name, one in given.items()}
+    try:
+        return Space(**parameters)
+    except SpaceError as error:
+        at_fault = given.get(_named_in(error.where), entry)
+        if "condition" in error.where + error.what and isinstance(at_fault.value, dict):
+            at_fault = at_fault.value.get("when", at_fault)
+        raise at_fault.error(error.what, as_yaml(error.hint)) from None
+
+
+def _named_in(where: str) -> str:
+    match = re.search(r"parameter '([^']*)'", where)
+    return match[1] if match else ""
+
+
+def _parameter(entry: Entry, others: Mapping[str, Entry]) -> Parameter:
+    if isinstance(entry.value, list):
+        return _choice(entry)
+    if not isinstance(entry.value, dict):
+        constant = f"Write [{entry.written}] for a value that does not change. " if entry.value is not None else ""
+        raise entry.is_not("a parameter", constant + _FORMS_HINT)
+    read = _read_clusters if {"provider", "machines"} & set(entry.value) else _read_form
+    parameter = read(entry)
+    condition = entry.value.get("when")
+    return parameter if condition is None else _conditional(parameter, condition, others)
+
+
+def _read_form(entry: Entry) -> Parameter:
+    fields = entry.fields(["int", *_FORMS, "when", *_CLUSTER_KEYS], _FORMS_HINT, synonyms=_SYNONYMS)
+    misplaced = next((name for name in _CLUSTER_KEYS if name in fields), None)
+    if misplaced is not None:
+        raise fields[misplaced].error(f"{misplaced!r} without provider or machines", _CLUSTER_HINT)
+    forms = [name for name in ("int", *_FORMS) if name in fields and not (name == "log" and "int" in fields)]
+    if len(forms) != 1:
+        what = f"{' and '.join(forms)} at once" if forms else "no kind of parameter is given"
+        raise entry.error(what, _FORMS_HINT)
+    return _integer(fields["int"], fields.get("log")) if forms == ["int"] else _FORMS[forms[0]](fields[forms[0]])
+
+
+def _integer(entry: Entry, log_scale: Entry | None) -> Parameter:
+    on_log_scale = log_scale is not None and log_scale.truth("Write {int: [low, high], log: true}")
+    low, high = _bounds(entry, lambda bound: bound.whole("Write two whole numbers, as in {int: [1, 8]}"))
+    with entry.blamed():
+        return integer(low, high, log=on_log_scale)
+
+
+def _linear(entry: Entry) -> Parameter:
+    low, high = _bounds(entry, lambda bound: bound.number("Write two numbers, as in {linear: [0, 1]}"))
+    with entry.blamed():
+        return linear(low, high)
+
+
+def _log(entry: Entry) -> Parameter:
+    low, high = _bounds(entry, lambda bound: bound.number("Write two numbers, as in {log: [1e-5, 1e-1]}"))
+    with entry.blamed():
+        return log(low, high)
+
+
+def _choice(entry: Entry) -> Parameter:
+    options = [
+        one.scalar("an option", "List texts, numbers, true or false") for one in entry.items("List them: [16, 64, 256]")
+    ]
+    with entry.blamed():
+        return choice(*options)
+
+
+def _ordinal(entry: Entry) -> Parameter:
+    options = [
+        one.scalar("an option", "List texts or numbers in order")
+        for one in entry.items("List them in order: [s, m, l]")
+    ]
+    with entry.blamed():
+        return ordinal(*options)
+
+
+def _boolean(entry: Entry) -> Parameter:
+    if not entry.truth("Write {bool: true}"):
+        raise entry.error("bool is false", "Write {bool: true} for a parameter that is false or true")
+    return boolean()
+
+
+_FORMS: dict[str, Callable[[Entry], Parameter]] = {
+    "log": _log,
+    "linear": _linear,
+    "choice": _choice,
+    "ordinal": _ordinal,
+    "bool": _boolean,
+}
+
+
+def _bounds(entry: Entry, read: Callable[[Entry], Any]) -> tuple[Any, Any]:
+    items = entry.items("Write the two bounds in brackets: [low, high]")
+    if len(items) != 2:
+        raise entry.error(f"two bounds are expected, not {len(items)}", "Write [low, high]")
+    return read(items[0]), read(items[1])
+
+
+def _conditional(parameter: Parameter, condition: Entry, others: Mapping[str, Entry]) -> Parameter:
+    hint = "Name a parameter and the value it must have: when: {optimizer: sgd}"
+    wanted = condition.any_fields(hint)
+    if not wanted:
+        raise condition.error("there is no condition", hint)
+    for name, entry in wanted.items():
+        if name not in others:
+            close = get_close_matches(name, others, n=1)
+            meant = f"Did you mean {close[0]!r}? " if close else ""
+            raise entry.error(f"condition on unknown parameter {name!r}", f"{meant}There are {', '.join(others)}")
+    conditions = {name: [one.scalar("a value", hint) for one in entry.one_or_more()] for name, entry in wanted.items()}
+    with condition.blamed():
+        return when(parameter, **conditions)
+
+
+def _read_clusters(entry: Entry) -> Clusters:
+    fields = entry.fields([*_CLUSTER_KEYS, "when"], _CLUSTER_HINT)
+    if "provider" in fields and "machines" in fields:
+        raise fields["machines"].error("both a provider and machines of your own", "Keep one of them")
+    if "nodes" in fields and "vcpus" in fields:
+        raise fields["vcpus"].error("both nodes and vcpus are given", "Keep one: vcpus is the total of all nodes")
+    table = _catalogue(fields) if "provider" in fields else _private(fields)
+    overhead = fields.get("overhead_usd_per_hour")
+    extra = fields.get("extra_nodes")
+    with (fields.get("vcpus") or fields.get("nodes") or entry).blamed():
+        return clusters(
+            table.provider if "provider" in fields else table.machines.values(),
+            region=table.region or None,
+            types=_types(table, fields.get("types")),
+            nodes=_nodes(fields.get("nodes"), table),
+            vcpus=_totals(fields.get("vcpus")),
+            extra_nodes=0 if extra is None else extra.whole("Write a whole number of at least 0", least=0),
+            overhead_usd_per_hour=0.0 if overhead is None else overhead.quantity("money", "Write dollars"),
+        )
+
+
+def _catalogue(fields: Mapping[str, Entry]) -> Catalogue:
+    provider, region = fields["provider"], fields.get("region")
+    name = provider.text("Write provider: aws")
+    if name not in DEFAULT_REGION:
+        with provider.blamed():
+            return catalogue(name)
+    with (region or provider).blamed():
+        return catalogue(name, None if region is None else region.text("Write region: us-east-1"))
+
+
+def _private(fields: Mapping[str, Entry]) -> Catalogue:
+    if "region" in fields:
+        raise fields["region"].error("region is for machines of a provider", "Leave it out for your own machines")
+    given = fields["machines"].any_fields(_MACHINE_HINT)
+    if not given:
+        raise fields["machines"].error("there are no machines", _MACHINE_HINT)
+    return Catalogue("private", "", "", "", {name: _machine(name, one) for name, one in given.items()})
+
+
+def _machine(name: str, entry: Entry) -> Machine:
+    fields = entry.fields(_MACHINE_KEYS, _MACHINE_HINT)
+    for needed in ("vcpus", "memory"):
+        if needed not in fields:
+            raise entry.error(f"{needed} of {name!r} is missing", _MACHINE_HINT)
+    price, count, kind = (fields.get(key) for key in ("usd_per_hour", "accelerators", "accelerator"))
+    with entry.blamed():
+        return machine(
+            name,
+            vcpus=_bounded(fields["vcpus"], fields["vcpus"].number("Write a number of processors")),
+            memory=_bounded(fields["memory"], fields["memory"].quantity("memory", "Write a size, such as 2 GiB")),
+            usd_per_hour=None if price is None else _bounded(price, price.quantity("money", "Write dollars per hour")),
+            accelerators=0 if count is None else count.whole("Write a whole number", least=0),
+            accelerator="" if kind is None else kind.text("Write its name"),
+        )
+
+
+def _bounded(entry: Entry, size: float) -> float:
+    if not 0 < size <= _LARGEST_SIZE:
+        raise entry.error(f"{entry.written} is not the size or price of a machine", _MACHINE_HINT)
+    return size
+
+
+def _types(table: Catalogue, types: Entry | None) -> list[str] | None:
+    """The types to use; one that does not exist is blamed on its own line."""
+    if types is None:
+        return None
+    chosen: list[str] = []
+    for entry in types.one_or_more():
+        name = entry.text("Name a type of machine, such as t2.small")
+        if name in chosen:
+            raise entry.error(f"type {name!r} comes twice", "Name each type once")
+        _check_type(name, table, entry)
+        chosen.append(name)
+    if not chosen:
+        raise types.error("types is empty", "Name at least one type, or leave it out for all")
+    return chosen
+
+
+def _check_type(name: str, table: Catalogue, entry: Entry) -> None:
+    try:
+        table[name]
+    except SpaceError as error:
+        own = f"There are {', '.join(table.machines)}" if table.provider == "private" else as_yaml(error.hint)
+        raise entry.error(error.what, own) from None
+
+
+def _totals(entry: Entry | None) -> list[int] | None:
+    if entry is None:
+        return None
+    return [one.whole("Write total numbers of vCPUs, such as [8, 16]", least=1) for one in entry.one_or_more()]
+
+
+def _nodes(entry: Entry | None, table: Catalogue) -> list[int] | dict[str, list[int]] | None:
+    def counts(one: Entry) -> list[int]:
+        return [count.whole("Write numbers of nodes, such as [1, 2]", least=1) for count in one.one_or_more()]
+
+    if entry is None:
+        return None
+    if not isinstance(entry.value, dict):
+        return counts(entry)
+    by_type = entry.any_fields("Write nodes: [1, 2]")
+    for name, one in by_type.items():
+        _check_type(name, table, one)
+    return {name: counts(one) for name, one in by_type.items()}

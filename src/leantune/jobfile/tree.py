@@ -1,0 +1,307 @@
+"""YAML as a tree of entries that know their file, line and key, so that every complaint about one can name them.
+
+Plain scalars are read by YAML 1.2's core schema, here and not by the library: `1e-5` is a number, `on` and `yes` are
+texts, whatever a %YAML directive says. Anchors, aliases, merges and tags are refused: a job file says everything once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import TypeAlias
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from leantune.errors import InvalidInput, JobError
+from leantune.units import Kind, parse_quantity
+
+Scalar = str | int | float | bool | None
+LARGEST_INTEGER = 10**18
+_TAGS = ("str", "int", "float", "bool", "null", "map", "seq", "timestamp", "merge", "value")  # that plain text may get
+_CORE_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in _TAGS)
+_NULL = re.compile(r"(?:null|Null|NULL|~|)")
+_BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)")
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?(?:\.inf|\.Inf|\.INF)|\.nan|\.NaN|\.NAN")
+_WRITE_OUT = "Write it out where it is needed"
+
+
+@dataclass(frozen=True)
+class Where:
+    """A place in a job file; it reads as "job.yaml, line 7, space.lr"."""
+
+    source: str
+    line: int = 0
+    key: str = ""
+
+    def __str__(self) -> str:
+        line = f"line {self.line}" if self.line else ""
+        return ", ".join(part for part in (self.source, line, self.key) if part)
+
+    def at(self, node: Node, key: str) -> Where:
+        """The place of a node further inside."""
+        return Where(self.source, node.start_mark.line + 1, key)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A value with its place: a scalar, a list of entries, or entries by key. `span` is where its text stands."""
+
+    value: Scalar | list[Entry] | dict[str, Entry]
+    where: Where
+    span: tuple[int, int] = (0, 0)
+    flow: bool = False  # [a, b] and {a: b} rather than one a line
+    written: str = field(default="", compare=False)
+
+    def error(self, what: str, hint: str = "") -> JobError:
+        """What is wrong with this entry."""
+        return JobError(what, where=str(self.where), hint=hint)
+
+    def is_not(self, wanted: str, hint: str) -> JobError:
+        """The entry has another type than `wanted`."""
+        return self.error(f"{self._shown()} where {wanted} is expected", hint)
+
+    def text(self, hint: str) -> str:
+        """A text."""
+        if not isinstance(self.value, str):
+            given = self._is_scalar() and self.value is not None
+            quote = f"Put it in quotes if it is meant as text: '{self.written}'. " if given else ""
+            raise self.is_not("a text", quote + hint)
+        return self.value
+
+    def number(self, hint: str) -> float:
+        """A finite number; whole ones stay whole."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
+            raise self.is_not("a number", hint)
+        return self.value
+
+    def whole(self, hint: str, least: int | None = None) -> int:
+        """A whole number."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            raise self.is_not("a whole number", hint)
+        if least is not None and self.value < least:
+            raise self.error(f"{self.value} is less than {least}", hint)
+        return self.value
+
+    def truth(self, hint: str = "Write true or false") -> bool:
+        """True or false."""
+        if not isinstance(self.value, bool):
+            raise self.is_not("true or false", hint)
+        return self.value
+
+    def quantity(self, kind: Kind, hint: str) -> float:
+        """An amount with its unit, such as 10 min; a bare number where the kind of amount allows it."""
+        if isinstance(self.value, bool) or not isinstance(self.value, str | int | float):
+            raise self.is_not(f"an amount of {kind}", hint)
+        with self.blamed():
+            return parse_quantity(self.value if isinstance(self.value, str) else self.written, kind)
+
+    def items(self, hint: str) -> list[Entry]:
+        """The entries of a list."""
+        if not isinstance(self.value, list):
+            raise self.is_not("a list", hint)
+        return self.value
+
+    def one_or_more(self) -> list[Entry]:
+        """The entries of a list; anything else is a list of one."""
+        return self.value if isinstance(self.value, list) else [self]
+
+    def fields(
+        self, known: Iterable[str], hint: str, *, synonyms: Mapping[str, str] = MappingProxyType({})
+    ) -> dict[str, Entry]:
+        """The entries of a mapping, none but the known keys; an empty value is no mapping."""
+        if not isinstance(self.value, dict):
+            raise self.is_not("a mapping", hint)
+        names = list(known)
+        for key, entry in self.value.items():
+            if key not in names:
+                meant = synonyms.get(key) or next(iter(get_close_matches(key, names, n=1)), None)
+                guess = f"Did you mean {meant!r}? " if meant else ""
+                raise entry.error(f"unknown key {key!r}", f"{guess}Known keys: {', '.join(names)}")
+        return self.value
+
+    def any_fields(self, hint: str) -> dict[str, Entry]:
+        """The entries of a mapping whose keys are names the user gives."""
+        if not isinstance(self.value, dict):
+            raise self.is_not("a mapping", hint)
+        return self.value
+
+    def scalar(self, wanted: str, hint: str) -> str | int | float | bool:
+        """A text, a number, or true or false."""
+        if self.value is None or not self._is_scalar():
+            raise self.is_not(wanted, hint)
+        assert isinstance(self.value, str | int | float)
+        return self.value
+
+    @contextmanager
+    def blamed(self, subject: str = "") -> Iterator[None]:
+        """What the domain refuses meanwhile is this entry's fault."""
+        try:
+            yield
+        except JobError:
+            raise
+        except InvalidInput as error:
+            raise self.error(f"{subject}{error.what}", as_yaml(error.hint)) from None
+
+    def _is_scalar(self) -> bool:
+        return not isinstance(self.value, list | dict)
+
+    def _shown(self) -> str:
+        match self.value:
+            case None:
+                return "nothing"
+            case list():
+                return "a list"
+            case dict():
+                return "a mapping"
+            case bool():
+                return str(self.value).lower()
+            case str() if len(self.value) > 60:
+                return repr(self.value[:60] + "...")
+        return repr(self.value)
+
+
+# The domain speaks to Python programs; the same advice to the author of a job file.
+_IN_YAML = (
+    (re.compile(r"\bchoice\((.*?)\)"), r"[\1]"),
+    (re.compile(r"\b(maximize|minimize)\('(\w+)'\)"), r"\1: \2"),
+    (re.compile(r"\b(fractions|scale|at)="), r"\1: "),
+    (re.compile(r"\blog\(\)"), "log"),
+    (re.compile(r"\bone clusters\(\)"), "one of them"),
+    (re.compile(r"Declare machines of your own with machine\(.*\)"), "Or declare your own: {machines: {...}}"),
+)
+
+
+def as_yaml(hint: str) -> str:
+    """Advice on Python calls as advice on keys."""
+    for pattern, replacement in _IN_YAML:
+        hint = pattern.sub(replacement, hint)
+    return hint
+
+
+_Nodes: TypeAlias = list[tuple[Node, Node]]
+
+
+def read_tree(text: str, source: str) -> Entry:
+    """The whole file as one entry; JobError for whatever is not one YAML document."""
+    where = Where(source)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ReusedAnchorWarning)  # refused below, as all anchors are
+            root = YAML(typ="safe", pure=True).compose(text.removeprefix("\ufeff"))
+    except MarkedYAMLError as error:
+        raise _not_yaml(error, where) from None
+    except YAMLError as error:
+        what = str(error).split("\n", 1)[0]
+        position = getattr(error, "position", None)
+        place = where if position is None else Where(source, text.count("\n", 0, position) + 1)
+        raise JobError(
+            f"the file is not YAML: {what}", where=str(place), hint="Is it the right file? Save it as UTF-8 text"
+        ) from None
+    except RecursionError:
+        raise JobError("the file is nested too deeply", where=str(where), hint="A job file has few levels") from None
+    except (ValueError, OverflowError) as error:  # an escape such as "\UFFFFFFFF" that stands for no character
+        raise JobError(f"the file is not YAML: {error}", where=str(where), hint="Look at its escapes (\\)") from None
+    if root is None:
+        raise JobError("the job file is empty", where=source, hint="Begin with name:, train:, maximize: and space:")
+    return _entry(root, where.at(root, ""))
+
+
+def _entry(node: Node, where: Where) -> Entry:
+    if node.anchor:
+        raise JobError(f"anchors and aliases (&{node.anchor}) are not used here", where=str(where), hint=_WRITE_OUT)
+    if str(node.tag) not in _CORE_TAGS:
+        raise JobError(f"the tag {node.tag} is not used here", where=str(where), hint="Leave it out")
+    span = (node.start_mark.index, node.end_mark.index)
+    if isinstance(node, ScalarNode):
+        return Entry(_scalar(node, where), where, span, written=node.value)
+    assert isinstance(node, SequenceNode | MappingNode)
+    flow = bool(node.flow_style)
+    if isinstance(node, SequenceNode):
+        items = [_entry(item, where.at(item, _item_key(where.key, n))) for n, item in enumerate(node.value, 1)]
+        return Entry(items, where, span, flow)
+    return Entry(_mapping(node.value, where), where, span, flow)
+
+
+def _item_key(key: str, number: int) -> str:
+    return f"{key} item {number}".strip()
+
+
+def _mapping(pairs: _Nodes, where: Where) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for key_node, value_node in pairs:
+        name = key_node.value
+        if not isinstance(key_node, ScalarNode) or key_node.anchor:
+            place = where.at(key_node, where.key)
+            raise JobError("a key is not a text", where=str(place), hint="Write key: value")
+        if name == "<<":
+            place = where.at(key_node, where.key)
+            raise JobError("merge keys (<<) are not used here", where=str(place), hint=_WRITE_OUT)
+        place = where.at(key_node, f"{where.key}.{name}" if where.key else name)
+        if name in entries:
+            first = entries[name].where.line
+            raise JobError(f"the key {name!r} comes twice", where=str(place), hint=f"It is on line {first} as well")
+        entries[name] = _entry(value_node, place)
+    return entries
+
+
+def _scalar(node: ScalarNode, where: Where) -> Scalar:
+    text: str = node.value
+    if node.style is not None:
+        return _checked_text(text, where)
+    if _NULL.fullmatch(text):
+        return None
+    if _BOOL.fullmatch(text):
+        return text.lower() == "true"
+    if _NOT_FINITE.fullmatch(text):
+        raise JobError(f"{text} is not a finite number", where=str(where), hint="Write a number")
+    if _INTEGER.fullmatch(text):
+        return _integer(text, where)
+    if _FLOAT.fullmatch(text):
+        number = float(text)
+        if not math.isfinite(number):
+            raise JobError(f"{text} is too large a number", where=str(where), hint="Stay below 1e308")
+        return number
+    return _checked_text(text, where)
+
+
+def _integer(text: str, where: Where) -> int:
+    digits = text.lower()
+    base = {"0o": 8, "0x": 16}.get(digits[:2], 10)
+    short = len(digits) <= 60  # int() itself refuses thousands of digits
+    number = int(digits[2:] if base != 10 else digits, base) if short else LARGEST_INTEGER + 1
+    if abs(number) > LARGEST_INTEGER:
+        shown = text if short else f"{text[:20]}..."
+        raise JobError(f"{shown} is too large a number", where=str(where), hint="Stay within 1e18")
+    return number
+
+
+def _checked_text(text: str, where: Where) -> str:
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise JobError("the text holds a character that is none", where=str(where), hint="Look at its escapes (\\)")
+    return text
+
+
+def _not_yaml(error: MarkedYAMLError, where: Where) -> JobError:
+    mark = error.problem_mark or error.context_mark
+    problem = ", ".join(part for part in (error.context, error.problem) if part)
+    place = Where(where.source, mark.line + 1) if mark is not None else where
+    if "\\t" in problem:
+        return JobError("there is a tab", where=str(place), hint="Indent with spaces: YAML allows no tabs there")
+    hint = "Compare its indentation, brackets and quotes with the lines around it"
+    if "mapping values are not allowed" in problem:
+        hint = "Put a text that holds ': ' in quotes, or mind the indentation"
+    elif "cannot start any token" in problem:
+        hint = "Put a text that begins with this character in quotes"
+    elif "another document" in problem:
+        hint = "A file holds one job: leave out ---"
+    return JobError(f"the file is not YAML: {problem}", where=str(place), hint=hint)

@@ -1,0 +1,165 @@
+"""Run settings, budget, store and checkpoints."""
+
+from pathlib import Path
+
+import pytest
+
+from leantune.jobfile import RunSettings
+from leantune.problem import Budget
+from tests.jobfile.texts import FOLDER, check_refused, parsed, text
+
+PRICED = "space:\n  lr: {machines: {a: {vcpus: 1, memory: 1, usd_per_hour: 1}}}"
+
+
+def test_defaults() -> None:
+    job = parsed()
+    assert job.run == RunSettings(logs="/project/leantune-runs")
+    assert (job.run.on, job.run.time_limit, job.run.grace, job.run.parallel) == ("local", None, 30.0, 1)
+    assert job.store == "sqlite:////project/leantune.db"
+    assert job.checkpoints == Path("/project/checkpoints")
+    assert job.logs == Path("/project/leantune-runs")
+
+
+def test_everything_said() -> None:
+    run = (
+        "run: {on: ray, spot: true, parallel: 4, time_limit: 20 min, grace: 0 s, deterministic: true, lease: 2 min, "
+        "logs: ../runs, max_failures: 2}"
+    )
+    assert parsed(run=run).run == RunSettings("ray", True, 4, 1200.0, 0.0, True, 120.0, "/runs", 2)
+    assert parsed(run="run: {}").run == parsed().run
+
+
+@pytest.mark.parametrize(
+    ("run", "what", "key", "hint"),
+    [
+        ("local", "'local' where a mapping is expected", "", "run: {on: local"),
+        ("", "nothing where a mapping is expected", "", "run: {on: local"),
+        ("{on: locl}", "there is no place 'locl' to run", ".on", "Did you mean 'local'? There are local, aws, ray"),
+        ("{on: true}", "true where a text is expected", ".on", "on: local"),
+        ("{spot: true}", "spot is about rented machines, and on is local", ".spot", "on: aws"),
+        ("{spot: 1, on: aws}", "1 where true or false is expected", ".spot", "true or false"),
+        ("{time_limt: 5 s}", "unknown key 'time_limt'", ".time_limt", "Did you mean 'time_limit'?"),
+        ("{time_limit: 20}", "'20' has no unit", ".time_limit", "such as '10 min'"),
+        ("{time_limit: -3 min}", "-3 min is not a time that can pass", ".time_limit", "such as 20 min"),
+        ("{time_limit: 0 s}", "0 s is not a time that can pass", ".time_limit", "such as 20 min"),
+        ("{time_limit: 1e400 s}", "'1e400 s' is too large a number", ".time_limit", "such as '10 min'"),
+        ("{time_limit: [1]}", "a list where an amount of time is expected", ".time_limit", "such as 20 min"),
+        ("{grace: 5 parsec}", "unknown unit 'parsec'", ".grace", "ms, s, min, h"),
+        ("{lease: 0 s}", "0 s is not a time that can pass", ".lease", "such as 60 s"),
+        ("{parallel: 0}", "0 is less than 1", ".parallel", "at least 1"),
+        ("{parallel: 2.5}", "2.5 where a whole number is expected", ".parallel", "at least 1"),
+        ("{max_failures: many}", "'many' where a whole number is expected", ".max_failures", "at least 1"),
+        ("{deterministic: yes}", "'yes' where true or false is expected", ".deterministic", "true or false"),
+        ("{logs: }", "nothing where a text is expected", ".logs", "Name a folder"),
+        ("{logs: ' '}", "the name is empty", ".logs", "Name a folder"),
+    ],
+)
+def test_a_bad_run_is_refused(run: str, what: str, key: str, hint: str) -> None:
+    check_refused(text(run=f"run: {run}"), what, f"line 7, run{key}", hint)
+
+
+@pytest.mark.parametrize(
+    ("budget", "meant"),
+    [
+        ("{trials: 3}", Budget(trials=3)),
+        ("{usd: 5, hours: 1.5}", Budget(usd=5.0, hours=1.5)),
+        ("{usd: $5.50}", Budget(usd=5.5)),
+        ("{usd: 5 USD}", Budget(usd=5.0)),
+        ("\n  trials: 3\n  hours: 8", Budget(trials=3, hours=8.0)),
+    ],
+)
+def test_budgets(budget: str, meant: Budget) -> None:
+    assert parsed(space=PRICED, budget=f"budget: {budget}", train="train: p").problem.budget == meant
+
+
+@pytest.mark.parametrize(
+    ("budget", "what", "key", "hint"),
+    [
+        ("{}", "the budget has no limit", "", "at least one limit"),
+        ("", "nothing where a mapping is expected", "", "at least one limit"),
+        ("5", "5 where a mapping is expected", "", "at least one limit"),
+        ("{dollars: 5}", "unknown key 'dollars'", ".dollars", "Known keys: usd, trials, hours"),
+        ("{trial: 5}", "unknown key 'trial'", ".trial", "Did you mean 'trials'?"),
+        ("{usd: -5}", "the budget is -5", ".usd", "above 0"),
+        ("{usd: 0}", "the budget is 0", ".usd", "above 0"),
+        ("{usd: five}", "'five' is not an amount of money", ".usd", "$0.10"),
+        ("{usd: 1e999}", "1e999 is too large a number", ".usd", "1e308"),
+        ("{usd: 5 EUR}", "unknown unit 'EUR'", ".usd", "USD"),
+        ("{trials: 0}", "the budget is 0", ".trials", "above 0"),
+        ("{trials: 1.5}", "1.5 where a whole number is expected", ".trials", "trials: 44"),
+        ("{trials: true}", "true where a whole number is expected", ".trials", "trials: 44"),
+        ("{hours: 8 h}", "'8 h' where a number is expected", ".hours", "hours: 8"),
+        ("{hours: -1}", "the budget is -1", ".hours", "above 0"),
+    ],
+)
+def test_a_bad_budget_is_refused(budget: str, what: str, key: str, hint: str) -> None:
+    check_refused(text(budget=f"budget: {budget}"), what, f"line 6, budget{key}", hint)
+
+
+def test_a_job_without_a_budget_is_refused() -> None:
+    check_refused(text(budget=""), "there is no budget", "line 1", "budget: {usd: 5, trials: 44, hours: 8}")
+
+
+@pytest.mark.parametrize(
+    ("store", "url"),
+    [
+        ("sqlite:///leantune.db", "sqlite:////project/leantune.db"),
+        ("sqlite:///./a/../leantune.db", "sqlite:////project/leantune.db"),
+        ("sqlite:////data/x.db", "sqlite:////data/x.db"),
+        ("sqlite:///x.db?timeout=5", "sqlite:////project/x.db?timeout=5"),
+        ("postgresql://user@host/database", "postgresql://user@host/database"),
+        (
+            "postgresql+psycopg://user:@host:5432/d?sslmode=require",
+            "postgresql+psycopg://user:@host:5432/d?sslmode=require",
+        ),
+    ],
+)
+def test_stores(store: str, url: str) -> None:
+    assert parsed(store=f"store: {store}").store == url
+
+
+@pytest.mark.parametrize(
+    ("store", "what", "hint"),
+    [
+        ("leantune.db", "'leantune.db' is not a store", "Did you mean sqlite:///leantune.db?"),
+        ("mysql://x/y", "'mysql://x/y' is not a store", "postgresql://user@host/database"),
+        ("''", "'' is not a store", "Write sqlite:///leantune.db"),
+        ("sqlite://", "'sqlite://' names no file, so that the study would be lost", "sqlite:///leantune.db"),
+        ("sqlite:///", "'sqlite:///' names no file, so that the study would be lost", "sqlite:///leantune.db"),
+        ("'sqlite:///:memory:'", "'sqlite:///:memory:' names no file, so that the study would be lost", "sqlite"),
+        ("5", "5 where a text is expected", "sqlite:///leantune.db"),
+        ("'postgresql://[u'", "this is not a URL", "postgresql://user@host"),
+        ("postgresql://u:secret@h/d", "there is a password in the URL", "PGPASSWORD"),
+        ("postgresql://u@h/d?password=secret", "there is a password in the URL", "PGPASSWORD"),
+    ],
+)
+def test_a_bad_store_is_refused(store: str, what: str, hint: str) -> None:
+    check_refused(text(store=f"store: {store}"), what, "line 7, store", hint)
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "folder"),
+    [
+        ("./checkpoints", FOLDER / "checkpoints"),
+        ("checkpoints/", FOLDER / "checkpoints"),
+        ("/data/x", Path("/data/x")),
+        ("file:///data/a%20b", Path("/data/a b")),
+        ("~/x", Path.home() / "x"),
+        ("~no-such-user/x", FOLDER / "~no-such-user/x"),
+    ],
+)
+def test_checkpoint_folders(checkpoints: str, folder: Path) -> None:
+    assert parsed(checkpoints=f"checkpoints: {checkpoints}").checkpoints == folder
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "what", "hint"),
+    [
+        ("s3://bucket/x", "checkpoints cannot be kept at s3:// yet", "later version"),
+        ("file://host/x", "'file://host/x' is not a folder of this machine", "./checkpoints"),
+        ("''", "the name is empty", "Name a folder"),
+        ("7", "7 where a text is expected", "./checkpoints"),
+    ],
+)
+def test_bad_checkpoints_are_refused(checkpoints: str, what: str, hint: str) -> None:
+    check_refused(text(checkpoints=f"checkpoints: {checkpoints}"), what, "line 7, checkpoints", hint)
