@@ -1,0 +1,128 @@
+"""What a checkpoint folder holds, and the manifest that says what was saved of it. No store is touched here."""
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
+
+from leantune.errors import CheckpointError
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class FileState:
+    """What tells whether a file was written to between two looks at it."""
+
+    size: int
+    modified_ns: int
+    changed_ns: int
+    inode: int
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A folder at one moment: names relative to it, with / between folders; links by where they point."""
+
+    files: Mapping[str, FileState] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+    links: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SavedFile:
+    """One file of a checkpoint; `path` is the object below the generation's folder, whatever the file's name."""
+
+    name: str
+    path: str
+    size: int
+    sha256: str
+    modified_ns: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One complete generation of a checkpoint; `data` names the folder of its objects."""
+
+    generation: int
+    data: str
+    files: tuple[SavedFile, ...]
+    folders: tuple[str, ...]
+    links: Mapping[str, str]
+
+    def to_bytes(self) -> bytes:
+        """As JSON; names that are not UTF-8 survive as escapes."""
+        return json.dumps({"version": VERSION, **asdict(self)}, indent=1).encode("ascii")
+
+    @classmethod
+    def from_bytes(cls, raw: bytes, where: str) -> "Manifest":
+        """Read what `to_bytes` wrote; CheckpointError for anything else, and for a name that leads out."""
+        try:
+            stored = json.loads(raw)
+            version = stored.pop("version")
+            if version != VERSION:
+                hint = f"This LeanTune reads version {VERSION}: use the one that saved it, or delete the checkpoint"
+                raise CheckpointError(f"the checkpoint has the unknown version {version!r}", where=where, hint=hint)
+            files = tuple(SavedFile(**entry) for entry in stored.pop("files"))
+            manifest = cls(**{**stored, "files": files, "folders": tuple(stored["folders"])})
+            names = [*(file.name for file in files), *manifest.folders, *manifest.links]
+            inside = all(_is_inside(name) for name in names)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            inside = False
+        if not inside:
+            hint = "Delete it: the trial then starts anew"
+            raise CheckpointError("the checkpoint's manifest is damaged", where=where, hint=hint)
+        return manifest
+
+
+def scan(folder: Path) -> Contents:
+    """All that is in a folder now; empty where there is none.
+
+    Links are kept as links where they lead to something inside the folder. Whatever else cannot come back as it was
+    (a link out of the folder, a pipe, a socket) is refused.
+    """
+    files: dict[str, FileState] = {}
+    folders: list[str] = []
+    links: dict[str, str] = {}
+    if not folder.exists():
+        return Contents()
+    for place, subfolders, names in os.walk(folder, onerror=_refuse):
+        for name in sorted([*subfolders, *names]):
+            path = Path(place, name)
+            relative = path.relative_to(folder).as_posix()
+            status = path.lstat()
+            if stat.S_ISLNK(status.st_mode):
+                links[relative] = _target(path, folder)
+            elif stat.S_ISDIR(status.st_mode):
+                folders.append(relative)
+            elif stat.S_ISREG(status.st_mode):
+                files[relative] = FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+            else:
+                hint = "Keep only files and folders in the checkpoint folder"
+                raise CheckpointError(f"{relative!r} is neither a file nor a folder", where=str(folder), hint=hint)
+    return Contents(files, tuple(sorted(folders)), links)
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
+def _target(link: Path, folder: Path) -> str:
+    """Where a link points, relative to its own folder."""
+    root, end = Path(os.path.realpath(folder)), Path(os.path.realpath(link))
+    if root != end and root not in end.parents:
+        hint = "Put the file itself into the checkpoint folder: a trial may go on on another machine"
+        raise CheckpointError(f"{link.name!r} is a link to {str(end)!r}, outside", where=str(folder), hint=hint)
+    target = link.readlink()
+    return (
+        Path(os.path.relpath(end, os.path.realpath(link.parent))).as_posix()
+        if target.is_absolute()
+        else target.as_posix()
+    )
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\0" not in name
