@@ -18,8 +18,10 @@ from leantune.space.schema import Schema
 class Configuration(Mapping[str, Value]):
     """The values of the active parameters. Immutable; equal when the values are equal (True is not 1, 1 is not 1.0)."""
 
-    def __init__(self, values: Mapping[str, Value]) -> None:
+    def __init__(self, values: Mapping[str, Value], coded: tuple[Schema, FloatArray] | None = None) -> None:
+        """coded: what `codes` would give, where it is known already."""
         self._values = dict(values)
+        self._coded = coded
 
     def __getitem__(self, name: str) -> Value:
         if name not in self._values:
@@ -54,6 +56,12 @@ class Configuration(Mapping[str, Value]):
         Equal across processes, machines and versions: it names the configuration in stores and tables.
         """
         return hashlib.sha256(self._canonical.encode()).hexdigest()
+
+    def codes(self, schema: Schema) -> FloatArray:
+        """Its codes [p] in a space; looked up once, because a history asks for the same again and again."""
+        if self._coded is None or self._coded[0] is not schema:
+            self._coded = (schema, schema.row(self))
+        return self._coded[1]
 
     @property
     def cluster(self) -> Cluster | None:
@@ -90,9 +98,7 @@ class Configurations(Sequence[Configuration]):
     @classmethod
     def of(cls, space: HasSchema, configurations: Iterable[Mapping[str, object]]) -> "Configurations":
         """Check and stack configurations (or plain mappings) of the space."""
-        rows = [space.schema.row(configuration) for configuration in configurations]
-        codes = np.array(rows) if rows else np.empty((0, len(space.schema.names)))
-        return cls(space.schema, codes)
+        return cls(space.schema, _stacked(space.schema, configurations))
 
     @property
     def codes(self) -> FloatArray:
@@ -115,7 +121,8 @@ class Configurations(Sequence[Configuration]):
         return len(self._codes)
 
     def __getitem__(self, index: int) -> Configuration:  # type: ignore[override] # slices: see take
-        return Configuration(self._schema.values(self._codes[index]))
+        row = self._codes[index]
+        return Configuration(self._schema.values(row), (self._schema, row))
 
     def __iter__(self) -> Iterator[Configuration]:
         return (self[index] for index in range(len(self)))
@@ -132,12 +139,21 @@ class Configurations(Sequence[Configuration]):
 
     def index_of(self, configuration: Mapping[str, object]) -> int | None:
         """Row of a configuration of this space; None when it is not among these (SpaceError: not of this space)."""
-        return self._lookup.get(row_keys(self._schema.row(configuration)[None, :])[0])
+        return self.indices_of([configuration])[0]
+
+    def indices_of(self, configurations: Iterable[Mapping[str, object]]) -> list[int | None]:
+        """`index_of` of each."""
+        return [self._lookup.get(key) for key in row_keys(_stacked(self._schema, configurations))]
 
     @cached_property
     def _lookup(self) -> dict[bytes, int]:
         keys = row_keys(self._codes)
         return dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))  # the first of equal rows wins
+
+
+def _stacked(schema: Schema, configurations: Iterable[Mapping[str, object]]) -> FloatArray:
+    rows = [c.codes(schema) if isinstance(c, Configuration) else schema.row(c) for c in configurations]
+    return np.array(rows) if rows else np.empty((0, len(schema.names)))
 
 
 def row_keys(codes: FloatArray) -> list[bytes]:

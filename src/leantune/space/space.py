@@ -99,13 +99,14 @@ class Space:
 
     def configuration(self, values: Mapping[str, object]) -> Configuration:
         """A checked configuration: every active parameter, no other, canonical values, allowed by `valid`."""
-        checked = self._schema.values(self._schema.row(values))
+        row = self._schema.row(values)
+        checked = self._schema.values(row)
         forbidding = self._forbidding(checked)
         if forbidding is not None:
             raise SpaceError(
                 f"predicate {_name(forbidding)} forbids {checked}", where="configuration", hint="Change a value"
             )
-        return Configuration(checked)
+        return Configuration(checked, (self._schema, row))
 
     def __repr__(self) -> str:
         """The parameters, as declared."""

@@ -50,7 +50,7 @@ class Table:
     @cached_property
     def rows(self) -> IntArray:
         """Row of each trial's configuration."""
-        found = [self.configurations.index_of(trial.configuration) for trial in self.history.trials]
+        found = self.configurations.indices_of(trial.configuration for trial in self.history.trials)
         return np.array([-1 if row is None else row for row in found], dtype=np.int64)
 
     def untested(self, recipe: Recipe) -> BoolArray:
@@ -58,10 +58,16 @@ class Table:
         times.
         """
         count = np.zeros((len(self.configurations), len(self.problem.fractions)), dtype=np.int64)
-        for row, trial in zip(self.rows.tolist(), self.history.trials, strict=True):
-            if row >= 0:
-                levels = [self.problem.level_of(fraction) for fraction in trial.tested]
-                count[row, levels] += recipe.repeats if trial.pending else 1
+        level_of = {fraction: level for level, fraction in enumerate(self.problem.fractions)}
+        tests = [
+            (row, level_of[fraction], recipe.repeats if trial.pending else 1)
+            for row, trial in zip(self.rows.tolist(), self.history.trials, strict=True)
+            if row >= 0
+            for fraction in trial.tested
+        ]
+        if tests:
+            tested, level, times = np.array(tests).T
+            np.add.at(count, (tested, level), times)
         open_pairs = count < recipe.repeats
         if len(self.problem.fractions) > 1:
             if recipe.tests is Shares.FULL:
