@@ -42,7 +42,7 @@ NOTE_SEPARATOR = "; "  # between the notes of a proposal, in the one text that a
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
 FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that shares its study with nobody
 RECOVERY_SECONDS = 1.0  # between looks for vanished workers
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.005, 0.25  # seconds between looks at the store while others work
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between looks at the store while others work
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Plan:
     seed: int
     rules: TimeRules
     lease: float | None = 60.0
-    poll: float | None = LONGEST_PAUSE
+    poll: float | None = 0.25
     deterministic: bool = False
     max_failures: int | None = 5
 
@@ -95,7 +95,6 @@ class Loop:
         self._interrupts = 0
         self._failures = 0
         self._succeeded = False
-        self._pause = SHORTEST_PAUSE
         self._waiting: Waiting | None = None
         self._next_recovery = -math.inf
 
@@ -135,7 +134,8 @@ class Loop:
             return step
         if isinstance(step, Waiting):
             self._wait(step)
-        self._collect(self._plan.poll)
+        if not self._interrupts:
+            self._collect(self._plan.poll)
         if self._plan.max_failures and not self._succeeded and self._failures >= self._plan.max_failures:
             return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
         return None
@@ -196,7 +196,7 @@ class Loop:
             self._heart.hold(claim.trial.number)
         self._executor.start(claim.trial, terms)
         self._observer(Started(claim.trial, claim.attempt, claim.booking))
-        self._waiting, self._pause = None, SHORTEST_PAUSE
+        self._waiting = None
         return True
 
     def _booking_where_there_is_room(self, trial: Trial, money: Money) -> Booking | None:
@@ -281,13 +281,19 @@ class Loop:
         return end
 
     def _wait(self, what: Waiting) -> None:
-        """Say once what is waited for; with nothing of its own running, look again after a while."""
+        """Say once what is waited for; with nothing of its own running, until the study has changed or a second is
+        over.
+        """
         if what != self._waiting:
             self._observer(what)
         self._waiting = what
-        if not self._claims:
-            self._clock.sleep(self._pause)
-            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        seen, pause, waited = self._store.history(), SHORTEST_PAUSE, 0.0
+        while not self._claims and not self._interrupts and waited < RECOVERY_SECONDS:
+            self._clock.sleep(pause)
+            if self._store.history() is not seen:
+                return
+            waited += pause
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     # -- what has ended
 
@@ -297,20 +303,17 @@ class Loop:
         for finished in ended:
             self._record(finished)
         if ended:
-            self._waiting, self._pause = None, SHORTEST_PAUSE
+            self._waiting = None
 
     def _pass_reports_on(self) -> None:
         reports = self._executor.reports()
-        rows: dict[int, list[ReportRow]] = {}
-        for report in reports:
-            claim = self._claims.get(report.number)
-            if claim is not None:
-                row = ReportRow(
-                    report.number, claim.attempt, report.seconds, report.metrics, report.step, report.fraction
-                )
-                rows.setdefault(report.number, []).append(row)
-        for number, of_trial in rows.items():
-            self._store.add_reports(number, self._claims[number].attempt, of_trial)
+        rows = [
+            ReportRow(claim.trial.number, claim.attempt, said.seconds, said.metrics, said.step, said.fraction)
+            for said in reports
+            if (claim := self._claims.get(said.number)) is not None
+        ]
+        if rows:
+            self._store.add_reports(rows)
         for report in reports:
             self._observer(Reported(report))
 

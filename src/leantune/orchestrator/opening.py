@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import version
 
-import leantune
 from leantune.clock import Clock
 from leantune.errors import StudyChanged
 from leantune.orchestrator.definition import changes
 from leantune.problem import Problem
 from leantune.store.database import Database
-from leantune.store.study import StudyStore
+from leantune.store.study import StudyRow, StudyStore
 
 
 def open_or_create(
@@ -29,16 +29,21 @@ def open_or_create(
             job,
             problem.budget,
             time=clock.now(),
-            leantune_version=leantune.__version__,
+            leantune_version=version("leantune"),
         )
-    breaking = changes(dict(found.definition), document).breaking
-    if breaking:
-        raise StudyChanged(
-            f"study {name!r} was defined differently: {'; '.join(breaking)}",
-            where=database.url,
-            hint="Put it back to go on, or give the study another name to start afresh",
-        )
-    study = database.open(name, problem.space)
+    study = open_unchanged(database, found, problem, document)
     if study.budget() != problem.budget:
         study.set_budget(problem.budget, time=clock.now(), cause="the definition of the study gives another budget")
     return study
+
+
+def open_unchanged(database: Database, found: StudyRow, problem: Problem, document: Mapping[str, object]) -> StudyStore:
+    """The study as it is, with its own budget; StudyChanged when it was defined differently."""
+    breaking = changes(dict(found.definition), document).breaking
+    if breaking:
+        raise StudyChanged(
+            f"study {found.name!r} was defined differently: {'; '.join(breaking)}",
+            where=database.url,
+            hint="Put it back to go on, or give the study another name to start afresh",
+        )
+    return database.open(found.name, problem.space)

@@ -1,0 +1,307 @@
+"""How fast studies are kept: `python -m benchmarks.store --json`.
+
+- Trials per second of several worker processes that share a study of trivial trials (each is proposed, claimed and
+  finished, in transactions of its own), against the rate at which the same database takes bare one-row transactions in
+  the same run. None may be lost or done twice. PostgreSQL needs the wheel `pgserver`.
+- What a study of 10,000 trials takes longer than a fresh one to be opened and to propose its next trial.
+- What the loop itself costs for one trial (everything but the training), at 44 and at 1,000 trials.
+
+Workers are spawned processes that wait for each other before they begin, so that only work is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import multiprocessing
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+import sqlalchemy as sa
+
+import leantune
+from leantune.clock import RealClock
+from leantune.cloud.catalog import clusters
+from leantune.executors.base import Finished, Report, Terms
+from leantune.history import Trial, TrialState, observe
+from leantune.orchestrator.definition import describe
+from leantune.orchestrator.ledger import TimeRules
+from leantune.orchestrator.loop import Loop, Plan
+from leantune.problem import Budget, Problem, maximize
+from leantune.space import Space, integer, machine
+from leantune.store.connections import Connections, parse_url
+from leantune.store.database import Database
+from leantune.store.study import StudyStore
+from leantune.strategies.registry import recipe
+from leantune.strategies.strategy import Strategy
+from leantune.units import Seconds
+
+NAME = "bench"
+BARE_ROWS = 300
+REPEATED = 5  # trials over which the loop's own time is averaged
+
+
+def problem(trials: int) -> Problem:
+    """12,000 configurations, a limit and three fractions."""
+    machines = [machine(f"m{size}", vcpus=size, memory=size, usd_per_hour=size) for size in (1, 2, 4)]
+    space = Space(a=integer(0, 79), b=integer(0, 49), cluster=clusters(machines))
+    return Problem(space, maximize("a"), ["cost <= 1 USD"], ["1/10", "1/2", 1], Budget(usd=1e6, trials=trials))
+
+
+def value(trial: Trial) -> float:
+    """A smooth function of the configuration, as if it were an accuracy."""
+    a, b = (float(str(trial.configuration[name])) for name in ("a", "b"))
+    height = 1.0 / (1.0 + ((a - 30) / 40) ** 2 + ((b - 20) / 30) ** 2)
+    return height * math.pow(trial.fraction, 0.1)
+
+
+class InstantExecutor:
+    """Trials that take no time."""
+
+    def __init__(self, of: Problem) -> None:
+        self._problem = of
+        self._started: list[Trial] = []
+
+    @property
+    def running(self) -> frozenset[int]:
+        return frozenset(trial.number for trial in self._started)
+
+    def check(self, trial: Trial) -> None:
+        """Anything can be run."""
+
+    def room_for(self, trial: Trial) -> bool:
+        return not self._started
+
+    def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
+        self._started.append(trial)
+
+    def wait(self, timeout: Seconds | None = None) -> list[Finished]:
+        ended, self._started = self._started, []
+        return [
+            Finished(
+                trial.number,
+                (observe(self._problem, trial, {"a": value(trial)}, seconds=1.0),),
+                TrialState.DONE,
+                seconds=1.0,
+            )
+            for trial in ended
+        ]
+
+    def reports(self) -> list[Report]:
+        return []
+
+    def renew(self, number: int) -> None:
+        """Nothing runs long enough."""
+
+    def interrupt(self, number: int) -> None:
+        """Nothing runs long enough."""
+
+    def stop(self, number: int) -> None:
+        self._started = [trial for trial in self._started if trial.number != number]
+
+    def close(self) -> None:
+        self._started.clear()
+
+
+def create(database: Database, of: Problem, strategy: str) -> StudyStore:
+    """A new study in the database."""
+    document = describe(of, strategy, {}, 1)
+    return database.create(NAME, of.space, document, "", of.budget, time=0.0, leantune_version=leantune.__version__)
+
+
+def plan(of: Problem, strategy: str, lease: float | None = 60.0) -> Plan:
+    """One trial at a time for each worker."""
+    return Plan(of, Strategy(recipe(strategy)), 1, TimeRules(60.0, 1.0), lease=lease)
+
+
+def work(url: str, trials: int, ready: Barrier) -> None:
+    """One worker process."""
+    of = problem(trials)
+    with Database(url) as database:
+        store = database.open(NAME, of.space)
+        loop = Loop(store, plan(of, "random"), InstantExecutor(of), RealClock())
+        ready.wait()
+        loop.run()
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Trials per second of a shared study, and how many times slower than bare one-row transactions that is."""
+
+    workers: int
+    trials: int
+    seconds: float
+    trials_per_s: float
+    bare_inserts_per_s: float
+    ratio: float
+    lost: int
+    doubled: int
+
+
+def throughput(url: str, workers: int, trials: int) -> Throughput:
+    """Let `workers` processes run a study of `trials` trivial trials."""
+    bare = bare_inserts(url, BARE_ROWS)
+    of = problem(trials)
+    with Database(url) as database:
+        create(database, of, "random")
+    spawning = multiprocessing.get_context("spawn")
+    ready = spawning.Barrier(workers + 1)
+    processes = [spawning.Process(target=work, args=(url, trials, ready)) for _ in range(workers)]
+    for process in processes:
+        process.start()
+    ready.wait()
+    began = time.perf_counter()
+    for process in processes:
+        process.join()
+    seconds = time.perf_counter() - began
+    if any(process.exitcode for process in processes):
+        sys.exit(f"a worker failed: exit codes {[process.exitcode for process in processes]}")
+    lost, doubled = damage(url, of, trials)
+    rate = trials / seconds
+    return Throughput(workers, trials, seconds, rate, bare, rate / bare, lost, doubled)
+
+
+def damage(url: str, of: Problem, trials: int) -> tuple[int, int]:
+    """Trials that did not end, and pairs or runs that were done more than once."""
+    with Database(url) as database:
+        store = database.open(NAME, of.space)
+        history, ledger = store.history(), store.ledger()
+    ended = [trial for trial in history.trials if trial.state is TrialState.DONE]
+    pairs = Counter((trial.configuration.id, trial.fraction) for trial in ended)
+    runs = Counter(row.trial for row in ledger)
+    return trials - len(ended), sum(n - 1 for n in pairs.values()) + sum(n - 1 for n in runs.values())
+
+
+def bare_inserts(url: str, rows: int) -> float:
+    """One-row transactions per second, by one process and the store's own settings, into a table of its own."""
+    Database(url).close()  # sets the write-ahead log up
+    connections = Connections(parse_url(url))
+    table = sa.Table("bare", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("text", sa.Text))
+    with connections.writing() as connection:
+        table.create(connection)
+    began = time.perf_counter()
+    for row in range(rows):
+        with connections.writing() as connection:
+            connection.execute(table.insert(), {"id": row, "text": "x" * 200})
+    seconds = time.perf_counter() - began
+    with connections.writing() as connection:
+        table.drop(connection)
+    connections.close()
+    return rows / seconds
+
+
+def filled(url: str, trials: int, strategy: str) -> Problem:
+    """A study of so many finished trials, and one more to come."""
+    of = problem(trials + 1000)
+    pool = of.space.pool(max(1, min(trials, 4000)), seed=1)
+    with Database(url) as database:
+        store = create(database, of, strategy)
+        for number in range(trials):
+            share = of.fractions[number // len(pool) % len(of.fractions)]
+            trial = store.propose(pool[number % len(pool)], share, time=float(number))
+            store.record(
+                trial.number,
+                [observe(of, trial, {"a": value(trial)}, seconds=1.0 + number % 7)],
+                time=float(number),
+                state=TrialState.DONE,
+            )
+    return of
+
+
+def open_and_propose(url: str, of: Problem, strategy: str) -> dict[str, float]:
+    """Seconds until a study is loaded, and until its next trial is proposed and stored."""
+    began = time.perf_counter()
+    with Database(url) as database:
+        store = database.open(NAME, of.space)
+        history = store.history()
+        loaded = time.perf_counter() - began
+        (proposal,) = Strategy(recipe(strategy)).ask(of, history, seed=1)
+        store.propose(proposal.configuration, proposal.fraction, proposal.snapshots, time=0.0, queue=False)
+        return {"open_s": loaded, "propose_s": time.perf_counter() - began - loaded}
+
+
+def large_study(folder: Path, trials: int) -> dict[str, float]:
+    """A study of many trials against a fresh one; both have warm kernels, and the fresh one its grid made."""
+    strategy = "trimtuner-gp"
+    warm, fresh, large = (f"sqlite:///{folder / name}" for name in ("warm.db", "fresh.db", "large.db"))
+    open_and_propose(warm, filled(warm, 12, strategy), strategy)
+    new = open_and_propose(fresh, filled(fresh, 0, strategy), strategy)
+    old = open_and_propose(large, filled(large, trials, strategy), strategy)
+    more = sum(old.values()) - sum(new.values())
+    return {
+        "trials": trials,
+        **{f"large_{k}": v for k, v in old.items()},
+        **{f"fresh_{k}": v for k, v in new.items()},
+        "more_s": more,
+    }
+
+
+def loop_overhead(folder: Path, trials: int, strategy: str) -> float:
+    """Seconds of everything but training, for one trial, in a study that has so many."""
+    url = f"sqlite:///{folder / f'overhead-{strategy}-{trials}.db'}"
+    of = filled(url, trials, strategy)
+    with Database(url) as database:
+        store = database.open(NAME, of.space)
+        loop = Loop(store, plan(of, strategy, lease=None), InstantExecutor(of), RealClock())
+        loop.run(trials=1)  # loads the history, warms the kernels up
+        began = time.perf_counter()
+        loop.run(trials=REPEATED)
+        return (time.perf_counter() - began) / REPEATED
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[str]:
+    """A real PostgreSQL server of our own."""
+    from pgserver.postgres_server import get_server
+
+    server = get_server(folder / "postgres")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+def measured(quick: bool, say: Callable[[str], None]) -> dict[str, object]:
+    """All figures."""
+    sizes = {"postgresql": (2, 40), "sqlite": (2, 20)} if quick else {"postgresql": (8, 2000), "sqlite": (4, 500)}
+    results: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        say("sqlite: shared study")
+        results["sqlite"] = asdict(throughput(f"sqlite:///{folder / 'shared.db'}", *sizes["sqlite"]))
+        say("postgresql: shared study")
+        with postgres(folder) as url:
+            results["postgresql"] = asdict(throughput(url, *sizes["postgresql"]))
+        say("a large study")
+        results["large"] = large_study(folder, 200 if quick else 10_000)
+        for strategy in ("random", "trimtuner-gp"):
+            for trials in (4, 8) if quick else (44, 1000):
+                say(f"the loop's own time: {strategy} at {trials} trials")
+                results[f"loop_{strategy}_{trials}_s"] = loop_overhead(folder, trials, strategy)
+    return results
+
+
+def main() -> None:
+    """Measure and print."""
+    options = argparse.ArgumentParser(description="How fast studies are kept.")
+    options.add_argument("--json", action="store_true", help="print one JSON object")
+    options.add_argument("--quick", action="store_true", help="only that it runs: tiny sizes")
+    chosen = options.parse_args()
+    results = measured(chosen.quick, lambda text: print(text, file=sys.stderr))
+    if chosen.json:
+        print(json.dumps(results, indent=2))
+    else:
+        for key, figure in results.items():
+            print(key, figure)
+
+
+if __name__ == "__main__":
+    main()
