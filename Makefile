@@ -16,14 +16,14 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench crash clean
 .NOTPARALLEL:
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/.demo ## tune a classifier of real images within a dollar limit (about a minute)
-	@$(BIN)/python examples/01_real_images.py
+demo: $(VENV)/.demo ## tune a classifier of real images within dollars and seconds, verify it, report (two minutes)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/02_job_file/demo.sh
 
 test: check ## check, then every test
 	$(BIN)/python -m pytest -n 2
@@ -36,6 +36,9 @@ check: $(VENV)/.dev ## lint, format, types and layers
 
 bench: $(VENV)/.bench ## time one recommendation of every recipe, as JSON
 	@$(BIN)/python -m benchmarks.recommend --json
+
+crash: $(VENV)/.dev ## kill studies of a real strategy at 200 random moments (some minutes)
+	$(BIN)/python -m tests.crash --trials 44 --strategy trimtuner-gp --kills 200
 
 clean: ## remove the environment, caches and output
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-out build dist

@@ -8,7 +8,6 @@ import pytest
 
 import leantune
 
-# PRODUCT.md names one more, `current_trial`: it comes when LeanTune itself runs training programs.
 PUBLIC = {
     "Budget",
     "Space",
@@ -16,6 +15,7 @@ PUBLIC = {
     "boolean",
     "choice",
     "clusters",
+    "current_trial",
     "errors",
     "integer",
     "linear",

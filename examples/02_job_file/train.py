@@ -48,11 +48,12 @@ class Network:
         back = (error @ self.weights[2].T) * (hidden > 0)
         gradients = [images.T @ back, back.sum(axis=0), hidden.T @ error, error.sum(axis=0)]
         self.steps += 1
-        for weight, gradient, mean, square in zip(self.weights, gradients, self.mean, self.square, strict=True):
-            mean += 0.1 * (gradient - mean)
-            square += 0.001 * (gradient * gradient - square)
-            corrected = mean / (1 - 0.9**self.steps)
-            weight -= rate * (corrected / (np.sqrt(square / (1 - 0.999**self.steps)) + 1e-8) + decay * weight)
+        for i, gradient in enumerate(gradients):
+            self.mean[i] += 0.1 * (gradient - self.mean[i])
+            self.square[i] += 0.001 * (gradient * gradient - self.square[i])
+            direction = self.mean[i] / (1 - 0.9**self.steps)
+            scale = np.sqrt(self.square[i] / (1 - 0.999**self.steps)) + 1e-8
+            self.weights[i] -= rate * (direction / scale + decay * self.weights[i])
 
     def accuracy(self, images: Array, labels: NDArray[np.int64]) -> float:
         """Share of images that are told right."""

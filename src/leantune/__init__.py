@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from leantune.problem import Budget, maximize, minimize
     from leantune.space import Space, boolean, choice, integer, linear, log, machine, ordinal, when
     from leantune.study import Study
+    from leantune.worker.client import current_trial
 
 __version__ = "0.1.0"
 
@@ -22,6 +23,7 @@ __all__ = [
     "boolean",
     "choice",
     "clusters",
+    "current_trial",
     "errors",
     "integer",
     "linear",
@@ -40,6 +42,7 @@ _HOME = {
     "boolean": "leantune.space",
     "choice": "leantune.space",
     "clusters": "leantune.cloud.catalog",
+    "current_trial": "leantune.worker.client",
     "integer": "leantune.space",
     "linear": "leantune.space",
     "log": "leantune.space",

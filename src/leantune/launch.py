@@ -1,4 +1,4 @@
-"""A job file at work: its study opened in its store, run, verified, extended. What the commands do, without the printing."""
+"""A job file at work: its study opened, run, verified, extended. What the commands do, without the printing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leantune.jobfile import Job, parse_job
 from leantune.orchestrator.events import Observer, nobody
 from leantune.orchestrator.ledger import TimeRules
 from leantune.orchestrator.loop import End, Loop, Outcome, Plan
-from leantune.orchestrator.opening import open_or_create
+from leantune.orchestrator.opening import open_or_create, open_unchanged
 from leantune.problem import Budget, Problem
 from leantune.space import Clusters, Configuration
 from leantune.store.database import Database
@@ -65,8 +65,19 @@ class OpenedStudy:
         return self.strategy.stop_reason(self.problem, self.history, seed=self.job.seed)
 
     def recommendation(self) -> Recommendation:
-        """The configuration to use, by what is known now; StudyOver while nothing is."""
-        return self.strategy.recommend(self.problem, self.history, seed=self.job.seed)
+        """The configuration to use, by what is known now; StudyOver while nothing is.
+
+        While nothing has been tested since a run verified a recommendation, that one stands: one more result would
+        shift the models a little, and the advice to something nobody has seen.
+        """
+        problem, history, verified = self.problem, self.history, self.verification()
+        if verified is not None and verified.number == len(history) - 1 and _keeps_limits(problem, verified):
+            before = History(history.trials[: verified.number])
+            advice = self.strategy.recommend(problem, before, seed=self.job.seed)
+            if advice.configuration == verified.configuration:
+                why = f"{advice.why.rpartition('; ')[0]}; trial {verified.number} has verified it."
+                return replace(advice, tested=True, why=why)
+        return self.strategy.recommend(problem, history, seed=self.job.seed)
 
     def verification(self) -> Trial | None:
         """The latest finished run that was to verify a recommendation."""
@@ -89,7 +100,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class DryRun:
-    """What a run would do. size: combinations in the space, None when infinite. pairs: with each fraction of the data."""
+    """What a run would do. size: combinations in the space, None when infinite. pairs: with each share of the data."""
 
     size: int | None
     pairs: int | None
@@ -124,6 +135,14 @@ class Verification:
         return not self.failed and all(limit.held for limit in self.limits)
 
 
+def _keeps_limits(problem: Problem, trial: Trial) -> bool:
+    """Whether the trial came through at full data and measured values that keep every limit."""
+    if trial.state is not TrialState.DONE:
+        return False
+    measured = trial.observations[-1]
+    return all(limit.holds(measured.value(limit.metric)) for limit in problem.constraints)
+
+
 def strategy_of(job: Job) -> Strategy:
     """The strategy that the job names, checked against its problem."""
     strategy = Strategy(recipe(job.strategy, **job.strategy_options))
@@ -137,23 +156,36 @@ def rules_of(job: Job) -> TimeRules:
 
 
 def open_job(job: Job, *, create: bool = True, clock: Clock | None = None) -> OpenedStudy:
-    """The job's study in its store; created unless create=False, which refuses (UnknownStudy) what was never run."""
+    """The job's study in its store, created if need be, with the job's budget.
+
+    create=False: as it is, with the budget in force, and nothing is written; UnknownStudy when it was never run.
+    """
     clock = clock or RealClock()
+    if not create and not Database.exists(job.store):
+        raise _never_run(job.name, job.store)
     database = Database(job.store)
     try:
-        if not create and database.find(job.name) is None:
-            raise UnknownStudy(
-                f"study {job.name!r} was never run", where=database.url, hint="Start it with leantune run"
-            )
-        store = open_or_create(database, job.name, job.problem, job.document, job.text, clock)
+        found = database.find(job.name)
+        if found is None and not create:
+            raise _never_run(job.name, database.url)
+        if found is None or create:
+            store = open_or_create(database, job.name, job.problem, job.document, job.text, clock)
+        else:
+            store = open_unchanged(database, found, job.problem, job.document)
     except BaseException:
         database.close()
         raise
     return OpenedStudy(job, database, store, clock)
 
 
+def _never_run(name: str, where: str) -> UnknownStudy:
+    return UnknownStudy(f"study {name!r} was never run", where=where, hint="Start it with leantune run")
+
+
 def open_stored(url: str, name: str, *, folder: Path | None = None, clock: Clock | None = None) -> OpenedStudy:
     """A study by its store and name; its job file is the one kept in the store, its programs start in `folder`."""
+    if not Database.exists(url):
+        raise UnknownStudy("there is no such store", where=url, hint="Give the address that the job file gives")
     database = Database(url)
     try:
         row = database.find(name)
@@ -192,9 +224,9 @@ def local_executor(opened: OpenedStudy) -> LocalExecutor:
     job = opened.job
     return LocalExecutor(
         job.problem,
-        lambda trial, extra: job.command.arguments(trial, extra),
+        job.command.arguments,
         folder=job.folder,
-        runs=job.logs,
+        runs=job.logs / job.name,
         checkpoints=CheckpointStore(job.checkpoints, job.name),
         clock=opened.clock,
     )
@@ -294,9 +326,13 @@ def verify(
             hint="The same command goes on with it" if end.outcome is Outcome.INTERRUPTED else "Raise the budget",
         )
     measured = trial.observations[-1] if trial.state is TrialState.DONE else None
-    limits = () if measured is None else tuple(
-        LimitCheck(c.text, measured.value(c.metric), c.holds(measured.value(c.metric)))
-        for c in opened.problem.constraints
+    limits = (
+        ()
+        if measured is None
+        else tuple(
+            LimitCheck(c.text, measured.value(c.metric), c.holds(measured.value(c.metric)))
+            for c in opened.problem.constraints
+        )
     )
     return Verification(recommended, trial, measured, limits, "" if measured else trial.moves[-1].cause)
 
@@ -318,7 +354,9 @@ def _verification_trial(opened: OpenedStudy, recommended: Recommendation, beyond
     rate = recommended.configuration.usd_per_hour
     full = recommended.fraction if recommended.fraction == 1 else Fraction(1)
     limit = rules.first_limit(rate, dict(recommended.metrics), money)
-    draft = opened.history.propose(recommended.configuration, full, (), VERIFICATION, now, recommended.metrics, limit)[1]
+    draft = opened.history.propose(recommended.configuration, full, (), VERIFICATION, now, recommended.metrics, limit)[
+        1
+    ]
     if rules.booking(draft, money) is None:
         if not beyond_budget:
             raise StudyOver(
@@ -351,7 +389,9 @@ def extend(
         if now is not None and (before is None or now < before):
             known = "unlimited" if before is None else f"{before:g}"
             raise InvalidInput(
-                f"{name} is {known} and cannot become {now:g}", where="extend", hint="Give a total above the present one"
+                f"{name} is {known} and cannot become {now:g}",
+                where="extend",
+                hint="Give a total above the present one",
             )
     if usd is trials is hours is None:
         raise InvalidInput("nothing to extend", where="extend", hint="Give --usd, --trials or --hours")
