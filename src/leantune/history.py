@@ -42,6 +42,7 @@ class TrialState(StrEnum):
     STOPPED = "stopped"
 
 
+NOTE_SEPARATOR = "\n"  # between the notes of a proposal, in the one text that a trial keeps
 _S = TrialState
 LEGAL_MOVES: Mapping[TrialState, frozenset[TrialState]] = MappingProxyType(
     {
@@ -140,6 +141,11 @@ class Trial:
     expected: Mapping[str, Estimate] = field(default_factory=dict)
     time_limit: float | None = None
     resumed_dollars: float = 0.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its proposal comes from, every fallback and every cap that bit."""
+        return tuple(self.proposal_note.split(NOTE_SEPARATOR)) if self.proposal_note else ()
 
     @property
     def pending(self) -> bool:

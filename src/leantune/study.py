@@ -20,11 +20,20 @@ from typing import Any, overload
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, ObservationError, Outdated, StudyOver
 from leantune.executors.function import FunctionExecutor
-from leantune.history import Estimate, History, Observation, ObservationKind, Trial, TrialState, observe
+from leantune.history import (
+    NOTE_SEPARATOR,
+    Estimate,
+    History,
+    Observation,
+    ObservationKind,
+    Trial,
+    TrialState,
+    observe,
+)
 from leantune.orchestrator.definition import describe
 from leantune.orchestrator.events import Observer, nobody
 from leantune.orchestrator.ledger import TimeRules
-from leantune.orchestrator.loop import NOTE_SEPARATOR, Loop, Plan
+from leantune.orchestrator.loop import Loop, Plan
 from leantune.orchestrator.opening import open_or_create
 from leantune.problem import Budget, Constraint, Goal, Problem
 from leantune.space import Configuration, Space
@@ -66,8 +75,7 @@ class AskedTrial:
     @classmethod
     def of(cls, trial: Trial) -> AskedTrial:
         """The trial as its training function sees it."""
-        notes = tuple(trial.proposal_note.split(NOTE_SEPARATOR)) if trial.proposal_note else ()
-        return cls(trial.number, trial.configuration, trial.fraction, trial.snapshots, trial.expected, notes)
+        return cls(trial.number, trial.configuration, trial.fraction, trial.snapshots, trial.expected, trial.notes)
 
     def __getitem__(self, name: str) -> Any:
         return self.configuration[name]

@@ -17,7 +17,7 @@ from itertools import pairwise
 from leantune.clock import Clock
 from leantune.errors import LeaseLost, Outdated, StudyOver
 from leantune.executors.base import Executor, Finished, Terms
-from leantune.history import History, Trial, TrialState
+from leantune.history import NOTE_SEPARATOR, History, Trial, TrialState
 from leantune.orchestrator.batches import before_batch
 from leantune.orchestrator.events import (
     Ended,
@@ -38,7 +38,6 @@ from leantune.store.study import Booking, Claim, Money, ReportRow, StudyStore
 from leantune.strategies.strategy import Strategy
 from leantune.units import Seconds
 
-NOTE_SEPARATOR = "; "  # between the notes of a proposal, in the one text that a trial keeps
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
 FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that shares its study with nobody
 RECOVERY_SECONDS = 1.0  # between looks for vanished workers
@@ -204,9 +203,10 @@ class Loop:
 
     def _nothing_queued(self) -> End | Waiting:
         history = self._store.history()
-        if any(trial.pending and trial.state is not TrialState.PROPOSED for trial in history.trials):
-            return Waiting("other workers' trials")
-        return End(Outcome.ENOUGH, "every queued trial has run")
+        blocked = [trial for trial in history.trials if trial.state is TrialState.QUEUED]
+        if blocked:
+            return self._wait_to_start(blocked[0], history)
+        return self._end_when_idle(End(Outcome.ENOUGH, "every queued trial has run"), history)
 
     def _propose(self, last: int | None) -> End | Waiting | None:
         """Propose one trial (None), unless the study is over or somebody has to be waited for."""

@@ -90,8 +90,14 @@ def cheapest_measured(problem: Problem, history: History) -> Recommendation:
     feasible = excess(problem, seen) == 0.0
     names = dict.fromkeys([problem.goal.metric, *(c.metric for c in problem.constraints), *seen.metrics])
     metrics = {name: Estimate(seen.value(name), 0.0) for name in names if np.isfinite(seen.value(name))}
-    words = f"{_best_word(problem)} measured {problem.goal.metric} among {len(tested)} results"
-    why = f"{words} that meet the limits." if feasible else "No result met the limits; this one came nearest to them."
+    meeting = sum(excess(problem, result) == 0.0 for _, result in tested)
+    those = (
+        f"the {meeting} of {len(tested)} results that meet the limits"
+        if problem.constraints
+        else f"{len(tested)} results"
+    )
+    words = f"{_best_word(problem)} measured {problem.goal.metric} among {those}."
+    why = words if feasible else "No result met the limits; this one came nearest to them."
     notes = () if feasible else ("fallback: no measured result meets the limits",)
     held = {c.text: float(_holds(c, seen)) for c in problem.constraints}
     return Recommendation(trial.configuration, seen.fraction, metrics, held, feasible, True, why, notes)

@@ -1,0 +1,261 @@
+"""What a report is made from, and what follows from it by arithmetic alone."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from importlib.metadata import version
+
+from leantune.errors import StudyOver
+from leantune.history import Estimate, History, Observation, ObservationKind, Trial, TrialState
+from leantune.launch import OpenedStudy
+from leantune.problem import COST, TIME, At, Direction, Problem
+from leantune.space import Configuration
+from leantune.store.rows import LedgerRow, Money, ReportRow
+from leantune.strategies.evidence import Evidence
+from leantune.strategies.proposals import Recommendation
+from leantune.strategies.recommending import excess
+
+SECONDS_PER_HOUR = 3600.0
+INTERVAL = 1.96  # standard deviations on either side: 95 % of a Gaussian
+
+
+class Outcome(StrEnum):
+    """What a result says about the goal. The limits are those of an answer, so a part of the data tells nothing yet."""
+
+    KEPT = "kept"
+    BROKE = "broke"
+    PART = "part"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One observation. spent, trained: dollars and seconds of all trials that had ended when its trial did."""
+
+    index: int
+    trial: Trial
+    seen: Observation
+    outcome: Outcome
+    spent: float
+    trained: float
+
+    def value(self, metric: str) -> float:
+        """What was observed; NaN where nobody knows it."""
+        return self.seen.value(metric)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether its seconds and dollars are only lower bounds."""
+        return self.seen.kind is not ObservationKind.MEASURED
+
+
+@dataclass(frozen=True)
+class StudyView:
+    """A study at one moment.
+
+    why_no_recommendation: the sentence for the reader when `recommendation` is None. stop_reason: None while the study
+    can go on. verification: number of the trial that ran the recommendation to check it, if there was one.
+    """
+
+    name: str
+    problem: Problem
+    history: History
+    strategy: str
+    seed: int
+    recommendation: Recommendation | None
+    why_no_recommendation: str
+    stop_reason: str | None
+    ledger: Sequence[LedgerRow]
+    money: Money
+    reports: Sequence[ReportRow]
+    created: float
+    leantune_version: str
+    verification: int | None = None
+
+    @cached_property
+    def results(self) -> tuple[Result, ...]:
+        """Every observation in the order in which the trials ended."""
+        results: list[Result] = []
+        spent = trained = 0.0
+        for trial in sorted(self.history.finished, key=lambda trial: (trial.moves[-1].time, trial.number)):
+            spent += trial.cost
+            trained += trial.seconds
+            for seen in trial.observations:
+                results.append(Result(len(results), trial, seen, outcome_of(self.problem, seen), spent, trained))
+        return tuple(results)
+
+    @cached_property
+    def dollars_follow_seconds(self) -> bool:
+        """Whether a prediction of dollars is one of seconds, and the other way round."""
+        return bool(self.results) and Evidence.of(self.problem, self.history).dollars_follow_seconds
+
+    @property
+    def has_dollars(self) -> bool:
+        """Whether anybody pays."""
+        return self.problem.space.has_prices or self.history.cost > 0 or self.money.budget_usd is not None
+
+    @cached_property
+    def proof(self) -> tuple[Trial, Observation] | None:
+        """The run that measured exactly what is recommended: the verification, else the last one."""
+        best = self.recommendation
+        if best is None:
+            return None
+        found = [
+            (trial, seen)
+            for trial, seen in self.history.observations
+            if trial.configuration.id == best.configuration.id
+            and seen.fraction == best.fraction
+            and seen.kind is not ObservationKind.FAILED
+        ]
+        return max(found, key=lambda pair: (pair[0].number == self.verification, pair[0].number), default=None)
+
+    @cached_property
+    def verified(self) -> Trial | None:
+        """The verification of what is recommended now, whatever became of it."""
+        best, number = self.recommendation, self.verification
+        if best is None or number is None:
+            return None
+        trial = self.history.trial(number)
+        return trial if trial.configuration.id == best.configuration.id else None
+
+    def estimate(self, estimates: Mapping[str, Estimate], metric: str, configuration: Configuration) -> Estimate | None:
+        """A prediction; dollars from seconds or seconds from dollars where one is the other times the rate."""
+        rate = configuration.usd_per_hour
+        if metric in estimates or not self.dollars_follow_seconds or not rate:
+            return estimates.get(metric)
+        other = {COST: TIME, TIME: COST}.get(metric)
+        if other is None or other not in estimates:
+            return None
+        factor = rate / SECONDS_PER_HOUR if metric == COST else SECONDS_PER_HOUR / rate
+        return Estimate(estimates[other].mean * factor, estimates[other].sd * factor)
+
+    def predicted(self, metric: str) -> Estimate | None:
+        """What the models say of the recommendation."""
+        best = self.recommendation
+        return None if best is None else self.estimate(best.metrics, metric, best.configuration)
+
+
+def view_of(opened: OpenedStudy) -> StudyView:
+    """A study in its store, as it is now."""
+    job, store = opened.job, opened.store
+    recommendation, why_none = None, ""
+    try:
+        recommendation = opened.recommendation()
+    except StudyOver as nothing:
+        why_none = nothing.what
+    row, verified = opened.database.find(job.name), opened.verification()
+    return StudyView(
+        job.name,
+        opened.problem,
+        opened.history,
+        job.strategy,
+        job.seed,
+        recommendation,
+        why_none,
+        opened.stop_reason,
+        store.ledger(),
+        store.money(),
+        store.reports(),
+        opened.clock.now() if row is None else row.created,
+        version("leantune"),
+        None if verified is None else verified.number,
+    )
+
+
+def outcome_of(problem: Problem, seen: Observation) -> Outcome:
+    """Only answers keep or break limits: results at full data, or all results where the goal lies anywhere."""
+    if seen.kind is ObservationKind.FAILED:
+        return Outcome.FAILED
+    if problem.goal.at is At.FULL and seen.fraction != 1:
+        return Outcome.PART
+    return Outcome.KEPT if excess(problem, seen) == 0.0 else Outcome.BROKE
+
+
+def best_so_far(view: StudyView) -> list[tuple[Result, float]]:
+    """The results that improved on all earlier ones that kept the limits, with their values of the goal."""
+    sign = -1.0 if view.problem.goal.direction is Direction.MINIMIZE else 1.0
+    steps: list[tuple[Result, float]] = []
+    best = -math.inf
+    for result in view.results:
+        value = result.value(view.problem.goal.metric)
+        if result.outcome is Outcome.KEPT and sign * value > best:
+            best = sign * value
+            steps.append((result, value))
+    return steps
+
+
+def lost_dollars(trial: Trial) -> float:
+    """Dollars of attempts that were revoked, lost or taken off, as far as no checkpoint saved them."""
+    return math.fsum(move.dollars for move in trial.moves) - trial.resumed_dollars
+
+
+def spending(view: StudyView) -> dict[str, float]:
+    """Where the dollars of all trials went; the parts add up to `History.cost`."""
+    parts = dict.fromkeys(SPENDING, 0.0)
+    for trial in view.history.trials:
+        lost = lost_dollars(trial)
+        parts["lost"] += lost
+        parts[_purpose(view, trial)] += trial.cost - lost
+    return parts
+
+
+SPENDING: Mapping[str, str] = {
+    "full": "Runs on all data",
+    "part": "Runs on parts of the data",
+    "verification": "Verification run",
+    "failed": "Failed runs",
+    "stopped": "Runs that were stopped early",
+    "lost": "Attempts that were lost or revoked",
+}
+
+
+def _purpose(view: StudyView, trial: Trial) -> str:
+    if trial.state is TrialState.FAILED:
+        return "failed"
+    if trial.state is TrialState.STOPPED:
+        return "stopped"
+    if trial.number == view.verification:
+        return "verification"
+    return "full" if trial.fraction == 1 else "part"
+
+
+_ORIGINS: Mapping[str, str] = {  # how the first note of a trial begins -> where the trial came from
+    "verification": "verification",
+    "fallback": "fallback",
+    "start": "start",
+    "largest acquisition": "models",
+    "random": "random",
+    "enqueued": "you",
+}
+
+
+def origins(view: StudyView) -> dict[str, int]:
+    """How many trials came from where, by their notes."""
+    counts: Counter[str] = Counter()
+    for trial in view.history.trials:
+        notes = trial.notes
+        found = (origin for begin, origin in _ORIGINS.items() if any(note.startswith(begin) for note in notes))
+        counts["verification" if trial.number == view.verification else next(found, "other")] += 1
+    return dict(counts.most_common())
+
+
+def notes_of(view: StudyView, kind: str) -> dict[str, int]:
+    """Notes that begin with `kind` (fallback, cap) and how many trials carry each; those that differ only in numbers
+    are one, shown by the last of them.
+    """
+    counts: Counter[str] = Counter()
+    shown: dict[str, str] = {}
+    for trial in view.history.trials:
+        notes = {_NUMBER.sub("#", note): note for note in trial.notes if note.startswith(kind)}
+        counts.update(notes.keys())
+        shown.update(notes)
+    return {shown[pattern]: count for pattern, count in counts.most_common()}
+
+
+_NUMBER = re.compile(r"\d[\d.,]*")

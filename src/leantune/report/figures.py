@@ -1,0 +1,314 @@
+"""The figures about results: progress, limits, shares, predictions, parameters, learning curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from leantune.history import Estimate, Trial
+from leantune.problem import COST, TIME, Constraint, Direction
+from leantune.report.data import INTERVAL, Outcome, Result, StudyView, best_so_far
+from leantune.report.marks import (
+    MARKS,
+    STAR,
+    Axis,
+    Figure,
+    Json,
+    line,
+    metric_axis,
+    points,
+    rounded,
+    thinned,
+    trial_axis,
+)
+from leantune.report.words import (
+    clipped,
+    counted,
+    estimated,
+    limit_text,
+    percent,
+    plain,
+    time_unit,
+)
+
+MOST_CURVES = 60
+MOST_STEPS = 200
+_OFF_THE_SCALE = 4.0  # spreads of the middle 80 % beyond which a bad value would hide all others
+_FEWEST, _ENOUGH = 5, 30  # values before any, and before those far from the best, may lie beyond the axis
+_FAR_FROM_BEST = 3.0  # distances of the median from the best beyond which a value does not matter to progress
+
+
+def progress(view: StudyView) -> list[Figure]:
+    """The best answer so far against dollars and against hours of training (against trials where neither is known)."""
+    shown = clipped(view.problem.goal.metric)
+    results = view.results
+    if not any(result.outcome is not Outcome.FAILED for result in results):
+        return []
+    size, unit = time_unit(view.history.seconds)
+    against: list[tuple[str, str, Axis, Callable[[Result], float]]] = []
+    if view.history.cost > 0:
+        money = Axis("dollars spent (USD)", dollars=True).framed([0.0, view.history.cost], 0.04)
+        against.append(("progress-dollars", f"Best {shown} against dollars", money, lambda result: result.spent))
+    if view.history.seconds > 0:
+        hours = Axis(f"training time, all runs added up ({unit})", 1.0 / size).framed([0.0, view.history.seconds], 0.04)
+        against.append(("progress-time", f"Best {shown} against training time", hours, lambda result: result.trained))
+    if not against:
+        trials = Axis("trial")
+        against.append(("progress-trials", f"Best {shown} trial by trial", trials, lambda result: result.trial.number))
+    return [_progress(view, name, title, axis, place) for name, title, axis, place in against]
+
+
+def _progress(view: StudyView, name: str, title: str, axis: Axis, place: Callable[[Result], float]) -> Figure:
+    goal = view.problem.goal.metric
+    star = view.predicted(goal)
+    y, hidden = goal_axis(view, view.results, [] if star is None else [star.mean], near_best=True)
+    steps = best_so_far(view)
+    drawn, fewer = thinned(view.results)
+    traces = [
+        points(drawn, outcome, lambda r: axis.of(place(r)), lambda r: y.of(r.value(goal)))
+        for outcome in (Outcome.PART, Outcome.BROKE, Outcome.KEPT)
+    ]
+    if steps:
+        ends = [axis.of(place(result)) for result, _ in steps]
+        values = [y.of(value) for _, value in steps]
+        end = axis.of(max(place(result) for result in view.results))
+        traces.insert(0, line([*ends, end], [*values, values[-1]], "@kept", shape="hv", width=2.5))
+    kept = "that kept every limit" if view.problem.constraints else "on all data"
+    caption = f"The line is the best result so far {kept}." if steps else f"No result {kept} yet."
+    if star is not None and star.sd > 0:
+        end = axis.of(max(place(result) for result in view.results))
+        traces.append(_star(goal, Estimate(end or 0.0, 0.0), star, Axis(""), y))
+        caption += " The star is what is predicted for the recommendation, with its 95 % range."
+    layout = {"xaxis": axis.layout(), "yaxis": y.layout()}
+    return Figure(name, title, caption + hidden + fewer, traces, layout)
+
+
+def goal_axis(
+    view: StudyView, results: Sequence[Result], more: Sequence[float] = (), *, near_best: bool = False
+) -> tuple[Axis, str]:
+    """The goal's axis, and a sentence where bad values lie outside of it because they would hide the others.
+
+    near_best: only values count that are near enough to the best to matter.
+    """
+    goal = view.problem.goal
+    sign = -1.0 if goal.direction is Direction.MINIMIZE else 1.0
+    told = [*(result.value(goal.metric) for result in results), *more]
+    values = sorted(sign * value for value in told if math.isfinite(value))
+    axis = metric_axis(goal.metric, [sign * v for v in values])
+    if axis.log or len(values) < _FEWEST:
+        return axis, ""
+    low, middle, high = values[len(values) // 10], values[len(values) // 2], values[-1 - len(values) // 10]
+    worst = low - _OFF_THE_SCALE * (high - low)
+    if near_best and len(values) >= _ENOUGH:
+        worst = middle - _FAR_FROM_BEST * (values[-1] - middle)
+    inside = [sign * v for v in values if v >= worst]
+    outside = len(values) - len(inside)
+    if not outside or worst in (low, middle):
+        return axis, ""
+    are = "is" if outside == 1 else "are"
+    return axis.framed(inside), f" {counted(outside, 'result')} far from the best {are} beyond the axis."
+
+
+def limits(view: StudyView) -> list[Figure]:
+    """For each limit, measured values of the answers against it, and the goal beside."""
+    answers = [result for result in view.results if result.outcome in (Outcome.KEPT, Outcome.BROKE)]
+    return [_limit(view, index, c, answers) for index, c in enumerate(view.problem.constraints)] if answers else []
+
+
+def _limit(view: StudyView, index: int, limit: Constraint, answers: Sequence[Result]) -> Figure:
+    goal = view.problem.goal.metric
+    values = [result.value(limit.metric) for result in answers]
+    star, goal_star = view.predicted(limit.metric), view.predicted(goal)
+    x = metric_axis(limit.metric, [*values, limit.limit, *([star.mean] if star else [])])
+    if goal == limit.metric:
+        y, hidden = Axis("trial").framed([result.trial.number for result in answers]), ""
+    else:
+        y, hidden = goal_axis(view, answers, [] if goal_star is None else [goal_star.mean])
+    height = (lambda r: float(r.trial.number)) if goal == limit.metric else (lambda r: y.of(r.value(goal)))
+    traces = _forbidden(x, y, limit)
+    drawn, fewer = thinned(answers)
+    traces += [
+        points(drawn, outcome, lambda r: x.of(r.value(limit.metric)), height)
+        for outcome in (Outcome.BROKE, Outcome.KEPT)
+    ]
+    if goal != limit.metric and star is not None and goal_star is not None:
+        traces.append(_star(goal, star, goal_star, x, y))
+    kept = sum(limit.holds(value) for value in values)
+    where = "" if view.problem.goal.at == "anywhere" else " on all data"
+    caption = f"{kept:,} of {counted(len(values), 'run')}{where} kept this limit. The shaded side breaks it."
+    layout = {"xaxis": x.layout(), "yaxis": y.layout()}
+    return Figure(f"limit-{index}", limit_text(limit), caption + hidden + fewer, traces, layout)
+
+
+def _forbidden(x: Axis, y: Axis, limit: Constraint) -> list[Json]:
+    """The side of a limit where answers do not count."""
+    at = x.of(limit.limit)
+    if at is None or x.low is None or x.high is None or y.low is None or y.high is None:
+        return []
+    end = x.high if limit.upper else x.low
+    area = line(
+        [at, end, end, at], [y.low, y.low, y.high, y.high], "@clear", fill="toself", fillcolor="@shade", width=0
+    )
+    edge = line([at, at], [y.low, y.high], "@broke", dash="dash", width=1.5)
+    return [area, edge]
+
+
+def _star(metric: str, across: Estimate, up: Estimate, x: Axis, y: Axis) -> Json:
+    """Where the recommendation is predicted, with the 95 % range of both values."""
+    words = "recommended" if up.sd == 0 else "recommended, as predicted"
+    trace: Json = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "recommended",
+        "x": [rounded(x.of(across.mean))],
+        "y": [rounded(y.of(up.mean))],
+        "marker": STAR,
+        "hovertext": [plain(f"{words}: {metric} {estimated(metric, up)}")],
+        "hoverinfo": "text",
+    }
+    for key, axis, estimate in (("error_x", x, across), ("error_y", y, up)):
+        if estimate.sd > 0:
+            trace[key] = _bars([estimate.mean], [estimate.sd], axis, "@best")
+    return trace
+
+
+def _bars(means: Sequence[float], sds: Sequence[float], axis: Axis, color: str) -> Json:
+    """95 % ranges; on a log axis the lower end stops short of 0."""
+    above = [INTERVAL * sd * axis.factor for sd in sds]
+    below = [
+        min(length, 0.9 * mean * axis.factor) if axis.log else length for mean, length in zip(means, above, strict=True)
+    ]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [rounded(length) for length in above],
+        "arrayminus": [rounded(length) for length in below],
+        "color": color,
+        "thickness": 1.2,
+        "width": 0,
+    }
+
+
+def shares(view: StudyView) -> list[Figure]:
+    """Which share of the data each trial used, and how it ended."""
+    fractions = view.problem.fractions
+    if not view.history.trials or len(fractions) == 1:
+        return []
+    drawn, fewer = thinned(view.results)
+    traces = [
+        points(drawn, outcome, lambda r: float(r.trial.number), lambda r: float(fractions.index(r.seen.fraction)))
+        for outcome in MARKS
+    ]
+    pending = view.history.pending
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "pending",
+            "x": [trial.number for trial in pending],
+            "y": [fractions.index(trial.fraction) for trial in pending],
+            "marker": {"symbol": "square-open", "color": "@soft", "size": 9},
+            "hovertext": [f"trial {trial.number}: {trial.state}" for trial in pending],
+            "hoverinfo": "text",
+        }
+    )
+    ticks = list(range(len(fractions)))
+    yaxis = {
+        "title": {"text": "share of the data"},
+        "tickvals": ticks,
+        "ticktext": ["all" if share == 1 else str(share) for share in fractions],
+        "range": [-0.5, len(fractions) - 0.5],
+    }
+    layout = {"xaxis": trial_axis(len(view.history)), "yaxis": yaxis}
+    caption = "One mark for each result, in the order in which the trials were proposed." + fewer
+    return [
+        Figure("shares", "Which share of the data each trial used", caption, traces, layout, 150 + 34 * len(fractions))
+    ]
+
+
+def predictions(view: StudyView) -> list[Figure]:
+    """What the models expected of each trial when they proposed it, against what came out."""
+    metrics = dict.fromkeys([view.problem.goal.metric, *view.problem.required_metrics, COST, TIME])
+    return [figure for index, metric in enumerate(metrics) if (figure := _prediction(view, index, metric)) is not None]
+
+
+def _foreseen(view: StudyView, metric: str) -> list[tuple[Result, Estimate]]:
+    """Results with what was predicted for them; lower bounds of dollars and seconds are no results of those."""
+    rows = []
+    for result in view.results:
+        expected = view.estimate(result.trial.expected, metric, result.trial.configuration)
+        bound = result.is_bound and metric in (COST, TIME)
+        if expected is None or bound or result.seen.fraction != result.trial.fraction:
+            continue
+        if math.isfinite(result.value(metric) + expected.mean + expected.sd):
+            rows.append((result, expected))
+    return rows
+
+
+def _prediction(view: StudyView, index: int, metric: str) -> Figure | None:
+    rows = _foreseen(view, metric)
+    if not rows:
+        return None
+    axis = metric_axis(metric, [value for result, e in rows for value in (result.value(metric), e.mean)])
+    expected = {result.index: e for result, e in rows}
+    drawn, fewer = thinned([result for result, _ in rows])
+    traces = [line([axis.low, axis.high], [axis.low, axis.high], "@soft", dash="dot", width=1.5)]
+    for outcome in (Outcome.PART, Outcome.BROKE, Outcome.KEPT):
+        trace = points(drawn, outcome, lambda r: axis.of(r.value(metric)), lambda r: axis.of(expected[r.index].mean))
+        estimates = [expected[number] for number in trace["customdata"]]
+        trace["error_y"] = _bars([e.mean for e in estimates], [e.sd for e in estimates], axis, "@bar")
+        traces.append(trace)
+    within = sum(abs(result.value(metric) - e.mean) <= INTERVAL * e.sd for result, e in rows)
+    caption = (
+        f"{within:,} of {counted(len(rows), 'measurement')} ({percent(within / len(rows))}) lie within the predicted"
+        f" 95 % range; on the dotted line, predicted equals measured.{fewer}"
+    )
+    layout = {
+        "xaxis": {**axis.layout(), "title": {"text": plain(f"measured {axis.title}")}},
+        "yaxis": {**axis.layout(), "title": {"text": plain(f"predicted {axis.title}")}},
+    }
+    return Figure(f"prediction-{index}", f"Predicted {clipped(metric)}", caption, traces, layout)
+
+
+def curves(view: StudyView) -> list[Figure]:
+    """Learning curves, where the training program reported steps."""
+    metric = _curve_metric(view)
+    if metric is None:
+        return []
+    rows: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for report in view.reports:
+        if report.step is not None and math.isfinite(report.step + report.metrics.get(metric, math.nan)):
+            rows.setdefault((report.number, report.attempt), []).append((report.step, report.metrics[metric]))
+    best = None if view.recommendation is None else view.recommendation.configuration.id
+    trials = view.history.trials
+    chosen = sorted(rows, key=lambda key: (_is(trials, key[0], best), trials[key[0]].fraction, key))[-MOST_CURVES:]
+    axis = metric_axis(metric, [value for key in chosen for _, value in rows[key]])
+    traces = [_curve(trials[key[0]], sorted(rows[key]), axis, _is(trials, key[0], best)) for key in chosen]
+    caption = f"{counted(len(chosen), 'run')} that reported steps"
+    caption += f", of {len(rows):,}: those on the most data." if len(rows) > len(chosen) else "."
+    if any(_is(trials, number, best) for number, _ in chosen):
+        caption += " The recommended configuration is drawn bold, in green."
+    if any(trials[number].fraction != 1 for number, _ in chosen):
+        caption += " Runs on parts of the data are grey."
+    layout = {"xaxis": {"title": {"text": "step"}}, "yaxis": axis.layout()}
+    return [Figure("curves", f"{clipped(metric)}, step by step", caption, traces, layout, 360)]
+
+
+def _is(trials: Sequence[Trial], number: int, configuration_id: str | None) -> bool:
+    return trials[number].configuration.id == configuration_id
+
+
+def _curve_metric(view: StudyView) -> str | None:
+    """The goal's metric if it was reported by steps, else the first that was."""
+    names = dict.fromkeys(name for report in view.reports if report.step is not None for name in report.metrics)
+    goal = view.problem.goal.metric
+    return goal if goal in names else next(iter(names), None)
+
+
+def _curve(trial: Trial, steps: list[tuple[float, float]], axis: Axis, best: bool) -> Json:
+    every = max(1, len(steps) // MOST_STEPS)
+    kept = [*steps[:-1:every], steps[-1]]
+    color = "@best" if best else "@kept" if trial.fraction == 1 else "@part"
+    trace = line([step for step, _ in kept], [axis.of(value) for _, value in kept], color, width=3 if best else 1.2)
+    words = f"trial {trial.number}, {trial.fraction} of the data"
+    return trace | {"opacity": 1.0 if best else 0.55, "hoverinfo": "text", "hovertext": plain(words)}

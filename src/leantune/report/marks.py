@@ -1,0 +1,229 @@
+"""The vocabulary of the figures: one meaning, one mark, in every figure.
+
+Figures are Plotly's plain JSON. Colours are names such as "@kept": the page replaces them by those of its light or dark
+sheet. Kinds differ in shape as well as in colour (Okabe and Ito's, which colour-blind people tell apart).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from leantune.problem import COST, TIME
+from leantune.report.data import Outcome, Result
+from leantune.report.words import clipped, counted, plain, quantity, significant, time_unit
+
+Json = dict[str, Any]
+MOST_POINTS = 1500  # in one figure: more cannot be told apart, and make the page slow
+_MOST_TICKS = 4  # of a log axis: more names do not fit side by side in a small figure
+_MOST_POWERS = 7
+_LOG_FROM = 30.0  # largest / smallest value from which a log scale shows more
+
+MARKS: Mapping[Outcome, Json] = {
+    Outcome.PART: {"symbol": "circle-open", "color": "@part", "size": 7, "line": {"width": 1.3}},
+    Outcome.FAILED: {"symbol": "triangle-down-open", "color": "@failed", "size": 9, "line": {"width": 1.6}},
+    Outcome.BROKE: {"symbol": "x-thin", "color": "@broke", "size": 8, "line": {"width": 2.2, "color": "@broke"}},
+    Outcome.KEPT: {"symbol": "circle", "color": "@kept", "size": 9, "line": {"width": 1, "color": "@paper"}},
+}
+STAR: Json = {"symbol": "star", "color": "@best", "size": 15, "line": {"width": 1, "color": "@paper"}}
+AXIS: Json = {
+    "automargin": True,
+    "gridcolor": "@grid",
+    "linecolor": "@line",
+    "tickcolor": "@line",
+    "zeroline": False,
+    "showline": True,
+    "ticks": "outside",
+    "ticklen": 4,
+    "exponentformat": "power",
+    "separatethousands": True,
+    "title": {"standoff": 8, "font": {"size": 13, "color": "@soft"}},
+}
+TEMPLATE: Json = {
+    "layout": {
+        "paper_bgcolor": "@clear",
+        "plot_bgcolor": "@clear",
+        "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif", "size": 12.5,
+                 "color": "@ink"},
+        "margin": {"l": 8, "r": 14, "t": 10, "b": 8},
+        "hoverlabel": {"bgcolor": "@paper", "bordercolor": "@line", "font": {"color": "@ink", "size": 12.5},
+                       "align": "left"},
+        "hovermode": "closest",
+        "showlegend": False,
+        "xaxis": AXIS,
+        "yaxis": AXIS,
+    }
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure with its words. Points refer to results by `customdata`, their index; the page knows what to say."""
+
+    name: str
+    title: str
+    caption: str
+    data: Sequence[Json]
+    layout: Json = field(default_factory=dict)
+    height: int = 340
+
+    def as_json(self) -> Json:
+        """What Plotly is given."""
+        return {"data": list(self.data), "layout": {**self.layout, "height": self.height}}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How values of one quantity are put on an axis: value x factor, with its title and ticks."""
+
+    title: str
+    factor: float = 1.0
+    log: bool = False
+    dollars: bool = False
+    low: float | None = None
+    high: float | None = None
+
+    def of(self, value: float) -> float | None:
+        """Where a value lies; None where it is not known, or has no logarithm."""
+        placed = value * self.factor
+        return placed if math.isfinite(placed) and (placed > 0 or not self.log) else None
+
+    def layout(self) -> Json:
+        """The axis for Plotly."""
+        found: Json = {"title": {"text": plain(self.title)}}
+        if self.low is not None and self.high is not None:
+            ends = (self.low, self.high)
+            found["range"] = [math.log10(end) for end in ends] if self.log else list(ends)
+        if self.log:
+            found["type"] = "log"
+            if self.low is not None and self.high is not None:
+                ticks = log_ticks(self.low, self.high)
+                texts = [_dollars(tick) if self.dollars else significant(tick, 3) for tick in ticks]
+                found |= {"tickvals": ticks, "ticktext": texts}
+        elif self.dollars:
+            reach = (self.high or 0.0) - (self.low or 0.0)
+            decimals = 0 if reach > 8 or not reach else max(2, math.ceil(-math.log10(reach / 4)))
+            found |= {"tickprefix": "$", "tickformat": f",.{decimals}f"}
+        return found
+
+    def framed(self, values: Iterable[float], pad: float = 0.06) -> Axis:
+        """The axis around those values (in their own unit), with some air."""
+        placed = [spot for value in values if (spot := self.of(value)) is not None]
+        if not placed:
+            return self
+        low, high = min(placed), max(placed)
+        if self.log:
+            air = (high / low) ** pad if high > low else 1.5
+            return replace(self, low=low / air, high=high * air)
+        air = pad * (high - low) or 0.1 * abs(high) or 1.0
+        return replace(self, low=low - air, high=high + air)
+
+
+def metric_axis(metric: str, values: Iterable[float], of_what: str = "of one run") -> Axis:
+    """The axis of a metric: dollars, the unit of time that suits, or its own numbers; log where values differ much."""
+    known = sorted(value for value in values if math.isfinite(value))
+    log = _spans_decades(known)
+    if metric == COST:
+        return Axis(f"cost {of_what} (USD)", 1.0, log, True).framed(known)
+    if metric == TIME:
+        size, unit = time_unit(max(known, default=0.0))
+        return Axis(f"time {of_what} ({unit})", 1.0 / size, log).framed(known)
+    return Axis(clipped(metric), 1.0, log).framed(known)
+
+
+def _spans_decades(known: Sequence[float]) -> bool:
+    """Whether positive values, in increasing order, differ much; a tenth at either end does not decide."""
+    few = len(known) // 10
+    return bool(known) and known[0] > 0 and known[-1 - few] / known[few] > _LOG_FROM
+
+
+def trial_axis(count: int) -> Json:
+    """Trials 0 to count - 1, with whole numbers below."""
+    air = 0.5 + 0.01 * count
+    step = {"dtick": 1} if count <= 12 else {}
+    return {"title": {"text": "trial"}, "range": [-air, count - 1 + air], "tickformat": ",d", **step}
+
+
+def _dollars(value: float) -> str:
+    return quantity(COST, value) if value < 1 else f"${value:,.0f}"
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """1, 2, 5, 10, ... within the ends while they are few, else powers of ten, else every so many of them."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = math.ceil(len(decades) / _MOST_POWERS)
+    for steps, stride in (((1, 2, 5), 1), ((1,), every)):
+        ticks = [step * 10.0**decade for decade in decades[::stride] for step in steps]
+        inside = [tick for tick in ticks if low <= tick <= high]
+        if len(inside) <= _MOST_TICKS:
+            break
+    return inside
+
+
+def thinned(results: Sequence[Result], most: int = MOST_POINTS) -> tuple[Sequence[Result], str]:
+    """At most so many of them, and a sentence where some are left out.
+
+    Evenly over all kinds together, so that a rare kind still looks rare; the first and the last are among them.
+    """
+    if len(results) <= most:
+        return results, ""
+    chosen = [results[round(i * (len(results) - 1) / (most - 1))] for i in range(most)]
+    return chosen, f" {most:,} of {counted(len(results), 'result')} are drawn, evenly chosen."
+
+
+def points(
+    results: Sequence[Result],
+    outcome: Outcome,
+    x: Callable[[Result], float | None],
+    y: Callable[[Result], float | None],
+) -> Json:
+    """Results of one outcome as marks."""
+    chosen = [result for result in results if result.outcome is outcome]
+    placed = [(x(result), y(result), result.index) for result in chosen]
+    known = [row for row in placed if row[0] is not None and row[1] is not None]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": outcome.value,
+        "x": [rounded(row[0]) for row in known],
+        "y": [rounded(row[1]) for row in known],
+        "customdata": [row[2] for row in known],
+        "marker": MARKS[outcome],
+        "hoverinfo": "text",
+    }
+
+
+def line(x: Sequence[float | None], y: Sequence[float | None], color: str, **style: Any) -> Json:
+    """A line without hover."""
+    shape = {key: style.pop(key) for key in ("shape", "dash") if key in style}
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [rounded(value) for value in x],
+        "y": [rounded(value) for value in y],
+        "line": {"color": color, "width": style.pop("width", 2), **shape},
+        "hoverinfo": "skip",
+        **style,
+    }
+
+
+def label(x: float, y: float, text: str, color: str, position: str) -> Json:
+    """A text inside the figure."""
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": [x],
+        "y": [y],
+        "text": [plain(text)],
+        "textposition": position,
+        "textfont": {"color": color, "size": 12},
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+    }
+
+
+def rounded(value: float | None) -> float | None:
+    """Six significant digits: a pixel needs no more, and the file stays small. Only finite numbers are JSON."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")

@@ -1,0 +1,175 @@
+"""The page: one HTML file that needs nothing else, not even a network."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from plotly.offline import get_plotlyjs  # type: ignore[import-untyped] # it ships no types
+
+from leantune.problem import COST, TIME, At
+from leantune.report.data import Outcome, Result, StudyView
+from leantune.report.marks import TEMPLATE, Figure
+from leantune.report.sections import Section, sections_of
+from leantune.report.verdict import Standing, Tile, Verdict, question, verdict_of
+from leantune.report.words import clipped, escaped, period, plain, quantity, share_of_data, value_text
+
+_BADGES = {
+    Standing.VERIFIED: ("✓", "Verified"),
+    Standing.MEASURED: ("✓", "Measured"),
+    Standing.PREDICTED: ("≈", "Predicted, not yet measured"),
+    Standing.UNSURE: ("!", "Not sure enough"),
+    Standing.BROKEN: ("✕", "A limit was broken"),
+    Standing.NONE: ("…", "No answer yet"),
+}
+_GLYPHS = {  # as in MARKS, on a field of 14 x 14
+    Outcome.KEPT: '<circle cx="7" cy="7" r="4.5" fill="var(--kept)"/>',
+    Outcome.BROKE: '<path d="M3 3l8 8M11 3l-8 8" stroke="var(--broke)" stroke-width="2.2"/>',
+    Outcome.PART: '<circle cx="7" cy="7" r="3.6" fill="none" stroke="var(--part)" stroke-width="1.4"/>',
+    Outcome.FAILED: '<path d="M2.5 3.5h9l-4.5 8z" fill="none" stroke="var(--failed)" stroke-width="1.6"/>',
+}
+_HOVER_LINES, _HOVER_SETTINGS = 4, 3
+
+
+def write_report(view: StudyView, path: Path) -> None:
+    """Write the report; a reader finds the old file or the new one, never half of one."""
+    content = report_html(view).encode("utf-8", errors="replace")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        half.write_bytes(content)
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def report_html(view: StudyView) -> str:
+    """The whole page."""
+    sections = list(sections_of(view))
+    data = {
+        "template": TEMPLATE,
+        "figures": {figure.name: figure.as_json() for section in sections for figure in section.figures},
+        "results": {index: _words(view, view.results[index]) for index in sorted(_shown(sections))},
+    }
+    parts = [_header(view), _verdict(verdict_of(view)), _contents(sections), *(_section(view, s) for s in sections)]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escaped(view.name)} – LeanTune report</title>"
+        f"<style>{_asset('page.css')}</style></head>\n<body><main>{''.join(parts)}</main>\n"
+        f'<script type="application/json" id="data">{_embedded(data)}</script>\n'
+        f"<script>{get_plotlyjs()}</script>\n<script>{_asset('page.js')}</script></body></html>\n"
+    )
+
+
+def _shown(sections: Sequence[Section]) -> set[int]:
+    """The results that some figure draws."""
+    traces = (trace for section in sections for figure in section.figures for trace in figure.data)
+    return {index for trace in traces for index in trace.get("customdata", ())}
+
+
+def _asset(name: str) -> str:
+    return (files("leantune.report") / name).read_text(encoding="utf-8")
+
+
+def _embedded(data: object) -> str:
+    """JSON inside a script element: nothing in it can end the element."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _words(view: StudyView, result: Result) -> str:
+    """What a figure says about a result under the pointer."""
+    told = {Outcome.KEPT: "kept every limit", Outcome.BROKE: "broke a limit"} if view.problem.constraints else {}
+    parts = [f"trial {result.trial.number}", share_of_data(result.seen.fraction), told.get(result.outcome, "")]
+    if result.outcome is Outcome.FAILED:
+        parts.append(f"failed: {clipped(result.seen.cause or result.trial.moves[-1].cause)}")
+    names = dict.fromkeys([*view.problem.required_metrics, COST, TIME])
+    values = [f"{clipped(n)} {quantity(n, result.value(n))}" for n in names if math.isfinite(result.value(n))]
+    settings = [clipped(f"{name} = {value_text(value)}") for name, value in result.trial.configuration.items()]
+    groups = [settings[i : i + _HOVER_SETTINGS] for i in range(0, len(settings), _HOVER_SETTINGS)][:_HOVER_LINES]
+    lines = [", ".join(map(plain, group)) for group in (values, *groups) if group]
+    return "<br>".join([f"<b>{plain(', '.join(filter(None, parts)))}</b>", *lines])
+
+
+def _header(view: StudyView) -> str:
+    last = max((trial.moves[-1].time for trial in view.history.trials), default=view.created)
+    when = period(view.created, last)
+    return (
+        f'<header><p class="soft kicker">LeanTune study report{f" · {escaped(when)}" if when else ""}</p>'
+        f"<h1>{escaped(view.name)}</h1><p>{escaped(question(view))}</p></header>"
+    )
+
+
+def _verdict(verdict: Verdict) -> str:
+    sign, word = _BADGES[verdict.standing]
+    cautions = "".join(f"<li>{escaped(text)}</li>" for text in verdict.cautions)
+    return (
+        f'<section class="verdict {verdict.standing}" id="verdict">'
+        f'<p class="badge"><b aria-hidden="true"><i>{sign}</i></b> {escaped(word)}</p>'
+        f"<h2>{escaped(verdict.headline)}</h2><p>{escaped(verdict.sentence)}</p>"
+        f'<div class="tiles">{"".join(map(_tile, verdict.tiles))}</div>'
+        f"{f'<ul class=cautions>{cautions}</ul>' if cautions else ''}</section>"
+    )
+
+
+def _tile(tile: Tile) -> str:
+    bar = ""
+    if tile.filled is not None:
+        width = 100 * min(max(tile.filled, 0.0), 1.0)
+        bar = f'<div class="gauge"><i style="width:{width:.1f}%"></i></div>'
+    of = f" <small>{escaped(tile.of)}</small>" if tile.of else ""
+    details = "".join(f'<p class="detail">{escaped(text)}</p>' for text in tile.details)
+    return (
+        f'<div class="tile{"" if tile.good else " over"}"><p class="label">{escaped(tile.label)}</p>'
+        f'<p class="value">{escaped(tile.value)}{of}</p>{bar}{details}</div>'
+    )
+
+
+def _contents(sections: Sequence[Section]) -> str:
+    links = "".join(f'<a href="#{section.anchor}">{escaped(section.title)}</a>' for section in sections)
+    return f'<nav aria-label="contents">{links}</nav>'
+
+
+def _section(view: StudyView, section: Section) -> str:
+    intro = f"<p>{escaped(section.intro)}</p>" if section.intro else ""
+    key = _key(view, section.figures) if section.key and section.figures else ""
+    drawn = "".join(map(_figure, section.figures))
+    grid = f'<div class="figures c{section.columns}">{drawn}</div>' if drawn else ""
+    return f'<section id="{section.anchor}"><h2>{escaped(section.title)}</h2>{intro}{key}{grid}{section.html}</section>'
+
+
+def _key(view: StudyView, drawn: Sequence[Figure]) -> str:
+    """What the marks mean, for those that occur."""
+    full = "" if view.problem.goal.at is At.ANYWHERE else "all data, "
+    words = {
+        Outcome.KEPT: f"{full}kept every limit" if view.problem.constraints else full.rstrip(", ") or "result",
+        Outcome.BROKE: f"{full}broke a limit",
+        Outcome.PART: "part of the data",
+        Outcome.FAILED: "failed",
+    }
+    names = {trace.get("name") for figure in drawn for trace in figure.data if trace.get("x")}
+    drawing = '<svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">'
+    items = [
+        f"<li>{drawing}{glyph}</svg>{words[outcome]}</li>"
+        for outcome, glyph in _GLYPHS.items()
+        if outcome.value in names
+    ]
+    if "recommended" in names:
+        items.append('<li><span class="star" aria-hidden="true">★</span>recommended</li>')
+    if "pending" in names:
+        items.append('<li><span aria-hidden="true">□</span>not finished</li>')
+    return f'<ul class="key">{"".join(items)}</ul>' if items else ""
+
+
+def _figure(figure: Figure) -> str:
+    caption = f"<figcaption>{escaped(figure.caption)}</figcaption>" if figure.caption else ""
+    return (
+        f'<figure><h3>{escaped(figure.title)}</h3><div class="plot" data-figure="{escaped(figure.name)}" role="img" '
+        f'aria-label="{escaped(figure.title)}" style="height:{figure.height}px"></div>{caption}</figure>'
+    )

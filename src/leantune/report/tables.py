@@ -1,0 +1,246 @@
+"""The tables of the page, as HTML. Everything that comes from outside passes through `escaped`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from leantune.history import Observation, ObservationKind, Trial, TrialState
+from leantune.problem import COST, TIME, Constraint
+from leantune.report.data import SPENDING, Outcome, StudyView, outcome_of, spending
+from leantune.report.words import (
+    certain,
+    clipped,
+    duration,
+    escaped,
+    estimated,
+    exact_text,
+    limit_text,
+    percent,
+    quantity,
+    share_of_data,
+    usd,
+    value_text,
+)
+from leantune.space import Cluster, Float, Integer, Parameter, Value
+from leantune.space.options import Listed
+
+_LONGEST_CAUSE = 300
+_TONE = {"kept": "good", "broken": "bad"}
+_BROKEN_OFF = (TrialState.REVOKED, TrialState.LOST, TrialState.QUEUED)
+MOST_ROWS = 300  # shown at once: a browser takes seconds to lay out thousands
+_NOTHING = "<td class=none>–</td>"
+_NO_NUMBER = '<td class="none n">–</td>'
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "plain") -> str:
+    """A table of cells that are HTML already."""
+    head = "".join(_heading(heading) for heading in headings)
+    body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
+    return (
+        f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def _heading(text: str, button: bool = False) -> str:
+    """Of a column of numbers where it begins with >."""
+    right = ' class="n"' if text.startswith(">") else ""
+    words = escaped(text.removeprefix(">"))
+    return f'<th scope="col"{right}>{f"<button type=button>{words}</button>" if button else words}</th>'
+
+
+def cell(text: object) -> str:
+    """A cell of text."""
+    return f"<td>{escaped(text)}</td>" if str(text) else _NOTHING
+
+
+def amount(text: str, value: float | None = None) -> str:
+    """A cell of a number, set to the right; `value` is what it is sorted by where the text does not begin with it."""
+    if text == "–":
+        return _NO_NUMBER
+    key = "" if value is None else f" data-v={value:.6g}"
+    return f"<td class=n{key}>{escaped(text)}</td>"
+
+
+def settings(view: StudyView) -> str:
+    """The recommended values, to be copied."""
+    best = view.recommendation
+    if best is None:
+        return ""
+    rows = [
+        [cell(name), f"<td><code>{escaped(exact_text(value))}</code>{_machine(value)}</td>"]
+        for name, value in best.configuration.items()
+    ]
+    if best.fraction != 1:
+        rows.append([cell("share of the data"), cell(best.fraction)])
+    return table(["setting", "value"], rows)
+
+
+def _machine(value: Value) -> str:
+    if not isinstance(value, Cluster):
+        return ""
+    rate = "" if value.usd_per_hour is None else f", {usd(value.usd_per_hour)} per hour"
+    words = f"{value.vcpus:g} vCPUs, {value.memory_gib:g} GiB{rate}"
+    return f'<br><small class="soft">{escaped(words)}</small>'
+
+
+def certainty(view: StudyView) -> str:
+    """What is predicted and measured of the recommendation, limit by limit."""
+    best = view.recommendation
+    if best is None:
+        return ""
+    limits = view.problem.constraints
+    names = dict.fromkeys([view.problem.goal.metric, *(c.metric for c in limits), COST, TIME, *best.metrics])
+    rows = []
+    for metric in names:
+        predicted = view.predicted(metric)
+        measured = math.nan if view.proof is None else view.proof[1].value(metric)
+        if predicted is None and not math.isfinite(measured):
+            continue
+        told = "–" if predicted is None or (predicted.sd == 0 and view.proof) else estimated(metric, predicted)
+        own: Sequence[Constraint | None] = [c for c in limits if c.metric == metric]
+        for limit in own or (None,):
+            rows.append(
+                [cell(metric), amount(told), amount(quantity(metric, measured)), *_limit_cells(view, limit, measured)]
+            )
+    headings = ["", ">predicted (± 1 sd)", ">measured", "limit", ">probability", "verdict"]
+    used = [0, *(index for index in range(1, 6) if any(row[index] not in (_NOTHING, _NO_NUMBER) for row in rows))]
+    return table([headings[index] for index in used], [[row[index] for index in used] for row in rows])
+
+
+def _limit_cells(view: StudyView, limit: Constraint | None, measured: float) -> list[str]:
+    best = view.recommendation
+    if limit is None or best is None:
+        return [_NOTHING, _NO_NUMBER, _NOTHING]
+    sure = best.probabilities.get(limit.text)
+    asked = "" if limit.probability is None else f" (asked: {percent(limit.probability)})"
+    predicted = view.predicted(limit.metric)
+    if predicted is None or predicted.sd == 0:  # it is a measurement: there is nothing to be sure of
+        sure = None
+    held = "not measured" if not math.isfinite(measured) else "kept" if limit.holds(measured) else "broken"
+    if view.proof is not None and view.proof[1].kind is ObservationKind.CENSORED and limit.metric in (COST, TIME):
+        held = "cut short: unknown"
+    return [
+        f'<td class="w">{escaped(limit_text(limit))}</td>',
+        amount("–" if sure is None else certain(sure) + asked),
+        f'<td class="w {_TONE.get(held, "soft")}">{held}</td>',
+    ]
+
+
+def shares(view: StudyView) -> str:
+    """Trials, failures, dollars and time for each share of the data."""
+    rows = []
+    for fraction in view.problem.fractions:
+        trials = [trial for trial in view.history.trials if trial.fraction == fraction]
+        ended = [trial for trial in trials if not trial.pending]
+        if not trials:
+            continue
+        failed = sum(trial.state is TrialState.FAILED for trial in trials)
+        cost = math.fsum(trial.cost for trial in trials)
+        times = [trial.seconds for trial in ended if trial.state is TrialState.DONE]
+        rows.append(
+            [
+                f'<td class="w">{share_of_data(fraction)}</td>',
+                amount(f"{len(trials):,}"),
+                amount(f"{failed:,}" if failed else "–"),
+                *([amount(usd(cost)), amount(usd(cost / len(ended)) if ended else "–")] if view.has_dollars else []),
+                amount(duration(median(times)) if times else "–"),
+            ]
+        )
+    money = [">dollars", ">per run"] if view.has_dollars else []
+    return table(["tested on", ">trials", ">failed", *money, ">median time"], rows)
+
+
+def spent_on(view: StudyView) -> str:
+    """Where the money went, as bars; then what is set aside and left."""
+    parts = spending(view)
+    total = view.history.cost
+    rows = [
+        [cell(SPENDING[name]), amount(usd(dollars)), amount(percent(dollars / total)), _bar(dollars / total, name)]
+        for name, dollars in parts.items()
+        if dollars > 0
+    ]
+    rows.append([cell("Together"), amount(usd(total)), "<td></td>", "<td></td>"])
+    money = view.money
+    if money.reserved > 0:
+        rows.append([cell("Set aside for what runs now"), amount(usd(money.reserved)), "<td></td>", "<td></td>"])
+    if money.budget_usd is not None:
+        rows.append([cell("Left of the budget"), amount(usd(money.left)), "<td></td>", "<td></td>"])
+    return table(["", ">dollars", ">share", ""], rows, "bars")
+
+
+def _bar(share: float, name: str) -> str:
+    color = "broke" if name in ("failed", "lost") else "kept"
+    return f'<td class="bar"><i style="width:{100 * share:.1f}%;background:var(--{color})"></i></td>'
+
+
+def trials(view: StudyView) -> str:
+    """Every trial; sorted and filtered by the page. Rows have no end tags: HTML needs none, and thousands add up."""
+    named = view.problem.space.parameters
+    metrics = dict.fromkeys([view.problem.goal.metric, *view.problem.required_metrics])
+    measures = [*(name for name in metrics if name not in (COST, TIME)), *([COST] if view.has_dollars else []), TIME]
+    headings = [">#", "state", ">data", *(f">{name}" for name in measures)]
+    headings += ["limits"] if view.problem.constraints else []
+    headings += [f">{name}" if _is_number(parameter) else name for name, parameter in named.items()]
+    headings += ["what happened", "why it was proposed"]
+    best = None if view.recommendation is None else view.recommendation.configuration.id
+    rows = [_trial(view, trial, measures, trial.configuration.id == best) for trial in view.history.trials]
+    head = "".join(_heading(clipped(text), button=True) for text in headings)
+    rows = [f"<tr>{row}" if index < MOST_ROWS else f"<tr hidden>{row}" for index, row in enumerate(rows)]
+    return (
+        f'<div class="scroll tall"><table class="trials" id="trial-table" data-most="{MOST_ROWS}">'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        '<p class="soft" id="shown" hidden><span></span> <button type="button">Show all of them</button></p>'
+    )
+
+
+def _is_number(parameter: Parameter) -> bool:
+    """Whether every value it takes is a number."""
+    if isinstance(parameter, Listed):
+        return all(isinstance(option, int | float) and not isinstance(option, bool) for option in parameter.options)
+    return isinstance(parameter, Float | Integer)
+
+
+def _trial(view: StudyView, trial: Trial, measures: Sequence[str], best: bool) -> str:
+    seen = trial.observations[-1] if trial.observations else None
+    star = '<b class="star" title="recommended configuration">★</b>' if best else ""
+    cells = [f"<td class=n>{star}{trial.number}</td>", f"<td class={trial.state}>{trial.state}</td>"]
+    cells.append(amount("all" if trial.fraction == 1 else str(trial.fraction), float(trial.fraction)))
+    cells += [_measure(trial, seen, metric) for metric in measures]
+    if view.problem.constraints:
+        cells.append(_kept(view, seen))
+    cells += [_setting(trial.configuration.get(name)) for name in view.problem.space.parameters]
+    cells += [cell(_story(trial)), cell(clipped("; ".join(trial.notes), _LONGEST_CAUSE))]
+    return "".join(cells).replace("</td>", "")
+
+
+def _measure(trial: Trial, seen: Observation | None, metric: str) -> str:
+    value = trial.cost if metric == COST else math.nan if seen is None else seen.value(metric)
+    if metric == COST and (seen is None or seen.cost is None) and not trial.cost:
+        return _NOTHING
+    bound = "≥ " if seen is not None and seen.kind is ObservationKind.CENSORED and metric in (COST, TIME) else ""
+    text = f"{bound}{quantity(metric, value)}" if math.isfinite(value) else "–"
+    return amount(text, value if metric == TIME else None)
+
+
+def _kept(view: StudyView, seen: Observation | None) -> str:
+    outcome = None if seen is None else outcome_of(view.problem, seen)
+    if outcome is Outcome.KEPT:
+        return "<td class=good>kept</td>"
+    return "<td class=bad>broken</td>" if outcome is Outcome.BROKE else _NOTHING
+
+
+def _setting(value: Value | None) -> str:
+    if value is None:
+        return _NOTHING
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return amount(value_text(value))
+    return cell(clipped(value_text(value), 60))
+
+
+def _story(trial: Trial) -> str:
+    """Attempts that came to nothing, then how it ended; nothing for a trial that just ran."""
+    told = [f"{move.state}: {move.cause}" for move in trial.moves[:-1] if move.state in _BROKEN_OFF and move.cause]
+    last = trial.moves[-1].cause if trial.moves else ""
+    return clipped("; ".join([*told, last] if last else told), _LONGEST_CAUSE)

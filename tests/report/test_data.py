@@ -1,0 +1,99 @@
+"""What follows from a study by arithmetic."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from leantune.history import Estimate
+from leantune.problem import COST, TIME
+from leantune.report.data import Outcome, StudyView, best_so_far, lost_dollars, notes_of, origins, spending
+from tests.report.studies import all_failed, anywhere, long_view, minimised, real_view, without_prices
+
+
+def test_results_come_in_the_order_of_their_ends_and_add_up() -> None:
+    view = real_view()
+    assert [result.index for result in view.results] == list(range(len(view.results)))
+    assert view.results[-1].spent == pytest.approx(view.history.cost)
+    assert view.results[-1].trained == pytest.approx(view.history.seconds)
+    spent = [result.spent for result in view.results]
+    assert spent == sorted(spent)
+
+
+def test_only_answers_keep_or_break_limits() -> None:
+    view = long_view(120)
+    for result in view.results:
+        part = math.isfinite(result.value("accuracy")) and result.seen.fraction < 1
+        assert (result.outcome is Outcome.PART) == part
+        if result.outcome is Outcome.KEPT:
+            assert result.value(COST) <= 0.10
+            assert result.value(TIME) <= 600
+    assert {result.outcome for result in view.results} == set(Outcome)
+    assert {result.outcome for result in anywhere().results} == {Outcome.KEPT, Outcome.BROKE}
+    assert {result.outcome for result in all_failed().results} == {Outcome.FAILED}
+
+
+def test_a_run_that_was_cut_short_proves_no_limit_on_time() -> None:
+    view = anywhere()
+    cut = [result for result in view.results if result.is_bound]
+    assert cut
+    assert all(result.outcome is Outcome.BROKE for result in cut)
+
+
+@pytest.mark.parametrize("view", [long_view(120), minimised(), anywhere()], ids=["largest", "smallest", "cheapest"])
+def test_the_best_so_far_only_gets_better_and_keeps_the_limits(view: StudyView) -> None:
+    steps = best_so_far(view)
+    values = [value for _, value in steps]
+    assert len(values) == len(set(values)) > 1
+    assert values == sorted(values, reverse=view.problem.goal.direction == "minimize")
+    assert all(result.outcome is Outcome.KEPT for result, _ in steps)
+
+
+def test_every_dollar_went_somewhere() -> None:
+    view = real_view()
+    parts = spending(view)
+    assert sum(parts.values()) == pytest.approx(view.history.cost)
+    assert parts["lost"] == pytest.approx(sum(map(lost_dollars, view.history.trials)))
+    assert parts["lost"] > 0
+    assert view.verification is not None
+    assert parts["verification"] == pytest.approx(view.history.trial(view.verification).cost)
+
+
+def test_seconds_and_dollars_are_predicted_from_each_other_where_prices_are_known() -> None:
+    view = real_view()
+    best = view.recommendation
+    assert best is not None
+    cost, time = view.predicted(COST), view.predicted(TIME)
+    assert cost is not None and time is not None
+    assert cost.mean == pytest.approx(time.mean * (best.configuration.usd_per_hour or 0.0) / 3600)
+    hour = view.estimate({TIME: Estimate(3600.0, 360.0)}, COST, best.configuration)
+    assert hour is not None
+    assert (hour.mean, hour.sd / hour.mean) == pytest.approx((best.configuration.usd_per_hour, 0.1))
+    free = without_prices()
+    trial = free.history.trials[0]
+    assert free.estimate({TIME: Estimate(60.0, 1.0)}, COST, trial.configuration) is None
+
+
+def test_the_verification_is_the_proof_only_of_what_it_ran() -> None:
+    view = real_view()
+    assert view.verified is not None
+    assert view.proof is not None
+    assert view.proof[0].number == view.verification
+    assert view.recommendation is not None
+    other = replace(view.recommendation, configuration=view.history.trials[0].configuration)
+    changed = replace(view, recommendation=other)
+    assert changed.verified is None
+    assert changed.proof is None
+    assert replace(view, recommendation=None).proof is None
+
+
+def test_notes_are_counted_and_differ_only_by_their_words() -> None:
+    view = long_view(120)
+    assert list(notes_of(view, "cap").values()) == [120 - 9 - 3]
+    (text, count), *rest = notes_of(view, "fallback").items()
+    assert (count, rest) == (3, [])
+    assert text == "fallback: none of 1881 pairs promises anything; the largest expected accuracy"
+    assert origins(view) == {"models": 120 - 9 - 3, "start": 9, "fallback": 3}
+    assert origins(real_view())["verification"] == 1
