@@ -100,7 +100,10 @@ class Forecast:
 
 @dataclass(frozen=True)
 class DryRun:
-    """What a run would do. size: combinations in the space, None when infinite. pairs: with each share of the data."""
+    """What a run would do. size: combinations in the space, None when infinite. pairs: with each share of the data.
+
+    over: why nothing would follow the first proposals, empty where something would.
+    """
 
     size: int | None
     pairs: int | None
@@ -108,6 +111,7 @@ class DryRun:
     resumes: int  # trials that the store already holds
     budget: Budget
     rules: TimeRules
+    over: str = ""
 
 
 @dataclass(frozen=True)
@@ -267,19 +271,24 @@ def dry_run(job: Job) -> DryRun:
     history, budget = _known(job)
     problem = job.problem.with_budget(budget)
     strategy, rules = strategy_of(job), rules_of(job)
-    money = Money(budget.usd, history.cost, 0.0)
-    forecasts = []
-    try:
-        for proposal in strategy.ask(problem, history, seed=job.seed, count=FIRST_PROPOSALS):
-            rate = proposal.configuration.usd_per_hour
-            limit = rules.first_limit(rate, dict(proposal.expected), money)
-            worst = None if rate is None or limit is None else rules.worst_case(rate, limit)
-            forecasts.append(Forecast(proposal, limit, worst))
-    except StudyOver:
-        pass  # nothing left to propose: the dry run shows that
+    money, seed, foreseen = Money(budget.usd, history.cost, 0.0), job.seed, history
+    forecasts: list[Forecast] = []
+    over = strategy.stop_reason(problem, history, seed=seed) or ""
+    while not over and len(forecasts) < FIRST_PROPOSALS:
+        try:
+            (proposal,) = strategy.ask(problem, foreseen, seed=seed)
+        except StudyOver as nothing_left:
+            over = nothing_left.what
+            break
+        rate = proposal.configuration.usd_per_hour
+        limit = rules.first_limit(rate, dict(proposal.expected), money)
+        worst = None if rate is None or limit is None else rules.worst_case(rate, limit)
+        forecasts.append(Forecast(proposal, limit, worst))
+        foreseen, _ = foreseen.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
+        over = strategy.stop_reason(problem, foreseen, seed=seed) or ""
     size = len(problem.space.grid()) if problem.space.enumerable else problem.space.size
     pairs = None if size is None else size * len(problem.fractions)
-    return DryRun(size, pairs, tuple(forecasts), len(history), budget, rules)
+    return DryRun(size, pairs, tuple(forecasts), len(history), budget, rules, over)
 
 
 def check_place_if_local(job: Job) -> None:

@@ -1,22 +1,31 @@
 """The command: its help, its examples, its exit codes."""
 
+import io
 import json
+import re
+import resource
 import shlex
 import subprocess
 import sys
+from functools import cache
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import leantune
-from leantune.cli.app import app
+from leantune.cli.app import app, main
+from leantune.cli.exit_codes import ExitCode
+from tests.cli.tiny import invoke
+
+COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]
 
 
+@cache
 def help_pages() -> dict[str, str]:
     """The help text of the command itself and of each of its commands."""
-    names = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]
     pages = {"": CliRunner().invoke(app, ["--help"]).output}
-    return pages | {name: CliRunner().invoke(app, [name, "-h"]).output for name in names}
+    return pages | {name: CliRunner().invoke(app, [name, "-h"]).output for name in COMMANDS}
 
 
 def examples() -> list[str]:
@@ -25,20 +34,29 @@ def examples() -> list[str]:
     return sorted({line.removeprefix("$ ") for line in lines if line.startswith("$ ")})
 
 
+def test_the_commands_are_those_of_the_product() -> None:
+    assert COMMANDS == ["run", "status", "recommend", "verify", "extend", "report", "worker", "doctor"]
+
+
 @pytest.mark.parametrize("name", help_pages())
-def test_every_help_page_has_an_example_on_a_line_of_its_own(name: str) -> None:
+def test_every_help_page_has_an_example_on_a_line_of_its_own_and_exit_codes(name: str) -> None:
     page = help_pages()[name]
     assert f"$ leantune {name}".rstrip() in page
     assert "Examples:" in page
+    codes = re.findall(r"^    (\d+) +\S", page.partition("Exit codes:\n")[2], flags=re.MULTILINE)
+    assert {0, 2} <= {int(code) for code in codes} <= set(ExitCode)
 
 
 @pytest.mark.parametrize("example", examples())
-def test_examples_of_the_help_pages_run(example: str) -> None:
+def test_examples_of_the_help_pages_run(example: str, finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program, *arguments = shlex.split(example)
     assert program == "leantune"
-    result = CliRunner().invoke(app, arguments)
+    monkeypatch.chdir(finished.parent)
+    result = invoke(*arguments)
     assert result.exit_code == 0, result.output
-    assert result.output.strip()
+    assert result.stdout.strip()
+    if "--json" in arguments:
+        assert isinstance(json.loads(result.stdout), dict)
 
 
 def test_version_is_the_packages() -> None:
@@ -68,7 +86,29 @@ def test_help_loads_no_numeric_library() -> None:
     program = (
         "import sys; from typer.testing import CliRunner; from leantune.cli.app import app;"
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0;"
-        "print(sorted({'numpy', 'scipy', 'numba', 'rich', 'plotly', 'sqlalchemy'} & set(sys.modules)))"
+        "heavy = {'numpy', 'scipy', 'numba', 'rich', 'plotly', 'sqlalchemy', 'pydantic', 'ruamel'};"
+        "print(sorted(heavy & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert run.stdout.strip() == "[]"
+
+
+def test_help_is_quick() -> None:
+    """In time of the processor, and the best of several: a busy machine does not turn it red."""
+    command, seconds = [sys.executable, "-m", "leantune", "--help"], []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, capture_output=True, check=True, timeout=60)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(seconds) < 0.3
+
+
+def test_a_stream_that_cannot_show_a_sign_does_not_end_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="latin-1"))
+    monkeypatch.setattr(sys, "argv", ["leantune", "--version"])
+    with pytest.raises(SystemExit):
+        main()
+    print("cost ≤ 1", flush=True)
+    assert shown.getvalue().endswith(b"cost ? 1\n")

