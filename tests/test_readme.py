@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from leantune.jobfile import parse_job
+from leantune.jobfile.job import KEYS
 from leantune.strategies.registry import RECIPES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md"]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/job-file.md"]
 
 
 def python_blocks() -> list[str]:
@@ -33,6 +35,20 @@ def test_the_example_runs_and_recommends(tmp_path: Path) -> None:
     )
     assert run.returncode == 0, run.stderr
     assert "lr" in run.stdout
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/job-file.md"])
+def test_the_job_files_are_right(document: str, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```yaml\n(.*?)^```", (ROOT / document).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        assert parse_job(block, folder=tmp_path).problem.goal.metric == "accuracy"
+
+
+def test_every_key_of_a_job_file_is_documented() -> None:
+    text = (ROOT / "docs" / "job-file.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| (`[^|]+`)", text, flags=re.MULTILINE))))
+    assert documented >= set(KEYS)
 
 
 def test_the_table_of_strategies_is_the_registry() -> None:
