@@ -1,0 +1,44 @@
+"""What the Tab key offers: job files, and names of studies once the store is known."""
+
+import os
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import typer
+
+SUFFIXES = (".yaml", ".yml")
+
+
+def job_files(incomplete: str) -> list[str]:
+    """Job files that begin like what was typed; where there are none, the shell goes on with folders."""
+    folder, _, beginning = incomplete.rpartition("/")
+    place = Path(f"{folder}/" if incomplete.startswith("/") else folder or ".").expanduser()
+    if not place.is_dir():
+        return []
+    found = (entry.name for entry in place.iterdir() if entry.suffix in SUFFIXES and entry.is_file())
+    return sorted(f"{folder}/{name}" if "/" in incomplete else name for name in found if name.startswith(beginning))
+
+
+def study_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Names in the store that --store gives; nothing is created to look them up."""
+    url = typed_store(os.environ) or str(context.params.get("store") or "")
+    if not url:
+        return []
+    from leantune.errors import LeanTuneError
+    from leantune.store.database import Database
+
+    try:
+        if not Database.exists(url):
+            return []
+        with Database(url) as database:
+            return sorted(study.name for study in database.studies() if study.name.startswith(incomplete))
+    except LeanTuneError:
+        return []  # there is no place for an error while a line is typed
+
+
+def typed_store(environment: Mapping[str, str]) -> str:
+    """The value of --store in bash's list of words, which splits a URL at its colons (and at equal signs)."""
+    line = environment.get("COMP_WORDS", "").replace("\n:\n", ":").replace("\n=\n", "=")
+    words = [part for word in line.split("\n") for part in (word.split("=", 1) if word[:2] == "--" else [word])]
+    return dict(pairwise(words)).get("--store", "")

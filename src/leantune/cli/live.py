@@ -1,0 +1,186 @@
+"""The view of a run on a terminal: what `draw` makes of a Progress, drawn again a few times a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from leantune.cli.failures import printable
+from leantune.cli.progress import Progress, Run
+from leantune.cli.standing import Standing, reasons
+from leantune.cli.words import (
+    best_words,
+    count_words,
+    expected_words,
+    goal_words,
+    money_words,
+    outcome_words,
+    reported_words,
+    stopping_words,
+)
+from leantune.history import Trial, TrialState
+from leantune.orchestrator.events import Ended
+from leantune.report.words import counted, described, duration, usd
+
+REFRESHES = 4  # a second
+RUNS_SHOWN = 8  # of many at once
+BAR = 24  # characters
+STATE_STYLE = {TrialState.DONE: "green", TrialState.FAILED: "red", TrialState.QUEUED: "yellow"}
+HINT = "Ctrl-C: save checkpoints and stop; the same command goes on later"
+
+
+@contextmanager
+def live_view(console: Console, latest: Callable[[], tuple[Progress, float]]) -> Iterator[None]:
+    """Show what `latest` (the state and the time) gives, until the end of the block; the last picture stays."""
+    with Live(
+        get_renderable=lambda: draw(*latest()), console=console, refresh_per_second=REFRESHES, redirect_stderr=False
+    ):
+        yield
+
+
+def draw(progress: Progress, now: float) -> RenderableType:
+    """The whole view."""
+    parts: list[RenderableType] = [_header(progress, now), _summary(progress.standing)]
+    if progress.runs or progress.elsewhere:
+        parts.append(_running(progress, now))
+    if progress.ended:
+        parts.append(_ended(progress))
+    parts += [_text(line, style) for line, style in _lines(progress)]
+    return Group(*parts)
+
+
+def _text(words: str, style: str = "") -> Text:
+    return Text(printable(words), style)
+
+
+def _header(progress: Progress, now: float) -> Table:
+    standing = progress.standing
+    grid = Table.grid(expand=True)
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    grid.add_column(justify="right", no_wrap=True)
+    title = Text.assemble(
+        (printable(standing.name), "bold"), f"  {printable(goal_words(standing.problem))}  ", (standing.strategy, "dim")
+    )
+    grid.add_row(title, _text(duration(max(0.0, now - progress.began)), "dim"))
+    return grid
+
+
+def _summary(standing: Standing) -> Table:
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(ratio=1)
+    budget, history, money = standing.problem.budget, standing.history, standing.money
+    grid.add_row("trials", _measure(count_words(standing), len(history.finished), len(history.pending), budget.trials))
+    if standing.has_dollars:
+        grid.add_row("dollars", _measure(_money(standing), money.spent, money.reserved, money.budget_usd))
+    if budget.hours is not None:
+        used = f"{duration(history.seconds)} of {budget.hours:g} h"
+        grid.add_row("training", _measure(used, history.seconds, 0.0, budget.hours * 3600.0))
+    grid.add_row("best", _text(best_words(standing.problem, standing.best), _best_style(standing)))
+    if standing.best is not None:
+        grid.add_row("", _text(described(standing.best.trial.configuration)))
+    return grid
+
+
+def _money(standing: Standing) -> str:
+    limit = standing.money.budget_usd
+    return money_words(standing.money) + ("" if limit is None else f" of {usd(limit)}")
+
+
+def _best_style(standing: Standing) -> str:
+    best = standing.best
+    return "" if best is None else "green" if best.kept and best.answers else "yellow"
+
+
+def _measure(words: str, used: float, promised: float, limit: float | None) -> Text:
+    """A bar of what is used and what is promised, out of a limit, and the numbers in words."""
+    numbers = _text(words)
+    text = numbers if limit is None else Text.assemble(*bar(used / limit, promised / limit), "  ", numbers)
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text
+
+
+def bar(used: float, promised: float, width: int = BAR) -> list[tuple[str, str]]:
+    """Shares of a whole as a bar; what is not nothing shows, and nothing shows beyond the whole."""
+    first = min(width, max(round(used * width), int(used > 0)))
+    second = min(width - first, max(round(promised * width), int(promised > 0)))
+    return [("━" * first, "green"), ("━" * second, "yellow"), ("─" * (width - first - second), "dim")]
+
+
+def _table(*headings: str) -> Table:
+    """Columns that never wrap; the one about the configuration gives way."""
+    table = Table(box=None, expand=True, padding=(0, 1), header_style="dim", title_justify="left")
+    for heading in headings:
+        wide = heading in ("configuration", "outcome")
+        table.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=1 if wide else None)
+    return table
+
+
+def _running(progress: Progress, now: float) -> Table:
+    table = _table("running", "configuration", "data", "time", "last report")
+    runs = list(progress.runs.values())
+    for run in runs[:RUNS_SHOWN]:
+        report = "" if run.report is None else reported_words(run.report)
+        table.add_row(*_trial_cells(run.trial), _text(_time(run, now)), _text(report))
+    room = RUNS_SHOWN - min(len(runs), RUNS_SHOWN)
+    for trial in progress.elsewhere[:room]:
+        since = _text(duration(max(0.0, now - trial.moves[-1].time)))
+        table.add_row(*_trial_cells(trial), since, _text("on another worker", "dim"))
+    hidden = len(runs) + len(progress.elsewhere) - RUNS_SHOWN
+    if hidden > 0:
+        table.add_row("", f"and {hidden} more")
+    return table
+
+
+def _trial_cells(trial: Trial) -> tuple[Text, Text, Text]:
+    return _text(f"trial {trial.number}"), _text(described(trial.configuration)), _text(str(trial.fraction))
+
+
+def _time(run: Run, now: float) -> str:
+    limit = run.booking.time_limit
+    return duration(max(0.0, now - run.began)) + ("" if limit is None else f" / {duration(limit)}")
+
+
+def _ended(progress: Progress) -> Table:
+    table = _table("ended", "state", "data", "time", *(["dollars"] if progress.standing.has_dollars else []), "outcome")
+    for event in reversed(progress.ended):
+        table.add_row(*_ended_cells(event, progress.standing))
+    return table
+
+
+def _ended_cells(event: Ended, standing: Standing) -> list[Text]:
+    trial = event.trial
+    dollars = [_text(usd(event.dollars))] if standing.has_dollars else []
+    return [
+        _text(f"trial {trial.number}"),
+        _text(trial.state.value, STATE_STYLE.get(trial.state, "")),
+        _text(str(trial.fraction)),
+        _text(duration(event.seconds)),
+        *dollars,
+        _text(outcome_words(standing.problem, trial, event.cause)),
+    ]
+
+
+def _lines(progress: Progress) -> Iterator[tuple[str, str]]:
+    """What was proposed and why, what is waited for, what should be known, what Ctrl-C does."""
+    if progress.proposed is not None:
+        trial = progress.proposed.trial
+        expected = expected_words(trial.expected)
+        reason = reasons(trial.notes, progress.standing.notes)
+        why = f"trial {trial.number} was proposed in {duration(progress.proposed.seconds)}: {reason}"
+        yield (f"{why}; expected {expected}" if expected else why), ""
+    if progress.waiting:
+        yield f"waiting: {progress.waiting}", "yellow"
+    for note, count in progress.standing.notes.items():
+        yield f"note: {note} ({counted(count, 'trial')})", "dim" if note.startswith("cap") else "yellow"
+    if progress.recovered:
+        yield f"{counted(progress.recovered, 'trial')} of vanished workers queued again", "yellow"
+    if progress.stopping is not None:
+        yield f"stopping: {stopping_words(progress.stopping)}", "bold yellow"
+    elif not progress.over:
+        yield HINT, "dim"

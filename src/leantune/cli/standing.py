@@ -1,0 +1,102 @@
+"""A study at one moment, as `status`, the live view and the plain lines tell of it. Pure: computed from its history."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from leantune.history import History, Observation, ObservationKind, Trial
+from leantune.problem import At, Constraint, Direction, Problem
+from leantune.store.study import Money
+from leantune.strategies.recommending import excess
+
+# How a note begins that concerns the whole study: told when it is new, and counted.
+_WORTH_TELLING = ("fallback", "cap", "the program gives no snapshots", "the space cannot be enumerated")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best result so far. answers: it was measured where an answer may lie (on all data, or anywhere)."""
+
+    trial: Trial
+    seen: Observation
+    answers: bool
+    kept: bool
+    broken: tuple[Constraint, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of a study. store: its address, without a password."""
+
+    name: str
+    store: str
+    strategy: str
+    seed: int
+    problem: Problem
+    history: History
+    money: Money
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """Trials by state."""
+        return Counter(trial.state.value for trial in self.history.trials)
+
+    @cached_property
+    def best(self) -> Best | None:
+        """The best result that answers the problem and keeps all limits; else the one that comes nearest to that."""
+        problem = self.problem
+        sign = 1.0 if problem.goal.direction is Direction.MINIMIZE else -1.0
+
+        def order(row: tuple[Trial, Observation]) -> tuple[bool, float, float, int]:
+            trial, seen = row
+            value = sign * seen.value(problem.goal.metric)
+            return not self._answers(seen), excess(problem, seen), value, trial.number
+
+        shown = (row for row in self.history.observations if row[1].kind is not ObservationKind.FAILED)
+        found = min(shown, key=order, default=None)
+        if found is None:
+            return None
+        trial, seen = found
+        broken = tuple(limit for limit in problem.constraints if not limit.holds(seen.value(limit.metric)))
+        return Best(trial, seen, self._answers(seen), excess(problem, seen) == 0.0, broken)
+
+    def _answers(self, seen: Observation) -> bool:
+        return seen.fraction == 1 or self.problem.goal.at is At.ANYWHERE
+
+    @cached_property
+    def notes(self) -> Mapping[str, int]:
+        """Fallbacks, caps and extra charges, each with the number of trials it concerns; numbers as of the last one."""
+        latest: dict[str, str] = {}
+        counts: Counter[str] = Counter()
+        for trial in self.history.trials:
+            for note in worth_telling(trial.notes):
+                kind = kind_of(note)
+                latest[kind] = note
+                counts[kind] += 1
+        return {latest[kind]: count for kind, count in counts.most_common()}
+
+    @property
+    def has_dollars(self) -> bool:
+        """Whether anybody pays."""
+        return self.problem.space.has_prices or self.money.budget_usd is not None or self.money.spent > 0
+
+
+def worth_telling(notes: Iterable[str]) -> tuple[str, ...]:
+    """Those that tell of a fallback, a cap or an extra charge."""
+    return tuple(note for note in dict.fromkeys(notes) if note.startswith(_WORTH_TELLING))
+
+
+def reasons(notes: Iterable[str], told: Collection[str] = ()) -> str:
+    """Why a trial was proposed, without what concerns the whole study and is among the notes that were told."""
+    kinds = {kind_of(note) for note in told}
+    return "; ".join(note for note in notes if kind_of(note) not in kinds)
+
+
+def kind_of(note: str) -> str:
+    """The note without its numbers."""
+    return _NUMBER.sub("#", note)

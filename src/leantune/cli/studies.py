@@ -1,0 +1,250 @@
+"""What the commands about studies do: open, call `leantune.launch`, print, and say how it went."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from leantune import launch
+from leantune.cli import show
+from leantune.cli.exit_codes import ExitCode
+from leantune.cli.failures import print_json, say, warn
+from leantune.cli.watching import Mode, standing_of, watching
+from leantune.cli.words import budget_words
+from leantune.errors import InvalidInput, StudyOver
+from leantune.jobfile import Job, load_job, with_budget
+from leantune.launch import OpenedStudy
+from leantune.orchestrator.loop import End, Outcome
+from leantune.problem import Budget
+from leantune.strategies.proposals import Recommendation
+
+CODE_OF_OUTCOME = {
+    Outcome.OVER: ExitCode.WELL,
+    Outcome.ENOUGH: ExitCode.WELL,
+    Outcome.FAILING: ExitCode.BAD_NEWS,
+    Outcome.INTERRUPTED: ExitCode.INTERRUPTED,
+}
+EXTENSION = 1.5  # times the budget, in the line that says how to extend a study
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which study is meant: that of a job file, or one by its store and name."""
+
+    job: Path | None
+    store: str | None = None
+    study: str | None = None
+
+    def __post_init__(self) -> None:
+        given = (self.job is not None, self.store is not None, self.study is not None)
+        if given not in ((True, False, False), (False, True, True)):
+            hint = "Give either a job file, or both --store URL and --study NAME"
+            raise InvalidInput("which study is meant is not clear", where="command line", hint=hint)
+
+    @contextmanager
+    def opened(self, *, to_run: bool = False) -> Iterator[OpenedStudy]:
+        """The study, while the block runs. to_run: created if need be, once the job is known to fit this place."""
+        if self.job is None:
+            opened = launch.open_stored(self.store or "", self.study or "")
+        else:
+            job = _job_to_run(self.job) if to_run else load_job(self.job)
+            if to_run:
+                launch.check_place(job)
+            opened = launch.open_job(job, create=to_run)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    def arguments(self, opened: OpenedStudy) -> str:
+        """How the study is named on a command line; never with a password."""
+        if self.job is not None:
+            return shlex.quote(str(self.job))
+        return f"--store {shlex.quote(opened.database.url)} --study {shlex.quote(opened.job.name)}"
+
+
+def _job_to_run(path: Path) -> Job:
+    """The job file, with a word about what looks like a mistake in it."""
+    job = load_job(path)
+    for text in job.warnings:
+        warn(text)
+    return job
+
+
+def _print(lines: list[str]) -> None:
+    say("\n".join(lines))
+
+
+# -- run, worker
+
+
+def dry_run(path: Path, *, as_json: bool) -> ExitCode:
+    """Say what a run would do first."""
+    job = _job_to_run(path)
+    dry = launch.dry_run(job)
+    strategy = f"{job.strategy}, seed {job.seed}"
+    if as_json:
+        print_json(show.dry_run_json(job.name, strategy, job.problem, dry))
+    else:
+        _print(show.dry_run_lines(job.name, strategy, job.problem, dry))
+    return ExitCode.WELL
+
+
+def run(target: Target, mode: Mode) -> ExitCode:
+    """Work on the job's study until it is over, and recommend."""
+    with target.opened(to_run=True) as opened:
+        return _work(opened, target, mode, opened.job.run.parallel)
+
+
+def worker(target: Target, mode: Mode, parallel: int | None) -> ExitCode:
+    """Join a study that exists."""
+    with target.opened() as opened:
+        return _work(opened, target, mode, parallel or opened.job.run.parallel, recommend=False)
+
+
+def _work(opened: OpenedStudy, target: Target, mode: Mode, parallel: int, *, recommend: bool = True) -> ExitCode:
+    end = _worked(opened, mode, parallel)
+    recommended, why_none = None, ""
+    if recommend and end.outcome in (Outcome.OVER, Outcome.ENOUGH):
+        recommended, why_none = _recommended(opened)
+    standing = standing_of(opened)
+    if mode is Mode.JSON:
+        print_json(show.end_json(standing, end, recommended, why_none))
+    else:
+        _print(show.end_lines(standing, end, recommended, why_none, shown=mode is Mode.LIVE))
+        _print(_next_lines(opened, target, end, recommended, recommend))
+    return ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome]
+
+
+def _worked(opened: OpenedStudy, mode: Mode, parallel: int) -> End:
+    try:
+        with watching(opened, mode, parallel) as watcher:
+            return launch.run(opened, observer=watcher, ready=watcher.interrupts.ready, parallel=parallel)
+    except KeyboardInterrupt:
+        return End(Outcome.INTERRUPTED, "ended at once by the user; the same command goes on")
+
+
+def _recommended(opened: OpenedStudy) -> tuple[Recommendation | None, str]:
+    try:
+        return opened.recommendation(), ""
+    except StudyOver as nothing:
+        return None, nothing.what
+
+
+def _next_lines(
+    opened: OpenedStudy, target: Target, end: End, recommended: Recommendation | None, recommend: bool
+) -> list[str]:
+    """What to type next."""
+    study = target.arguments(opened)
+    again = f"leantune {'run' if recommend and target.job else 'worker'} {study}"
+    if end.outcome is Outcome.INTERRUPTED:
+        return [f"Go on:   {again}"]
+    if end.outcome is Outcome.FAILING:
+        return [f"Logs:    {opened.job.logs / opened.job.name}", f"Go on:   {again}"]
+    lines = [f"Verify:  leantune verify {study}"] if recommended else []
+    lines += [f"Report:  leantune report {study}"]
+    extension = _extension(opened.store.budget())
+    return [*lines, f"Extend:  leantune extend {study} {extension}"] if extension else lines
+
+
+def _extension(budget: Budget) -> str:
+    """Options that raise each limit by half."""
+    usd, trials, hours = budget.usd, budget.trials, budget.hours
+    options = [
+        "" if usd is None else f"--usd {usd * EXTENSION:.6g}",
+        "" if trials is None else f"--trials {math.ceil(trials * EXTENSION)}",
+        "" if hours is None else f"--hours {hours * EXTENSION:.6g}",
+    ]
+    return " ".join(option for option in options if option)
+
+
+# -- status, recommend, verify
+
+
+def status(target: Target, *, as_json: bool) -> ExitCode:
+    """Say how a study stands."""
+    with target.opened() as opened:
+        facts = standing_of(opened), opened.stop_reason, opened.store.workers(), opened.clock.now()
+    if as_json:
+        print_json(show.status_json(*facts))
+    else:
+        _print(show.status_lines(*facts))
+    return ExitCode.WELL
+
+
+def recommend(target: Target, *, as_json: bool) -> ExitCode:
+    """Say which configuration to use."""
+    with target.opened() as opened:
+        recommended, name = opened.recommendation(), opened.job.name
+    if as_json:
+        print_json({"study": name, **show.recommendation_json(recommended)})
+    else:
+        _print(show.recommendation_lines(recommended))
+    return ExitCode.WELL
+
+
+def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> ExitCode:
+    """Run the recommendation on all the data, and say whether the limits held."""
+    with target.opened() as opened:
+        with watching(opened, mode, opened.job.run.parallel) as watcher:
+            try:
+                checked = launch.verify(
+                    opened, observer=watcher, ready=watcher.interrupts.ready, beyond_budget=beyond_budget
+                )
+            except StudyOver:
+                if watcher.interrupts.count:
+                    raise KeyboardInterrupt from None
+                raise
+        problem, name = opened.problem, opened.job.name
+    if mode is Mode.JSON:
+        print_json({"study": name, **show.verification_json(checked)})
+    else:
+        _print(show.verification_lines(problem, checked))
+    return ExitCode.WELL if checked.held else ExitCode.BAD_NEWS
+
+
+# -- extend, report
+
+
+def extend(target: Target, new: Budget, *, as_json: bool) -> ExitCode:
+    """Raise the budget, in the store and in the job file."""
+    with target.opened() as opened:
+        budget = launch.extend(opened, usd=new.usd, trials=new.trials, hours=new.hours)
+        name, study = opened.job.name, target.arguments(opened)
+    if target.job is not None:
+        with_budget(target.job, usd=new.usd, trials=new.trials, hours=new.hours)
+    if as_json:
+        print_json({"study": name, "budget": show.budget_json(budget)})
+    else:
+        command = "run" if target.job is not None else "worker"
+        _print([f"Study {name} may now use {budget_words(budget)}", f"Go on:   leantune {command} {study}"])
+    return ExitCode.WELL
+
+
+def report(target: Target, output: Path | None, *, show_it: bool, as_json: bool) -> ExitCode:
+    """Write the report, and open it where that was asked for."""
+    from leantune.report.data import view_of
+    from leantune.report.page import write_report
+
+    with target.opened() as opened:
+        view = view_of(opened)
+    path = output or Path(f"{view.name}-report.html")
+    try:
+        write_report(view, path)
+    except OSError as error:
+        raise InvalidInput(
+            f"the report cannot be written: {error.strerror}", where=str(path), hint="Name another file with --output"
+        ) from None
+    if as_json:
+        print_json({"study": view.name, "report": str(path.resolve()), "bytes": path.stat().st_size})
+    else:
+        say(f"Report: {path}")
+    if show_it:
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())
+    return ExitCode.WELL

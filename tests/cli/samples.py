@@ -1,0 +1,89 @@
+"""A small study at several moments, for what only renders: no store, no process."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from leantune.cli.progress import Progress
+from leantune.cli.standing import Standing
+from leantune.history import NOTE_SEPARATOR, Estimate, History, ObservationKind, Trial, TrialState, observe
+from leantune.orchestrator.events import Ended, Proposed, Started
+from leantune.problem import Budget, Problem, maximize
+from leantune.space import Cluster, Clusters, Space, choice, log, machine
+from leantune.store.study import Booking, Money
+
+SMALL, LARGE = (
+    machine("small", vcpus=1, memory=2, usd_per_hour=0.36),
+    machine("large", vcpus=4, memory=8, usd_per_hour=3.6),
+)
+SPACE = Space(
+    lr=log(1e-4, 1e-1),
+    batch=choice(16, 64),
+    cluster=Clusters((Cluster(SMALL, 1), Cluster(LARGE, 1), Cluster(LARGE, 2))),
+)
+PROBLEM = Problem(
+    SPACE, maximize("accuracy"), ["cost <= 0.10 USD", "time <= 1 min"], ["1/4", 1], Budget(usd=5, trials=10)
+)
+QUARTER, FULL = Fraction(1, 4), Fraction(1)
+CHARGED = "the program gives no snapshots: the start is one run for each of 4 fractions, each charged"
+
+
+def proposed(history: History, fraction: Fraction, *notes: str) -> tuple[History, Trial]:
+    configuration = SPACE.configuration({"lr": 0.01, "batch": 16, "cluster": {"type": "small", "nodes": 1}})
+    note = NOTE_SEPARATOR.join(notes or ("start",))
+    expected = {"accuracy": Estimate(0.9, 0.02)} if note.startswith("largest") else {}
+    return history.propose(configuration, fraction, (), note, 100.0, expected, 60.0)
+
+
+def running(history: History, number: int, time: float = 100.0) -> History:
+    history = history.move(number, TrialState.QUEUED, time=time)
+    return history.move(number, TrialState.RUNNING, time=time)
+
+
+def done(history: History, number: int, accuracy: float, seconds: float) -> History:
+    seen = observe(PROBLEM, history.trial(number), {"accuracy": accuracy}, seconds=seconds)
+    return history.record(number, [seen], time=200.0)
+
+
+def failed(history: History, number: int, cause: str, seconds: float = 1.0) -> History:
+    seen = observe(PROBLEM, history.trial(number), {}, seconds=seconds, kind=ObservationKind.FAILED, cause=cause)
+    return history.record(number, [seen], time=200.0, state=TrialState.FAILED, cause=cause)
+
+
+def mixed() -> History:
+    """0: done on a quarter; 1: done on all data, breaks the time limit; 2: failed; 3: done and good; 4: running."""
+    history = History()
+    for fraction, *notes in (
+        (QUARTER, "start", CHARGED),
+        (FULL, "largest acquisition of 9 pairs", "cap: the optimum is sought among 10 of 80 configurations"),
+        (FULL, "fallback: none of 9 pairs promises anything; the largest expected accuracy"),
+        (FULL, "fallback: none of 8 pairs promises anything; the largest expected accuracy"),
+        (QUARTER, "random"),
+    ):
+        history, _ = proposed(history, fraction, *notes)
+    history = done(history, 0, 0.80, 2.0)
+    history = done(history, 1, 0.99, 90.0)
+    history = failed(history, 2, "exit code 3: no such file; see runs/trial-0002/attempt-1.log")
+    history = done(history, 3, 0.91, 10.0)
+    return running(history, 4)
+
+
+def standing(history: History, problem: Problem = PROBLEM, reserved: float = 0.0) -> Standing:
+    money = Money(problem.budget.usd, history.cost, reserved)
+    return Standing("digits", "sqlite:///leantune.db", "eic", 1, problem, history, money)
+
+
+def progress(history: History | None = None, began: float = 100.0) -> Progress:
+    return Progress(standing(mixed() if history is None else history, reserved=0.01), began, parallel=2)
+
+
+def started(trial: Trial, attempt: int = 1, time_limit: float | None = 60.0) -> Started:
+    return Started(trial, attempt, Booking(0.01, 0.36, time_limit))
+
+
+def ended(trial: Trial, seconds: float = 10.0) -> Ended:
+    return Ended(trial, trial.cost, seconds, trial.moves[-1].cause)
+
+
+def proposal(trial: Trial) -> Proposed:
+    return Proposed(trial, 0.25)

@@ -1,0 +1,92 @@
+"""What the Tab key offers, in a real bash as well."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leantune.cli.completion import job_files, typed_store
+from leantune.problem import Budget
+from leantune.space import Space, choice
+from leantune.store.database import Database
+
+URL = "sqlite:///leantune.db"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs").mkdir()
+    for name in ("job.yaml", "other.yml", "train.py", "jobs/deep.yaml"):
+        (tmp_path / name).touch()
+    with Database(URL) as database:
+        for name in ("digits", "dogs", "cats"):
+            database.create(name, Space(a=choice(1, 2)), {}, "", Budget(trials=1), time=1.0, leantune_version="0")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("", ["job.yaml", "other.yml"]),
+        ("jo", ["job.yaml"]),
+        ("jobs/", ["jobs/deep.yaml"]),
+        ("./o", ["./other.yml"]),
+        ("train", []),
+        ("nowhere/", []),
+    ],
+)
+def test_job_files(folder: Path, typed: str, offered: list[str]) -> None:
+    assert job_files(typed) == offered
+
+
+def test_job_files_by_an_absolute_path(folder: Path) -> None:
+    assert job_files(f"{folder}/j") == [f"{folder}/job.yaml"]
+    assert job_files("/zz-nothing-begins-like-this") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "store"),
+    [
+        ("leantune\nstatus\n--store\nsqlite\n:\n///leantune.db\n--study\n", URL),
+        ("leantune\nstatus\n--store\n=\nsqlite\n:\n///leantune.db\n--study\n", URL),
+        ("leantune\nstatus\n--store=sqlite:///leantune.db\n--study\n", URL),
+        (
+            "leantune\nstatus\n--store\npostgresql\n:\n//u\n:\np@h/d?sslmode\n=\noff\n--study\n",
+            "postgresql://u:p@h/d?sslmode=off",
+        ),
+        ("leantune\nstatus\n--study\n", ""),
+        ("", ""),
+    ],
+)
+def test_bash_splits_a_url_and_it_is_put_together_again(words: str, store: str) -> None:
+    assert typed_store({"COMP_WORDS": words}) == store
+
+
+def completed(*words: str) -> list[str]:
+    """What a real bash offers for the last of the words, split where bash splits them."""
+    split = [part for word in words for part in (word.replace(":", "\n:\n").split("\n") if ":" in word else [word])]
+    quoted = " ".join(f"'{word}'" for word in split)
+    python = f"{sys.executable} -m leantune"
+    script = f"""
+        leantune() {{ {python} "$@"; }}
+        export -f leantune
+        eval "$({python} --show-completion bash | sed 's/ $1 / bash -c leantune /')"
+        COMP_WORDS=({quoted}); COMP_CWORD={len(split) - 1}
+        _leantune_completion leantune
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    run = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    return run.stdout.split()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_in_bash(folder: Path) -> None:
+    assert completed("leantune", "status", "jo") == ["job.yaml"]
+    assert completed("leantune", "status", "--store", URL, "--study", "d") == ["digits", "dogs"]
+    assert completed("leantune", "status", "--store", "sqlite:///none.db", "--study", "") == []
+    assert not (folder / "none.db").exists()
+    assert "recommend" in completed("leantune", "re")

@@ -1,0 +1,299 @@
+"""The commands end to end: real jobs, real training programs, a real store."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.tiny import PRICED, TRAIN, invoke, left_behind, make_job, told
+
+CHANGED = {"space": {"lr": [0.1, 0.2]}}
+
+
+def store_of(folder: Path) -> str:
+    return f"sqlite:///{folder}/leantune.db"
+
+
+def test_run_tells_each_event_recommends_and_says_what_to_type_next(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    result = invoke("run", job)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0] == "study digits: maximize accuracy; random, seed 0"
+    assert sum(" proposed in " in line for line in lines) == 4
+    assert sum(" done after " in line for line in lines) == 4
+    assert "Study digits: over, all 4 trials of the budget are used" in lines
+    assert "Recommended configuration:" in lines
+    assert f"Verify:  leantune verify {job}" in lines
+    assert f"Report:  leantune report {job}" in lines
+    assert f"Extend:  leantune extend {job} --trials 6" in lines
+    assert "$" not in result.stdout
+    assert left_behind(tmp_path) == []
+
+
+def test_run_as_json_prints_one_object_and_the_lines_beside_it(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    result = invoke("run", job, "--json")
+    end = json.loads(result.stdout)
+    assert (result.exit_code, end["outcome"], end["trials"]["done"]) == (0, "over", 4)
+    best = end["best"]["configuration"]["lr"]
+    assert end["recommendation"]["configuration"] == {"lr": best}
+    assert end["recommendation"]["metrics"]["accuracy"]["mean"] == best
+    assert "trial 3 done after" in result.stderr
+
+
+def test_a_study_that_is_over_stays_over(finished: Path) -> None:
+    first, second = told("run", finished), told("run", finished)
+    assert second["trials"] == first["trials"]
+    assert second["recommendation"] == first["recommendation"]
+
+
+def test_money_is_in_the_lines_and_adds_up(tmp_path: Path) -> None:
+    job = make_job(tmp_path, **PRICED)
+    result = invoke("run", job)
+    assert result.exit_code == 0, result.output
+    assert sum("; spent $" in line and "left $" in line for line in result.stdout.splitlines()) >= 4
+    dollars = told("status", job)["dollars"]
+    assert dollars["reserved"] == 0
+    assert 0 < dollars["spent"] == pytest.approx(100 - dollars["left"])
+
+
+def test_one_run_a_share_of_the_data_is_charged_and_said(tmp_path: Path) -> None:
+    job = make_job(tmp_path, fractions=["1/4", "1/2", 1], strategy="fabolas", budget={"trials": 2})
+    result = invoke("run", job)
+    note = "the program gives no snapshots: the start is one run for each of 2 fractions, each charged"
+    assert result.stdout.count(f"why: start; {note}") == 1
+    assert f"note: {note} (2 trials)" in result.stdout
+    assert note in invoke("status", job).stdout
+
+
+def test_what_the_job_file_warns_of_is_said(tmp_path: Path) -> None:
+    space = {"lr": [0.1, 0.2], "unused": [1, 2]}
+    job = make_job(tmp_path, space=space, budget={"trials": 1})
+    result = invoke("run", job)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: ")
+    assert "unused" in result.stderr
+    assert invoke("status", job).stderr == ""  # once it runs, that is known
+
+
+def test_a_dry_run_starts_and_creates_nothing(tmp_path: Path) -> None:
+    job = make_job(tmp_path, **PRICED)
+    before = sorted(tmp_path.iterdir())
+    result = invoke("run", job, "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert "space       8 configurations" in result.stdout
+    assert "time limit  60 s a run, then 1 s to end" in result.stdout
+    assert "at most 60 s, at most $0.62" in result.stdout  # 36 USD/h x (60 s + 1 s grace + 1 s)
+    dry = told("run", job, "--dry-run")
+    assert dry["configurations"] == 8
+    assert dry["proposals"][0]["worst_case_usd"] == pytest.approx(0.62)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_dry_run_tells_what_the_run_then_does(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    foreseen = [proposal["configuration"]["lr"] for proposal in told("run", job, "--dry-run")["proposals"]]
+    proposed = re.findall(r"^trial \d proposed in .*: lr = (\S+);", invoke("run", job).stdout, flags=re.MULTILINE)
+    assert foreseen == [float(rate) for rate in proposed[:3]]
+    again = told("run", job, "--dry-run")
+    assert (again["trials_so_far"], again["proposals"]) == (4, [])
+    assert again["over"] == "all 4 trials of the budget are used"
+    made = make_job(tmp_path, budget={"trials": 6})
+    assert len(told("run", made, "--dry-run")["proposals"]) == 2
+
+
+def test_programs_that_fail_again_and_again_end_the_run(tmp_path: Path) -> None:
+    job = make_job(tmp_path, budget={"trials": 20}, space={"lr": [rate / 20 for rate in range(20)]})
+    (tmp_path / "broken").touch()
+    result = invoke("run", job)
+    assert result.exit_code == 1, result.output
+    assert "exit code 3" in result.stdout
+    assert "no such data" in result.stdout
+    assert "Study digits: failing, 5 trials failed and none came through" in result.stdout
+    assert f"Logs:    {tmp_path / 'leantune-runs' / 'digits'}" in result.stdout
+    assert told("run", job, code=1)["outcome"] == "failing"
+    assert told("recommend", job, code=3)["error"]["exit_code"] == 3
+
+
+def test_a_study_that_ends_without_a_result_has_nothing_to_recommend(tmp_path: Path) -> None:
+    job = make_job(tmp_path, budget={"trials": 2})
+    (tmp_path / "broken").touch()
+    result = invoke("run", job)
+    assert result.exit_code == 3, result.output
+    assert "No recommendation: there is nothing to recommend yet" in result.stdout
+
+
+def test_status_and_recommend_by_job_file_and_by_store(finished: Path) -> None:
+    stored = ("--store", store_of(finished.parent), "--study", "digits")
+    for name in ("status", "recommend"):
+        by_file, by_store = invoke(name, finished), invoke(name, *stored)
+        assert by_file.exit_code == by_store.exit_code == 0, by_store.output
+        assert by_file.stdout == by_store.stdout
+        assert told(name, finished) == told(name, *stored)
+    assert told("status", finished)["over"] is True
+
+
+def test_verify_runs_the_recommendation_once_more(tmp_path: Path) -> None:
+    job = make_job(tmp_path, subject_to=["latency <= 3", "time <= 60 s"])
+    best = told("run", job)["recommendation"]["configuration"]
+    result = invoke("verify", job)
+    assert result.exit_code == 0, result.output
+    assert "Verified: every limit held" in result.stdout
+    checked = told("verify", job)
+    assert (checked["held"], checked["configuration"]) == (True, best)
+    assert [limit["held"] for limit in checked["limits"]] == [True, True]
+    assert told("status", job)["trials"]["done"] == 6
+
+
+def test_verify_fails_when_a_limit_breaks_or_the_run_does(tmp_path: Path) -> None:
+    job = make_job(tmp_path, subject_to=["latency <= 1"])
+    invoke("run", job)
+    result = invoke("verify", job)
+    assert result.exit_code == 1, result.output
+    assert "Not verified: latency <= 1 did not hold" in result.stdout
+    (tmp_path / "broken").touch()
+    checked = told("verify", job, code=1)
+    assert checked["failed"].startswith("exit code 3")
+
+
+def test_verify_beyond_the_budget_only_when_allowed(tmp_path: Path) -> None:
+    slow = f"sleep 0.1\n{TRAIN}"  # 0.001 USD; the worst case of a run is 0.62
+    job = make_job(tmp_path, slow, **{**PRICED, "budget": {"usd": 0.6205}})
+    assert told("run", job)["outcome"] == "over"
+    refused = invoke("verify", job)
+    assert refused.exit_code == 3, refused.output
+    assert "--beyond-budget" in refused.stderr
+    assert told("verify", job, "--beyond-budget")["held"] is True
+    assert told("status", "--store", store_of(tmp_path), "--study", "digits")["budget"]["usd"] > 0.6205
+
+
+def test_extend_raises_the_budget_in_store_and_job_file_and_the_run_goes_on(finished: Path) -> None:
+    result = invoke("extend", finished, "--trials", 5)
+    assert result.exit_code == 0, result.output
+    assert f"Go on:   leantune run {finished}" in result.stdout
+    assert finished.read_text(encoding="utf-8").startswith("# a tiny job")
+    assert told("status", finished)["budget"] == {"usd": None, "trials": 5, "hours": None}
+    assert told("run", finished)["trials"]["done"] == 5
+
+
+def test_extend_by_store(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = ("--store", store_of(finished.parent), "--study", "digits")
+    assert told("extend", *stored, "--trials", 5) == {
+        "study": "digits",
+        "budget": {"usd": None, "trials": 5, "hours": None},
+    }
+    monkeypatch.chdir(finished.parent)
+    end = told("worker", *stored)
+    assert (end["outcome"], end["trials"]["done"], end["recommendation"]) == ("over", 5, None)
+
+
+@pytest.mark.parametrize("wrong", [["--trials", "2"], ["--usd", "-1"], [], ["--hours", "3"]])
+def test_a_budget_that_is_no_extension_is_refused_and_nothing_changes(finished: Path, wrong: list[str]) -> None:
+    before = finished.read_text(encoding="utf-8")
+    assert invoke("extend", finished, *wrong).exit_code == 2
+    assert finished.read_text(encoding="utf-8") == before
+    assert told("status", finished)["budget"]["trials"] == 4
+
+
+def test_report_writes_one_file(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(finished.parent)
+    result = invoke("report", finished)
+    assert (result.exit_code, result.stdout) == (0, "Report: digits-report.html\n")
+    page = (finished.parent / "digits-report.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html>")
+    written = told("report", finished, "-o", finished.parent / "other.html")
+    assert written == {"study": "digits", "report": str(finished.parent / "other.html"), "bytes": written["bytes"]}
+    assert (finished.parent / "other.html").stat().st_size == written["bytes"]
+    refused = invoke("report", finished, "-o", finished.parent)
+    assert refused.exit_code == 2
+    assert "the report cannot be written" in refused.stderr
+
+
+def test_a_worker_joins_only_what_exists(tmp_path: Path) -> None:
+    job = make_job(tmp_path, budget={"trials": 6})
+    result = invoke("worker", job)
+    assert result.exit_code == 4
+    assert "error: study 'digits' was never run" in result.stderr
+    assert not (tmp_path / "leantune.db").exists()
+
+
+@pytest.mark.parametrize("name", ["status", "recommend", "verify", "report", "worker", "extend"])
+def test_a_study_that_was_never_run_is_unknown_and_no_store_is_made(tmp_path: Path, name: str) -> None:
+    job = make_job(tmp_path)
+    assert invoke(name, job).exit_code == 4
+    assert invoke(name, "--store", store_of(tmp_path), "--study", "digits").exit_code == 4
+    assert not (tmp_path / "leantune.db").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--store", "sqlite:///leantune.db"],
+        ["--study", "digits"],
+        ["job.yaml", "--store", "sqlite:///leantune.db", "--study", "digits"],
+    ],
+    ids=["nothing", "store", "study", "both"],
+)
+def test_a_command_line_that_names_no_study_or_two_is_refused(arguments: list[str]) -> None:
+    result = invoke("status", *arguments)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: which study is meant is not clear (command line). "
+        "Give either a job file, or both --store URL and --study NAME\n"
+    )
+
+
+def test_job_files_that_are_missing_or_wrong_start_nothing(tmp_path: Path) -> None:
+    missing = invoke("run", tmp_path / "none.yaml")
+    assert (missing.exit_code, missing.stdout) == (2, "")
+    assert "none.yaml" in missing.stderr
+    job = make_job(tmp_path, maximise="accuracy")
+    wrong = invoke("run", job)
+    assert wrong.exit_code == 2
+    assert "maximise" in wrong.stderr
+    assert "line " in wrong.stderr
+    assert len(wrong.stderr.splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["job.yaml", "train.sh"]
+
+
+def test_a_job_that_changed_under_its_study_is_refused(finished: Path) -> None:
+    result = invoke("run", make_job(finished.parent, **CHANGED))
+    assert result.exit_code == 2
+    assert "was defined differently" in result.stderr
+
+
+def test_looking_at_a_study_changes_nothing(finished: Path) -> None:
+    """A budget that was raised in the store is not taken back by looking at the study through its old job file."""
+    stored = ("--store", store_of(finished.parent), "--study", "digits")
+    invoke("extend", *stored, "--trials", 9)
+    for name in ("status", "recommend", "report"):
+        invoke(name, finished, *(["-o", finished.parent / "x.html"] if name == "report" else []))
+    assert told("status", *stored)["budget"]["trials"] == 9
+
+
+def test_a_store_that_is_no_database_is_4(tmp_path: Path) -> None:
+    (tmp_path / "leantune.db").write_text("hello " * 1000, encoding="utf-8")
+    result = invoke("run", make_job(tmp_path))
+    assert result.exit_code == 4
+    assert result.stderr.startswith("error: ")
+    assert (tmp_path / "leantune.db").read_text(encoding="utf-8").startswith("hello")
+
+
+def test_a_machine_that_this_host_cannot_give_is_refused(tmp_path: Path) -> None:
+    huge = {"machines": {"huge": {"vcpus": 4000, "memory": "1 GiB", "usd_per_hour": 36}}}
+    result = invoke("run", make_job(tmp_path, space={"lr": [0.1, 0.2], "cluster": huge}))
+    assert result.exit_code == 2
+    assert "huge" in result.stderr
+    assert not (tmp_path / "leantune.db").exists()
+
+
+def test_a_place_that_is_not_available_yet_is_refused_and_can_be_looked_at(tmp_path: Path) -> None:
+    job = make_job(tmp_path, run={"on": "ray", "time_limit": "60 s"})
+    result = invoke("run", job)
+    assert result.exit_code == 2
+    assert "'ray'" in result.stderr
+    assert not (tmp_path / "leantune.db").exists()
+    assert invoke("run", job, "--dry-run").exit_code == 0
