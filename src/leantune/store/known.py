@@ -1,0 +1,192 @@
+"""What a process knows of a study as of one version, and how it learns what has changed since."""
+
+import gc
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from leantune.errors import SpaceError, StudyChanged
+from leantune.history import History, Move, Observation, ObservationKind, Trial, TrialState
+from leantune.problem import Budget
+from leantune.space import Configuration, Space
+from leantune.store.encoding import read_expected, read_json, read_metrics, read_share, read_shares
+from leantune.store.rows import Money
+from leantune.store.schema import ledger, moves, observations, trials
+
+_STATES = {state.value: state for state in TrialState}
+_KINDS = {kind.value: kind for kind in ObservationKind}
+_MANY = 500  # changed trials, beyond which all rows of the study are read rather than those of each trial
+_STUDY = sa.bindparam("study", type_=sa.Integer)
+_SINCE = sa.bindparam("since", type_=sa.Integer)
+_NUMBERS = sa.bindparam("numbers", expanding=True, type_=sa.Integer)
+
+# Neither is to be sorted by the database: it might then read the whole study in order rather than what changed.
+_TRIALS = sa.select(
+    trials.c.number,
+    trials.c.state,
+    trials.c.resumed_dollars,
+    trials.c.configuration,
+    trials.c.fraction,
+    trials.c.snapshots,
+    trials.c.note,
+    trials.c.expected,
+    trials.c.time_limit,
+).where(trials.c.study_id == _STUDY, trials.c.changed > _SINCE)
+_LEDGER = sa.select(ledger.c.number, ledger.c.attempt, ledger.c.reserved, ledger.c.settled).where(
+    ledger.c.study_id == _STUDY, ledger.c.changed > _SINCE
+)
+_MOVES = (
+    sa.select(moves.c.number, moves.c.state, moves.c.time, moves.c.cause, moves.c.dollars)
+    .where(moves.c.study_id == _STUDY)
+    .order_by(moves.c.number, moves.c.position)
+)
+_MOVES_OF = _MOVES.where(moves.c.number.in_(_NUMBERS))
+_SEEN = (
+    sa.select(
+        observations.c.number,
+        observations.c.fraction,
+        observations.c.kind,
+        observations.c.metrics,
+        observations.c.seconds,
+        observations.c.cost,
+        observations.c.cause,
+    )
+    .where(observations.c.study_id == _STUDY)
+    .order_by(observations.c.number, observations.c.position)
+)
+_SEEN_OF = _SEEN.where(observations.c.number.in_(_NUMBERS))
+
+
+@dataclass(frozen=True)
+class Known:
+    """A study as of `version`: its history, dollars of the ended runs, dollars reserved by (trial, attempt)."""
+
+    version: int = 0
+    history: History = field(default_factory=History)
+    settled: tuple[float, ...] = ()
+    reserved: Mapping[tuple[int, int], float] = field(default_factory=dict)
+
+    def money(self, budget: Budget) -> Money:
+        """Dollars spent and reserved, beside the budget."""
+        return Money(budget.usd, math.fsum(self.settled), math.fsum(self.reserved.values()))
+
+    def with_reserved(self, number: int, attempt: int, usd: float) -> "Known":
+        """With another open reservation."""
+        return replace(self, reserved={**self.reserved, (number, attempt): usd})
+
+    def with_settled(self, number: int, attempt: int, usd: float) -> "Known":
+        """With the reservation of a run, if it had one, replaced by what the run cost."""
+        others = {run: dollars for run, dollars in self.reserved.items() if run != (number, attempt)}
+        return replace(self, settled=(*self.settled, usd), reserved=others)
+
+    def refreshed(self, connection: sa.Connection, study_id: int, version: int, space: Space) -> "Known":
+        """As of `version`, which the connection's transaction must see; reads only what changed since."""
+        if version == self.version:
+            return self
+        if version < self.version:  # somebody put an older copy of the database back
+            return Known().refreshed(connection, study_id, version, space)
+        since = {"study": study_id, "since": self.version}
+        with _no_garbage():
+            changed = connection.execute(_TRIALS, since).all()
+            numbers = [row[0] for row in changed]
+            made, seen = _moves(connection, study_id, numbers), _observations(connection, study_id, numbers)
+            history = _refreshed_history(self.history, changed, made, seen, space)
+        reserved, settled = dict(self.reserved), list(self.settled)
+        for number, attempt, usd, paid in connection.execute(_LEDGER, since):
+            if paid is None:
+                reserved[number, attempt] = usd
+            else:
+                reserved.pop((number, attempt), None)
+                settled.append(paid)
+        return Known(version, history, tuple(settled), reserved)
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Python looks for garbage again and again while a history is loaded, and there is none: a third of the time."""
+    was_looking = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_looking:
+            gc.enable()
+
+
+def _moves(connection: sa.Connection, study_id: int, numbers: list[int]) -> dict[int, list[Move]]:
+    found: dict[int, list[Move]] = {number: [] for number in numbers}
+    for number, state, time, cause, dollars in _rows(connection, (_MOVES, _MOVES_OF), study_id, numbers):
+        if number in found:
+            found[number].append(Move(_STATES[state], time, cause, dollars))
+    return found
+
+
+def _observations(connection: sa.Connection, study_id: int, numbers: list[int]) -> dict[int, list[Observation]]:
+    found: dict[int, list[Observation]] = {number: [] for number in numbers}
+    for number, share, kind, metrics, seconds, cost, cause in _rows(connection, (_SEEN, _SEEN_OF), study_id, numbers):
+        if number in found:
+            shown = Observation(read_share(share), _KINDS[kind], read_metrics(metrics), seconds, cost, cause)
+            found[number].append(shown)
+    return found
+
+
+def _rows(
+    connection: sa.Connection, statements: tuple[sa.Executable, sa.Executable], study_id: int, numbers: list[int]
+) -> Sequence[Any]:
+    """Rows of these trials, or of all where they are many: by (the statement for all, the one for some)."""
+    if len(numbers) > _MANY:
+        return connection.execute(statements[0], {"study": study_id}).all()
+    return connection.execute(statements[1], {"study": study_id, "numbers": numbers}).all()
+
+
+def _refreshed_history(
+    history: History,
+    changed: Sequence[Any],
+    made: Mapping[int, Sequence[Move]],
+    seen: Mapping[int, Sequence[Observation]],
+    space: Space,
+) -> History:
+    known = list(history.trials)
+    configurations: dict[str, Configuration] = {}  # those that come again are made once
+    for number, state, resumed, text, share, snapshots, note, expected, time_limit in sorted(changed):
+        if number < len(known):  # its proposal never changes
+            known[number] = replace(
+                known[number],
+                state=_STATES[state],
+                observations=tuple(seen[number]),
+                moves=tuple(made[number]),
+                resumed_dollars=resumed,
+            )
+            continue
+        if text not in configurations:
+            configurations[text] = _configuration(space, text, number)
+        trial = Trial(
+            number,
+            configurations[text],
+            read_share(share),
+            read_shares(snapshots),
+            _STATES[state],
+            tuple(seen[number]),
+            tuple(made[number]),
+            note,
+            read_expected(expected),
+            time_limit,
+            resumed,
+        )
+        known.append(trial)
+    return History(tuple(known))
+
+
+def _configuration(space: Space, text: str, number: int) -> Configuration:
+    try:
+        return space.configuration(read_json(text))
+    except SpaceError as error:
+        raise StudyChanged(
+            f"its configuration is not one of this space: {error}",
+            where=f"trial {number} in the store",
+            hint="Open the study with the space it was created with",
+        ) from None

@@ -1,0 +1,107 @@
+"""What a store tells about a study besides its history: money, claims, reports, workers."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from leantune.history import Trial
+from leantune.problem import Budget
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """A study at a glance; `counts` are its trials by state, states without trials left out."""
+
+    name: str
+    created: float
+    definition: Mapping[str, object]
+    job: str
+    budget: Budget
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class BudgetChange:
+    """From `time` on the study had this budget."""
+
+    time: float
+    budget: Budget
+    cause: str
+
+
+@dataclass(frozen=True)
+class Money:
+    """Dollars of a study: the limit (None for no limit), spent on ended runs, reserved for those that run."""
+
+    budget_usd: float | None
+    spent: float
+    reserved: float
+
+    @property
+    def left(self) -> float:
+        """The budget - spent - reserved; infinite without a limit, below 0 where the limit was lowered too far."""
+        return math.inf if self.budget_usd is None else self.budget_usd - self.spent - self.reserved
+
+
+@dataclass(frozen=True)
+class Booking:
+    """Worst-case dollars of a run, and how they come about: USD per hour (None: nobody pays) and seconds (None: no
+    limit).
+    """
+
+    usd: float
+    rate: float | None
+    time_limit: float | None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A worker's right to run a trial until `lease_until`; `trial` is as it was when claimed or looked up."""
+
+    trial: Trial
+    attempt: int
+    worker: str
+    started: float
+    lease_until: float
+    booking: Booking
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """Dollars of one run of a trial; settled is None while it runs. worker is empty where the result was told."""
+
+    trial: int
+    attempt: int
+    worker: str
+    rate: float | None
+    time_limit: float | None
+    reserved: float
+    opened: float
+    settled: float | None
+    settled_at: float | None
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """What a running trial said about itself, `seconds` after the start of that attempt."""
+
+    number: int
+    attempt: int
+    seconds: float
+    metrics: Mapping[str, float]
+    step: float | None = None
+    fraction: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    """A process that works on a study; host, pid and process_started together tell whether it still lives."""
+
+    id: str
+    host: str
+    pid: int
+    process_started: float
+    slots: int
+    joined: float
+    seen: float

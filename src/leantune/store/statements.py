@@ -1,0 +1,175 @@
+"""The statements of a study, made once: what varies is bound by name. `study` is the study's id in all of them."""
+
+import sqlalchemy as sa
+
+from leantune.store.schema import budgets, ledger, moves, observations, reports, studies, trials, workers
+
+_STUDY = sa.bindparam("study", type_=sa.Integer)
+_NUMBER = sa.bindparam("trial", type_=sa.Integer)
+_WORKER = sa.bindparam("who", type_=sa.Text)
+
+# The study's row: its version and its budget. LOCK waits until nobody else changes the study.
+HEAD = sa.select(
+    studies.c.version,
+    studies.c.budget_usd,
+    studies.c.budget_trials,
+    studies.c.budget_hours,
+    studies.c.proposing_worker,
+).where(studies.c.id == _STUDY)
+LOCK = HEAD.with_for_update()
+SET_VERSION = sa.update(studies).where(studies.c.id == _STUDY).values(version=sa.bindparam("new_version"))
+
+SET_BUDGET = (
+    sa.update(studies)
+    .where(studies.c.id == _STUDY)
+    .values(
+        budget_usd=sa.bindparam("usd"), budget_trials=sa.bindparam("most_trials"), budget_hours=sa.bindparam("hours")
+    )
+)
+COUNT_BUDGETS = sa.select(sa.func.count()).where(budgets.c.study_id == _STUDY)
+INSERT_BUDGET = sa.insert(budgets)
+BUDGETS = (
+    sa.select(budgets.c.time, budgets.c.usd, budgets.c.trials, budgets.c.hours, budgets.c.cause)
+    .where(budgets.c.study_id == _STUDY)
+    .order_by(budgets.c.position)
+)
+
+_THIS_TRIAL = sa.and_(trials.c.study_id == _STUDY, trials.c.number == _NUMBER)
+INSERT_TRIAL = sa.insert(trials)
+INSERT_MOVES = sa.insert(moves)
+INSERT_OBSERVATIONS = sa.insert(observations)
+# A trial's standing: all that changes after its proposal.
+SET_STANDING = (
+    sa.update(trials)
+    .where(_THIS_TRIAL)
+    .values(
+        state=sa.bindparam("new_state"),
+        resumed_dollars=sa.bindparam("new_resumed"),
+        attempt=sa.bindparam("new_attempt"),
+        worker=sa.bindparam("new_worker"),
+        started=sa.bindparam("new_started"),
+        lease_until=sa.bindparam("new_lease"),
+        changed=sa.bindparam("new_version"),
+    )
+)
+RUN = sa.select(trials.c.attempt, trials.c.worker, trials.c.lease_until).where(_THIS_TRIAL)
+# The next trials of the queue; in portions, because the first one usually fits.
+QUEUED = (
+    sa.select(trials.c.number, trials.c.attempt)
+    .where(trials.c.study_id == _STUDY, trials.c.state == "queued", trials.c.number > sa.bindparam("beyond"))
+    .order_by(trials.c.number)
+    .limit(32)
+)
+RUNNING = (
+    sa.select(
+        trials.c.number,
+        trials.c.attempt,
+        trials.c.worker,
+        trials.c.started,
+        trials.c.lease_until,
+        ledger.c.reserved,
+        ledger.c.rate,
+        ledger.c.time_limit,
+    )
+    .join(
+        ledger,
+        sa.and_(
+            ledger.c.study_id == trials.c.study_id,
+            ledger.c.number == trials.c.number,
+            ledger.c.attempt == trials.c.attempt,
+        ),
+    )
+    .where(trials.c.study_id == _STUDY, trials.c.state == "running")
+    .order_by(trials.c.number)
+)
+HELD = sa.select(trials.c.number).where(
+    trials.c.study_id == _STUDY, trials.c.state == "running", trials.c.worker == _WORKER
+)
+RENEW = sa.update(trials).where(_THIS_TRIAL).values(lease_until=sa.bindparam("new_lease"))
+
+INSERT_LEDGER = sa.insert(ledger)
+SETTLE = (
+    sa.update(ledger)
+    .where(ledger.c.study_id == _STUDY, ledger.c.number == _NUMBER, ledger.c.attempt == sa.bindparam("run"))
+    .values(settled=sa.bindparam("paid"), settled_at=sa.bindparam("paid_at"), changed=sa.bindparam("new_version"))
+)
+LEDGER = (
+    sa.select(
+        ledger.c.number,
+        ledger.c.attempt,
+        ledger.c.worker,
+        ledger.c.rate,
+        ledger.c.time_limit,
+        ledger.c.reserved,
+        ledger.c.opened,
+        ledger.c.settled,
+        ledger.c.settled_at,
+    )
+    .where(ledger.c.study_id == _STUDY)
+    .order_by(ledger.c.number, ledger.c.attempt)
+)
+
+MAY_PROPOSE = (
+    sa.update(studies)
+    .where(
+        studies.c.id == _STUDY,
+        sa.or_(
+            studies.c.proposing_worker.is_(None),
+            studies.c.proposing_worker == _WORKER,
+            studies.c.proposing_until <= sa.bindparam("now"),
+        ),
+    )
+    .values(proposing_worker=_WORKER, proposing_until=sa.bindparam("until"))
+)
+NOBODY_PROPOSES = sa.update(studies).where(studies.c.id == _STUDY).values(proposing_worker=None, proposing_until=None)
+STOP_PROPOSING = NOBODY_PROPOSES.where(studies.c.proposing_worker == _WORKER)
+
+INSERT_REPORTS = sa.insert(reports)
+REPORTS = (
+    sa.select(
+        reports.c.number,
+        reports.c.attempt,
+        reports.c.seconds,
+        reports.c.metrics,
+        reports.c.step,
+        reports.c.fraction,
+    )
+    .where(reports.c.study_id == _STUDY)
+    .order_by(reports.c.id)
+)
+REPORTS_OF_TRIAL = REPORTS.where(reports.c.number == _NUMBER)
+
+_THIS_WORKER = sa.and_(workers.c.study_id == _STUDY, workers.c.id == _WORKER)
+INSERT_WORKER = sa.insert(workers)
+DELETE_WORKER = sa.delete(workers).where(_THIS_WORKER)
+SEEN = sa.update(workers).where(_THIS_WORKER).values(seen=sa.bindparam("now"))
+WORKERS = (
+    sa.select(
+        workers.c.id,
+        workers.c.host,
+        workers.c.pid,
+        workers.c.process_started,
+        workers.c.slots,
+        workers.c.joined,
+        workers.c.seen,
+    )
+    .where(workers.c.study_id == _STUDY)
+    .order_by(workers.c.joined, workers.c.id)
+)
+
+# The database's list of studies.
+STUDIES = sa.select(
+    studies.c.id,
+    studies.c.name,
+    studies.c.created,
+    studies.c.definition,
+    studies.c.job,
+    studies.c.budget_usd,
+    studies.c.budget_trials,
+    studies.c.budget_hours,
+).order_by(studies.c.created, studies.c.id)
+STUDY_OF_NAME = STUDIES.where(studies.c.name == sa.bindparam("wanted"))
+NAMES = sa.select(studies.c.name).order_by(studies.c.name)
+COUNTS = sa.select(trials.c.study_id, trials.c.state, sa.func.count()).group_by(trials.c.study_id, trials.c.state)
+COUNTS_OF_STUDY = COUNTS.where(trials.c.study_id == _STUDY)
+INSERT_STUDY = sa.insert(studies)

@@ -1,0 +1,457 @@
+"""One study in a store: its trials, its money, its workers. Every method is one transaction.
+
+Any number of processes may use the same study: whoever changes it holds its lock, looks at the newest history, lets the
+pure `History` decide what is legal, and writes only what is new. Times are the caller's: the store reads no clock.
+
+Invariants: a running trial that was claimed has one worker, one lease and one open row in the ledger, any other trial
+none; a trial's runs are counted 1, 2, ... and claimed once each; no claim takes spent + reserved above the budget.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from types import MappingProxyType
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from leantune.errors import LeaseLost, Outdated, StoreError, UnknownStudy
+from leantune.history import FINAL_STATES, Estimate, History, Observation, Trial, TrialState
+from leantune.problem import Budget
+from leantune.space import Space
+from leantune.store import statements as sql
+from leantune.store.change import Change, Run
+from leantune.store.connections import Connections
+from leantune.store.encoding import clean, clean_observation, metrics_text, read_metrics, read_share
+from leantune.store.known import Known
+from leantune.store.rows import Booking, BudgetChange, Claim, LedgerRow, Money, ReportRow, StudyRow, WorkerRow
+
+__all__ = [
+    "Booking",
+    "BudgetChange",
+    "Claim",
+    "LedgerRow",
+    "Money",
+    "ReportRow",
+    "StudyRow",
+    "StudyStore",
+    "WorkerRow",
+]
+
+_ROUNDING = 1e-12  # relative, of sums of dollars
+_BACK_TO_QUEUE = (TrialState.REVOKED, TrialState.LOST)  # where a trial stays for no moment
+
+
+class _Head(NamedTuple):
+    """A study's own row: its version, its budget, and whether somebody computes the next proposal."""
+
+    version: int
+    budget: Budget
+    proposing: bool
+
+
+class StudyStore:
+    """A study; get one from `Database.create` or `Database.open`. Threads may share it."""
+
+    def __init__(self, connections: Connections, study_id: int, row: StudyRow, space: Space) -> None:
+        self.name = row.name
+        self.created = row.created
+        self.definition = row.definition
+        self.job = row.job
+        self._connections = connections
+        self._id = study_id
+        self._space = space
+        self._known = Known()
+
+    def history(self) -> History:
+        """All trials, up to date; only what changed since the last call is read."""
+        with self._looking() as (_, _, known):
+            return known.history
+
+    def propose(  # noqa: PLR0913 - what a trial is made of
+        self,
+        configuration: Mapping[str, object],
+        fraction: Fraction,
+        snapshots: Iterable[Fraction] = (),
+        *,
+        time: float,
+        note: str = "",
+        expected: Mapping[str, Estimate] = MappingProxyType({}),
+        time_limit: float | None = None,
+        after: int | None = None,
+        queue: bool = True,
+    ) -> Trial:
+        """Add a trial, and queue it. Whoever was proposing (see `may_propose`) no longer is.
+
+        after: the number of trials that the proposal was computed from; Outdated when there are more by now.
+        """
+        checked = self._space.configuration(configuration)
+        trial = None
+        with self._changing() as change:
+            number = len(change.history)
+            change.stop_proposing()
+            if after is None or number <= after:
+                history, _ = change.history.propose(
+                    checked, fraction, snapshots, clean(note), float(time), expected, time_limit
+                )
+                if queue:
+                    history = history.move(number, TrialState.QUEUED, time=float(time))
+                trial = change.add(history, number)
+        if trial is None:  # told only now, so that the marker is gone for good
+            raise Outdated(
+                f"the proposal was computed from {after} trials, and there are {number}",
+                where=f"study {self.name!r}",
+                hint="Look at the history again, and propose again",
+            )
+        return trial
+
+    def queue(self, number: int, *, time: float, cause: str = "") -> Trial:
+        """Put a proposed trial into the queue."""
+        with self._changing() as change:
+            history = change.history.move(number, TrialState.QUEUED, time=float(time), cause=clean(cause))
+            return change.put(history, number, Run(change.run(number).attempt))
+
+    def record(
+        self,
+        number: int,
+        observations: Iterable[Observation],
+        *,
+        time: float,
+        state: TrialState = TrialState.DONE,
+        cause: str = "",
+    ) -> Trial:
+        """End a trial with a result that was told, whoever ran it; what it cost goes through the ledger as well.
+
+        A worker that runs the trial at that moment loses it.
+        """
+        shown = self._storable(number, observations)
+        with self._changing() as change:
+            before = change.run(number)
+            history = change.history.record(number, shown, time=float(time), state=state, cause=clean(cause))
+            attempt = before.attempt + (before.worker is None)
+            trial = change.put(history, number, Run(attempt))
+            dollars = next((seen.cost for seen in reversed(trial.observations) if seen.cost is not None), 0.0)
+            if before.worker is None:
+                change.pay(number, attempt, trial.configuration.usd_per_hour, dollars, float(time))
+            else:
+                change.settle(number, attempt, dollars, float(time))
+            return trial
+
+    def may_propose(self, worker: str, *, time: float, for_seconds: float) -> bool:
+        """Whether this worker is the one that computes the next proposal, until `for_seconds` from now.
+
+        True when nobody else is, or its time is over. `propose` ends it, and `release_proposing`.
+        """
+        until = _finite(time, "time") + _positive(for_seconds, "for_seconds")
+        with self._connections.writing() as connection:
+            values = {"study": self._id, "who": _named(worker), "now": float(time), "until": until}
+            return connection.execute(sql.MAY_PROPOSE, values).rowcount == 1
+
+    def release_proposing(self, worker: str) -> None:
+        """Let others propose, if this worker was the one."""
+        with self._connections.writing() as connection:
+            connection.execute(sql.STOP_PROPOSING, {"study": self._id, "who": worker})
+
+    def claim(
+        self, worker: str, *, time: float, lease: float, fitting: Callable[[Trial, Money], Booking | None]
+    ) -> Claim | None:
+        """Start the oldest queued trial for which `fitting` gives a booking; None when there is none.
+
+        `fitting` is called within the transaction, with the trial and the money as they are; it must not change the
+        store. StoreError when a booking exceeds what is left of the budget.
+        """
+        until = _finite(time, "time") + _positive(lease, "lease")
+        _named(worker)
+        if not self._anything_queued():  # most looks find nothing: they need not wait for their turn
+            return None
+        with self._changing() as change:
+            money = change.known.money(change.budget)
+            for queued, attempts in change.queued():
+                booking = fitting(queued, money)
+                if booking is None:
+                    continue
+                _check_booking(queued, booking, money)
+                run = Run(attempts + 1, worker, float(time), until)
+                history = change.history.move(queued.number, TrialState.RUNNING, time=float(time))
+                trial = change.put(history, queued.number, run)
+                change.reserve(queued.number, run, booking)
+                return Claim(trial, run.attempt, worker, float(time), until, booking)
+            return None
+
+    def renew(self, worker: str, numbers: Iterable[int], *, time: float, lease: float) -> frozenset[int]:
+        """Extend this worker's leases of these trials; those that it still holds are returned."""
+        until, wanted = _finite(time, "time") + _positive(lease, "lease"), frozenset(numbers)
+        if not wanted:
+            return wanted
+        with self._locking() as (connection, _):
+            held = set(connection.execute(sql.HELD, {"study": self._id, "who": worker}).scalars())
+            kept = wanted & held
+            if kept:
+                rows = [{"study": self._id, "trial": number, "new_lease": until} for number in sorted(kept)]
+                connection.execute(sql.RENEW, rows)
+            return kept
+
+    def finish(
+        self,
+        claim: Claim,
+        *,
+        observations: Iterable[Observation],
+        state: TrialState,
+        cause: str,
+        time: float,
+        dollars: float,
+        resumed_dollars: float = 0.0,
+    ) -> Trial:
+        """End a run and settle it with `dollars`; LeaseLost when the trial is no longer this worker's.
+
+        done, failed, stopped: the trial is over, with these observations. queued, revoked, lost: it goes back to the
+        queue, and its dollars are those of the move.
+        """
+        number, paid = claim.trial.number, _not_negative(dollars, "dollars")
+        shown = self._storable(number, observations)
+        with self._changing() as change:
+            run = change.run(number)
+            if (run.worker, run.attempt) != (claim.worker, claim.attempt):
+                raise LeaseLost(
+                    f"it was taken from worker {claim.worker!r} in its attempt {claim.attempt}",
+                    where=f"trial {number} of study {self.name!r}",
+                    hint="Its lease was not renewed in time; another worker has it, or had it",
+                )
+            if TrialState(state) in FINAL_STATES:
+                history = change.history.record(
+                    number, shown, time=float(time), state=state, cause=clean(cause), resumed_dollars=resumed_dollars
+                )
+            else:
+                _check_no_result(number, shown, resumed_dollars)
+                history = _moved_back(change.history, number, TrialState(state), clean(cause), float(time), paid)
+            change.settle(number, claim.attempt, paid, float(time))
+            return change.put(history, number, Run(claim.attempt))
+
+    def expired(self, *, time: float, dead: frozenset[str] = frozenset()) -> list[Claim]:
+        """Running trials whose lease is over, or whose worker is among the dead; nothing is changed."""
+        now = _finite(time, "time")
+        with self._looking() as (connection, _, known):
+            return [
+                Claim(known.history.trial(number), attempt, worker, started, until, Booking(usd, rate, limit))
+                for number, attempt, worker, started, until, usd, rate, limit in connection.execute(
+                    sql.RUNNING, {"study": self._id}
+                )
+                if until <= now or worker in dead
+            ]
+
+    def lose(self, claim: Claim, *, time: float, cause: str, dollars: float) -> bool:
+        """Take a trial from a worker that vanished: running -> lost -> queued, settled with `dollars`.
+
+        False, and nothing is changed, when the trial has moved on or its lease was renewed since `claim` was looked up.
+        """
+        number, paid = claim.trial.number, _not_negative(dollars, "dollars")
+        with self._changing() as change:
+            run = change.run(number)
+            if (run.worker, run.attempt) != (claim.worker, claim.attempt):
+                return False
+            if run.lease_until is None or run.lease_until > claim.lease_until:
+                return False
+            history = _moved_back(change.history, number, TrialState.LOST, clean(cause), float(time), paid)
+            change.settle(number, claim.attempt, paid, float(time))
+            change.put(history, number, Run(claim.attempt))
+            return True
+
+    def attempt_of(self, number: int) -> int:
+        """How often the trial was started."""
+        with self._looking() as (connection, _, known):
+            known.history.trial(number)
+            return int(connection.execute(sql.RUN, {"study": self._id, "trial": number}).one().attempt)
+
+    def money(self) -> Money:
+        """The budget's dollars, and what is spent and reserved of them."""
+        with self._looking() as (_, budget, known):
+            return known.money(budget)
+
+    def ledger(self) -> list[LedgerRow]:
+        """Every run's dollars, by trial and attempt."""
+        with self._connections.reading() as connection:
+            return [LedgerRow(*row) for row in connection.execute(sql.LEDGER, {"study": self._id})]
+
+    def budget(self) -> Budget:
+        """The budget in force."""
+        with self._looking() as (_, budget, _):
+            return budget
+
+    def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
+        """Change the budget; the earlier ones stay on record."""
+        with self._locking() as (connection, _):
+            limits = {"usd": budget.usd, "hours": budget.hours}
+            connection.execute(sql.SET_BUDGET, {"study": self._id, "most_trials": budget.trials, **limits})
+            log_budget(connection, self._id, BudgetChange(_finite(time, "time"), budget, clean(cause)))
+
+    def budgets(self) -> list[BudgetChange]:
+        """Every budget the study has had, oldest first."""
+        with self._connections.reading() as connection:
+            return [
+                BudgetChange(time, Budget(usd, trials, hours), cause)
+                for time, usd, trials, hours, cause in connection.execute(sql.BUDGETS, {"study": self._id})
+            ]
+
+    def add_reports(self, reports: Sequence[ReportRow]) -> None:
+        """Keep what running trials said about themselves."""
+        with self._changing() as change:
+            for number in {row.number for row in reports}:
+                change.history.trial(number)
+            rows = [
+                {
+                    "study_id": self._id,
+                    "number": row.number,
+                    "attempt": row.attempt,
+                    "seconds": _finite(row.seconds, "seconds"),
+                    "metrics": metrics_text(row.metrics),
+                    "step": row.step,
+                    "fraction": None if row.fraction is None else str(row.fraction),
+                }
+                for row in reports
+            ]
+            if rows:
+                change.connection.execute(sql.INSERT_REPORTS, rows)
+
+    def reports(self, number: int | None = None) -> list[ReportRow]:
+        """Reports of one trial, or of all, in the order of arrival."""
+        statement = sql.REPORTS if number is None else sql.REPORTS_OF_TRIAL
+        with self._connections.reading() as connection:
+            return [
+                ReportRow(of, attempt, at, read_metrics(metrics), step, None if share is None else read_share(share))
+                for of, attempt, at, metrics, step, share in connection.execute(
+                    statement, {"study": self._id} if number is None else {"study": self._id, "trial": number}
+                )
+            ]
+
+    def join(self, worker: WorkerRow) -> None:
+        """A process begins to work on the study, or begins again."""
+        values = {
+            "study_id": self._id,
+            "id": _named(worker.id),
+            "host": clean(worker.host),
+            "pid": worker.pid,
+            "process_started": worker.process_started,
+            "slots": worker.slots,
+            "joined": worker.joined,
+            "seen": worker.seen,
+        }
+        with self._connections.writing() as connection:
+            connection.execute(sql.DELETE_WORKER, {"study": self._id, "who": worker.id})
+            connection.execute(sql.INSERT_WORKER, values)
+
+    def seen(self, worker_id: str, time: float) -> None:
+        """The worker was alive at that time; nothing happens when it has left."""
+        with self._connections.writing() as connection:
+            connection.execute(sql.SEEN, {"study": self._id, "who": worker_id, "now": _finite(time, "time")})
+
+    def leave(self, worker_id: str) -> None:
+        """The worker no longer works on the study; leaving twice is fine."""
+        with self._connections.writing() as connection:
+            connection.execute(sql.DELETE_WORKER, {"study": self._id, "who": worker_id})
+
+    def workers(self) -> list[WorkerRow]:
+        """The processes that work on the study, in the order of joining."""
+        with self._connections.reading() as connection:
+            return [WorkerRow(*row) for row in connection.execute(sql.WORKERS, {"study": self._id})]
+
+    def _anything_queued(self) -> bool:
+        with self._connections.reading() as connection:
+            return connection.execute(sql.QUEUED, {"study": self._id, "beyond": -1}).first() is not None
+
+    @contextmanager
+    def _looking(self) -> Iterator[tuple[sa.Connection, Budget, Known]]:
+        """A transaction that reads, with the newest budget and history."""
+        with self._connections.reading() as connection:
+            head = self._head(connection, sql.HEAD)
+            yield connection, head.budget, self._refreshed(connection, head.version)
+
+    @contextmanager
+    def _locking(self) -> Iterator[tuple[sa.Connection, _Head]]:
+        """A transaction that holds the study's lock, with the study's row."""
+        with self._connections.writing() as connection:
+            yield connection, self._head(connection, sql.LOCK)
+
+    @contextmanager
+    def _changing(self) -> Iterator[Change]:
+        """A transaction that holds the study's lock and changes its trials, from the newest history on."""
+        with self._locking() as (connection, head):
+            known = self._refreshed(connection, head.version)
+            change = Change(connection, self._id, head.budget, known, proposing=head.proposing)
+            yield change
+            change.write_version()
+        self._known = change.known  # not before the commit
+
+    def _refreshed(self, connection: sa.Connection, version: int) -> Known:
+        # What is read here was committed by others: it stays true whatever becomes of this transaction.
+        self._known = self._known.refreshed(connection, self._id, version, self._space)
+        return self._known
+
+    def _head(self, connection: sa.Connection, statement: sa.Executable) -> _Head:
+        row = connection.execute(statement, {"study": self._id}).first()
+        if row is None:
+            raise UnknownStudy(f"the study {self.name!r} is gone", where="store", hint="Somebody deleted its row")
+        version, usd, trials, hours, proposing = row
+        return _Head(version, Budget(usd, trials, hours), proposing is not None)
+
+    def _storable(self, number: int, observations: Iterable[Observation]) -> list[Observation]:
+        where = f"trial {number} of study {self.name!r}"
+        return [clean_observation(observation, where) for observation in observations]
+
+
+def log_budget(connection: sa.Connection, study_id: int, change: BudgetChange) -> None:
+    """Add to the log of budgets."""
+    position = connection.execute(sql.COUNT_BUDGETS, {"study": study_id}).scalar_one()
+    budget = change.budget
+    values = {"time": change.time, "usd": budget.usd, "trials": budget.trials, "hours": budget.hours}
+    connection.execute(sql.INSERT_BUDGET, {"study_id": study_id, "position": position, "cause": change.cause, **values})
+
+
+def _check_booking(trial: Trial, booking: Booking, money: Money) -> None:
+    where = f"trial {trial.number}"
+    usd = _not_negative(booking.usd, "usd", where)
+    if money.budget_usd is None:
+        return
+    if money.spent + money.reserved + usd > money.budget_usd * (1.0 + _ROUNDING):
+        raise StoreError(
+            f"the booking of {usd:g} USD exceeds the {money.left:g} USD that are left of {money.budget_usd:g}",
+            where=where,
+            hint="Book less, or nothing",
+        )
+
+
+def _check_no_result(number: int, observations: Sequence[Observation], resumed_dollars: float) -> None:
+    if observations or resumed_dollars:
+        raise StoreError(
+            "a trial that goes back to the queue has no result", where=f"trial {number}", hint="Leave it out"
+        )
+
+
+def _moved_back(history: History, number: int, state: TrialState, cause: str, time: float, dollars: float) -> History:
+    """To the queue, by way of revoked or lost where that is what happened."""
+    history = history.move(number, state, time=time, cause=cause, dollars=dollars)
+    return history.move(number, TrialState.QUEUED, time=time) if state in _BACK_TO_QUEUE else history
+
+
+def _finite(value: float, name: str) -> float:
+    if not math.isfinite(value):
+        raise StoreError(f"{name} is {value}", where="store", hint="Give a finite number")
+    return float(value)
+
+
+def _positive(value: float, name: str) -> float:
+    if not (math.isfinite(value) and value > 0):
+        raise StoreError(f"{name} is {value}", where="store", hint="Give a finite number of seconds above 0")
+    return float(value)
+
+
+def _not_negative(value: float, name: str, where: str = "store") -> float:
+    if not (math.isfinite(value) and value >= 0):
+        raise StoreError(f"{name} is {value}", where=where, hint="Give a finite number of at least 0")
+    return float(value)
+
+
+def _named(worker: str) -> str:
+    if not worker or clean(worker) != worker:
+        raise StoreError(f"{worker!r} is not the name of a worker", where="store", hint="Use plain text")
+    return worker

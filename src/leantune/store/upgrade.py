@@ -1,0 +1,77 @@
+"""Brings a database to today's schema, or refuses it and changes nothing."""
+
+import sqlalchemy as sa
+
+from leantune.errors import IncompatibleStore
+from leantune.store.connections import Connections
+from leantune.store.schema import REVISION_TABLE, REVISIONS, metadata
+
+_LOCK = 0x1EA47043  # any number, the same in every process: one of them upgrades a PostgreSQL database at a time
+_ATTEMPTS = 20
+
+
+def upgrade(connections: Connections) -> None:
+    """Create or upgrade the schema, in one transaction; processes that come at once wait for each other."""
+    if connections.in_memory:
+        with connections.writing() as connection:
+            metadata.create_all(connection, checkfirst=False)
+        return
+    with connections.reading() as connection:
+        current = _revision(connection, connections) == REVISIONS[-1]
+    if not current:
+        with connections.writing() as connection:
+            if not connections.is_sqlite:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+            if _revision(connection, connections) != REVISIONS[-1]:
+                _migrate(connection)
+    if connections.is_sqlite:
+        _use_wal(connections)
+
+
+def _revision(connection: sa.Connection, connections: Connections) -> str | None:
+    """The schema's revision, None for a new database; IncompatibleStore when it is none of ours."""
+    tables = set(sa.inspect(connection).get_table_names())
+    if REVISION_TABLE not in tables:
+        # A file is one program's; in PostgreSQL, other programs' tables may live beside ours.
+        foreign = sorted(tables if connections.is_sqlite else tables & set(metadata.tables))
+        if foreign:
+            raise IncompatibleStore(
+                f"it holds another program's tables ({', '.join(foreign[:3])})",
+                where=connections.shown,
+                hint="Name another database; this one was left as it is",
+            )
+        return None
+    found = connection.execute(sa.text(f"SELECT version_num FROM {REVISION_TABLE}")).scalars().all()
+    if len(found) != 1 or found[0] not in REVISIONS:
+        raise IncompatibleStore(
+            f"its schema is {', '.join(found) or 'empty'}, and this LeanTune knows {', '.join(REVISIONS)}",
+            where=connections.shown,
+            hint="A newer LeanTune made it: pip install --upgrade leantune; the database was left as it is",
+        )
+    return str(found[0])
+
+
+def _migrate(connection: sa.Connection) -> None:
+    """Run the migrations that are missing, within the connection's transaction."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "leantune.store:migrations")
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _use_wal(connections: Connections) -> None:
+    """Turn on write-ahead logging, once for the file's life: readers and the writer then do not wait for each other.
+
+    The switch needs the file for itself and may be refused at once; beginning a transaction waits, so that is how to
+    wait for our turn. Where it does not come, or the file system cannot do it, the store works with less at once until
+    it is opened again.
+    """
+    for _ in range(_ATTEMPTS):
+        if connections.switch_to_wal():
+            return
+        with connections.writing():
+            pass

@@ -1,0 +1,125 @@
+"""Prints a small study, with a trial in every state, as SQL: `python -m tests.store.frozen.make > schema_NNNN.sql`.
+
+Run it once for each new revision of the schema, and never again: the file stands for databases that people have.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+from leantune.history import Estimate, Observation, ObservationKind, TrialState
+from leantune.problem import Budget
+from leantune.space import Cluster, Clusters, Space, choice, linear, log, machine, when
+from leantune.store.database import Database
+from leantune.store.study import Booking, Claim, ReportRow, StudyStore, WorkerRow
+
+MACHINE = machine("small", vcpus=2, memory=4, usd_per_hour=0.36)
+FULL, TENTH = Fraction(1), Fraction(1, 10)
+
+
+def frozen_space() -> Space:
+    """The space of the frozen study."""
+    return Space(
+        lr=log(1e-6, 1.0),
+        optimizer=choice("adam", "sgd"),
+        momentum=when(linear(0.0, 1.0), optimizer="sgd"),
+        cluster=Clusters((Cluster(MACHINE, 1), Cluster(MACHINE, 4))),
+    )
+
+
+def fill(database: Database) -> None:
+    """Two studies: an empty one, and one with everything."""
+    database.create("empty", frozen_space(), {}, "", Budget(), time=1.0, leantune_version="0.1.0")
+    study = database.create(
+        "everything",
+        frozen_space(),
+        {"maximize": "accuracy", "seed": 7},
+        "name: everything # a job file\n",
+        Budget(usd=5.0, trials=40, hours=2.5),
+        time=1700000000.25,
+        leantune_version="0.1.0",
+    )
+    study.set_budget(Budget(usd=7.5), time=1700000001.5, cause="extended by the user")
+    study.join(WorkerRow("host-1", "host", 4711, 12.5, 2, 1700000002.0, 1700000002.5))
+    adam = {"lr": 0.1, "optimizer": "adam", "cluster": {"type": "small", "nodes": 1}}
+    sgd = {"lr": 1e-5, "optimizer": "sgd", "momentum": 0.3, "cluster": {"type": "small", "nodes": 4}}
+    done(study, adam)
+    failed_after_revocation(study, sgd)
+    stopped_after_loss(study, adam)
+    study.propose(adam, FULL, time=30.0)
+    study.record(3, [seen(FULL, 0.5, 11.0, 0.25)], time=31.0)
+    study.propose(adam, TENTH, time=40.0)
+    study.finish(claim(study, 41.0), observations=(), state=TrialState.QUEUED, cause="", time=42.0, dollars=0.125)
+    claim(study, 50.0)
+    study.propose(sgd, FULL, time=60.0)
+    study.propose(sgd, FULL, time=70.0, queue=False)
+    study.may_propose("host-1", time=80.0, for_seconds=10.0)
+
+
+def done(study: StudyStore, configuration: dict[str, object]) -> None:
+    """Trial 0: measured at two shares, with predictions and reports."""
+    expected = {"accuracy": Estimate(0.8, 0.05), "cost": Estimate(0.1, 0.02)}
+    study.propose(configuration, FULL, (TENTH, FULL), time=2.0, note="start 1/5", expected=expected, time_limit=600.0)
+    run = claim(study, 3.0)
+    curve = [ReportRow(0, 1, 1.5, {"loss": 2.5}, step=1.0), ReportRow(0, 1, 9.5, {"accuracy": 0.7}, None, TENTH)]
+    study.add_reports(curve)
+    shown = [seen(TENTH, 0.7, 9.5, 0.00095), seen(FULL, 0.1 + 0.2, 100.125, 0.0100125)]
+    study.finish(run, observations=shown, state=TrialState.DONE, cause="", time=103.125, dollars=0.0100125)
+
+
+def failed_after_revocation(study: StudyStore, configuration: dict[str, object]) -> None:
+    """Trial 1: its machine was taken away, then it ran out of time."""
+    study.propose(configuration, FULL, time=10.0, note="model")
+    run = claim(study, 11.0)
+    study.finish(run, observations=(), state=TrialState.REVOKED, cause="notice", time=12.0, dollars=0.5)
+    failure = Observation(FULL, ObservationKind.FAILED, {}, 20.0, 1.5, "timeout: 20 s")
+    run = claim(study, 13.0)
+    study.finish(
+        run,
+        observations=[failure],
+        state=TrialState.FAILED,
+        cause="timeout: 20 s",
+        time=33.0,
+        dollars=1.0,
+        resumed_dollars=0.5,
+    )
+
+
+def stopped_after_loss(study: StudyStore, configuration: dict[str, object]) -> None:
+    """Trial 2: its worker vanished, then we stopped it."""
+    study.propose(configuration, FULL, time=20.0)
+    study.lose(claim(study, 21.0), time=22.0, cause="worker host-1 vanished", dollars=0.25)
+    cut = Observation(FULL, ObservationKind.CENSORED, {"accuracy": 0.25}, 3.0, 0.75)
+    run = claim(study, 23.0)
+    study.finish(run, observations=[cut], state=TrialState.STOPPED, cause="hopeless", time=26.0, dollars=0.75)
+
+
+def seen(share: Fraction, accuracy: float, seconds: float, cost: float) -> Observation:
+    """A measurement."""
+    return Observation(share, ObservationKind.MEASURED, {"accuracy": accuracy, "loss": 0.5}, seconds, cost)
+
+
+def claim(study: StudyStore, time: float) -> Claim:
+    """The next queued trial, run by host-1."""
+    booked = study.claim("host-1", time=time, lease=60.0, fitting=lambda *_: Booking(1.25, 0.36, 600.0))
+    assert booked is not None
+    return booked
+
+
+def main() -> None:
+    """Print the statements that make the database."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "frozen.db"
+        with Database(f"sqlite:///{path}") as database:
+            fill(database)
+        connection = sqlite3.connect(path)
+        for line in "\n".join(connection.iterdump()).splitlines():
+            print(line.rstrip())
+        connection.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""What is done for every trial finds its rows by an index, however many trials there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from leantune.store import known, statements
+from leantune.store.database import Database
+
+EVERY_TRIAL = {
+    "HEAD": statements.HEAD,
+    "RUN": statements.RUN,
+    "QUEUED": statements.QUEUED,
+    "RUNNING": statements.RUNNING,
+    "HELD": statements.HELD,
+    "RENEW": statements.RENEW,
+    "SET_STANDING": statements.SET_STANDING,
+    "SETTLE": statements.SETTLE,
+    "MAY_PROPOSE": statements.MAY_PROPOSE,
+    "REPORTS_OF_TRIAL": statements.REPORTS_OF_TRIAL,
+    "changed trials": known._TRIALS,
+    "changed ledger": known._LEDGER,
+}
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    with Database("sqlite://") as database:
+        yield database
+
+
+def plan(database: Database, statement: sa.ClauseElement) -> list[str]:
+    compiled = str(statement.compile(dialect=sa.create_engine("sqlite://").dialect))
+    with database._connections.reading() as connection:
+        rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", (1,) * compiled.count("?"))
+        return [row.detail for row in rows]
+
+
+@pytest.mark.parametrize("name", EVERY_TRIAL)
+def test_no_scan_and_no_sorting(database: Database, name: str) -> None:
+    steps = plan(database, EVERY_TRIAL[name])
+    assert steps and not [step for step in steps if "SCAN" in step or "TEMP B-TREE" in step], steps
+
+
+@pytest.mark.parametrize("name", ["changed trials", "changed ledger"])
+def test_changes_are_found_by_version(database: Database, name: str) -> None:
+    assert "changed>?" in plan(database, EVERY_TRIAL[name])[0]

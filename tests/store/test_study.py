@@ -1,0 +1,53 @@
+"""Studies in SQLite files, in memory and in PostgreSQL keep the same promises."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from leantune.store.database import Database
+from leantune.testing.store_contract import StoreContract
+from tests.postgres import Postgres
+
+
+@pytest.fixture(scope="module")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with all tables and no study: copying it is quicker than migrating each test's own."""
+    path = tmp_path_factory.mktemp("migrated") / "studies.db"
+    Database(f"sqlite:///{path}").close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def migrated_url(postgres: Postgres) -> str:
+    """The same in PostgreSQL."""
+    url = postgres.fresh_url()
+    Database(url).close()
+    return url
+
+
+class TestSqliteFile(StoreContract):
+    @pytest.fixture(autouse=True)
+    def _copy(self, tmp_path: Path, migrated_file: Path) -> None:
+        self.path = shutil.copy(migrated_file, tmp_path / "studies.db")
+
+    def url(self) -> str:
+        return f"sqlite:///{self.path}"
+
+
+class TestMemory(StoreContract):
+    shared = False
+
+    def url(self) -> str:
+        return "sqlite://"
+
+
+class TestPostgres(StoreContract):
+    @pytest.fixture(autouse=True)
+    def _copy(self, postgres: Postgres, migrated_url: str) -> None:
+        self.copy = postgres.fresh_url(copy_of=migrated_url)
+
+    def url(self) -> str:
+        return self.copy
