@@ -1,0 +1,254 @@
+"""Runs trials by calling a Python function in this thread, one at a time: what `study.optimize(train)` does."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from leantune.checkpoints.store import CheckpointStore
+from leantune.clock import Clock
+from leantune.errors import IllegalMove, ObservationError, UnknownTrial
+from leantune.executors.base import Finished, Report, Terms
+from leantune.executors.keeper import Background, Keeper
+from leantune.executors.outcome import Ending, Heard, outcome
+from leantune.executors.run_folder import RunFolder
+from leantune.history import Trial, TrialState
+from leantune.problem import Problem
+from leantune.units import Seconds, parse_share
+from leantune.worker.client import CurrentTrial, acting, real_number
+from leantune.worker.lines import read_mapping
+
+Train = Callable[[CurrentTrial], Any]
+
+
+@runtime_checkable
+class Shot(Protocol):
+    """What a function may return a list of: what it showed at one share, and when."""
+
+    @property
+    def fraction(self) -> Fraction:
+        """The share of the data."""
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """What was measured."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Since the start of the run."""
+
+    @property
+    def cost(self) -> float | None:
+        """Dollars, where they are not seconds times the machine's price."""
+
+
+class FunctionExecutor:
+    """`start` only remembers a trial; `wait` calls `train(trial)` for the first one and reports it.
+
+    The function returns its metrics, or a list of snapshots, or nothing when it has told everything by
+    `trial.report(...)`; `current_trial()` works inside. An exception of a kind in `catch` makes the trial failed, any
+    other comes out of `wait`, and the trial is no longer running. Nobody can end a function from outside: a time limit
+    is only found to be exceeded afterwards, and nothing is enforced of a cluster.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        train: Train,
+        clock: Clock,
+        *,
+        catch: tuple[type[Exception], ...] = (),
+        runs: Path | None = None,
+        checkpoints: CheckpointStore | None = None,
+    ) -> None:
+        """runs: gets a folder for each trial's checkpoint; without it a checkpoint lives as long as its run."""
+        self._problem, self._train, self._clock, self._catch = problem, train, clock, catch
+        self._runs, self._checkpoints = runs, checkpoints
+        self._background = Background(lambda: None)
+        self._waiting: dict[int, tuple[Trial, Terms]] = {}
+        self._current: CurrentTrial | None = None
+        self._interrupted: list[Finished] = []
+        self._reports: list[Report] = []
+
+    @property
+    def running(self) -> frozenset[int]:
+        """Numbers of the trials that are started and not yet reported."""
+        return frozenset(self._waiting) | {ended.number for ended in self._interrupted}
+
+    def check(self, trial: Trial) -> None:
+        """A function can run whatever it is given."""
+
+    def room_for(self, trial: Trial) -> bool:
+        """One at a time."""
+        return not self.running
+
+    def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
+        """Remember the trial for `wait`."""
+        if trial.number in self.running:
+            raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
+        self._waiting[trial.number] = (trial, terms)
+
+    def wait(self, timeout: Seconds | None = None) -> list[Finished]:
+        """Call the function for the trial that was started first, however long that takes; 0 calls nothing."""
+        ended, self._interrupted = self._interrupted, []
+        if ended or not self._waiting or (timeout is not None and timeout <= 0.0):
+            return ended
+        number, (trial, terms) = next(iter(self._waiting.items()))
+        try:
+            finished = _Call(self, trial, terms).run()
+        finally:
+            was_stopped = self._waiting.pop(number, None) is None
+            self._current = None
+        return [] if was_stopped else [finished]
+
+    def reports(self) -> list[Report]:
+        """What trials reported since the last call."""
+        reports, self._reports = self._reports, []
+        return reports
+
+    def renew(self, number: int) -> None:
+        """A function ends with its process, so there is nothing to end by itself."""
+
+    def interrupt(self, number: int) -> None:
+        """Make `trial.should_stop` true; a trial whose turn has not come is given back at once."""
+        self._known(number)
+        if self._current is not None and self._current.number == number:
+            self._current.request_stop()
+        else:
+            del self._waiting[number]
+            self._interrupted.append(Finished(number, (), TrialState.QUEUED, "interrupted"))
+
+    def stop(self, number: int) -> None:
+        """Forget a trial; a function that is being called cannot be ended, and its result is not reported."""
+        self._known(number)
+        self._waiting.pop(number, None)
+        self._interrupted = [ended for ended in self._interrupted if ended.number != number]
+
+    def close(self) -> None:
+        """Forget all of them."""
+        self._waiting.clear()
+        self._interrupted.clear()
+        self._background.close()
+
+    def _known(self, number: int) -> None:
+        if number not in self.running:
+            running = ", ".join(map(str, sorted(self.running))) or "none"
+            raise UnknownTrial(f"trial {number} is not running", where="FunctionExecutor", hint=f"Running: {running}")
+
+
+class _Call:
+    """One call of the function, with what belongs to it: its trial, its folder, what it reports."""
+
+    def __init__(self, executor: FunctionExecutor, trial: Trial, terms: Terms) -> None:
+        self._executor, self._trial, self._terms = executor, trial, terms
+        self._heard = Heard(executor._problem, trial)
+        self._temporary: Path | None = None
+        self._folder = RunFolder(executor._runs, trial.number) if executor._runs is not None else None
+        self._keeper = (
+            Keeper(executor._checkpoints, self._folder, executor._background) if self._folder is not None else None
+        )
+
+    def run(self) -> Finished:
+        """Call it, and say how it ended."""
+        resumed = self._restore()
+        current = self._executor._current = CurrentTrial(
+            number=self._trial.number,
+            attempt=self._terms.attempt,
+            fraction=self._trial.fraction,
+            snapshots=self._trial.snapshots,
+            parameters=self._trial.configuration,
+            checkpoint_dir=self._checkpoint_dir,
+            send=self._hear,
+            own_process=False,
+        )
+        self._began = self._executor._clock.now()
+        self._earlier = self._terms.earlier_seconds if resumed else 0.0
+        try:
+            failure = self._call(current)
+        except BaseException:
+            self._settle(TrialState.QUEUED)  # the next attempt finds its checkpoint
+            raise
+        finished = outcome(
+            self._heard, self._ending(failure, current.should_stop), resumed=resumed, earlier_seconds=self._earlier
+        )
+        trouble = self._settle(finished.state)
+        return replace(finished, cause="; ".join(part for part in (finished.cause, trouble) if part))
+
+    def _call(self, current: CurrentTrial) -> str:
+        """Why it failed, or nothing."""
+        try:
+            with acting(current):
+                result = self._executor._train(current)
+        except self._executor._catch as error:
+            kind = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
+            return f"{kind}: {error}"
+        if isinstance(result, Mapping):
+            self._take(self._trial.fraction, result, None, None)
+        elif isinstance(result, Iterable) and not isinstance(result, str | bytes):
+            for shot in result:
+                self._take_shot(shot)
+        elif result is not None:
+            raise self._strange(result)
+        return ""
+
+    def _take_shot(self, shot: object) -> None:
+        if not isinstance(shot, Shot):
+            raise self._strange(shot)
+        share = self._heard.share(parse_share(shot.fraction))
+        if share is not None:
+            seconds = None if shot.seconds is None else shot.seconds + self._earlier
+            self._take(share, shot.metrics, seconds, shot.cost)
+
+    def _take(self, share: Fraction, metrics: Mapping[str, object], seconds: float | None, cost: float | None) -> None:
+        numbers = {name: number for name, value in metrics.items() if (number := real_number(value)) is not None}
+        self._heard.names.update(dict.fromkeys(numbers))
+        self._heard.take(share, numbers, seconds, cost)
+
+    def _hear(self, told: dict[str, object]) -> None:
+        seconds = self._executor._clock.now() - self._began
+        report = self._heard.hear(read_mapping(told), seconds, on_purpose=True)
+        if report is not None:
+            self._executor._reports.append(report)
+            if report.fraction in self._heard.told:
+                self._heard.told[report.fraction].seconds = seconds + self._earlier
+
+    def _ending(self, failure: str, stopped: bool) -> Ending:
+        seconds = max(0.0, self._executor._clock.now() - self._began)
+        limit = self._terms.time_limit
+        why = "timeout" if limit is not None and seconds > limit else "stop" if stopped else ""
+        notes = tuple(self._keeper.notes) if self._keeper is not None else ()
+        return Ending(seconds, why=why, failure=failure, time_limit=limit, notes=notes)
+
+    def _strange(self, result: object) -> ObservationError:
+        return ObservationError(
+            f"the training function returned {result!r}",
+            where=f"trial {self._trial.number}",
+            hint="Return metrics such as {'accuracy': 0.93}, a list of snapshots, or nothing after trial.report(...)",
+        )
+
+    # -- its checkpoint
+
+    def _restore(self) -> bool:
+        if self._folder is None or self._keeper is None:
+            return False
+        self._folder.make()
+        return self._keeper.restore(self._terms.attempt)
+
+    def _checkpoint_dir(self) -> Path:
+        if self._folder is not None:
+            return self._folder.checkpoint
+        if self._temporary is None:
+            self._temporary = Path(tempfile.mkdtemp(prefix="leantune-checkpoint-"))
+        return self._temporary
+
+    def _settle(self, state: TrialState) -> str:
+        """Keep or remove the checkpoint; what went wrong with that."""
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+        saving = self._keeper.settle(self._trial, state) if self._keeper is not None else None
+        return saving.result() if saving is not None else ""

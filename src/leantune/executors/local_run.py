@@ -1,0 +1,297 @@
+"""One trial on this machine, from the locks it needs to the end that is told."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from leantune.checkpoints.store import CheckpointStore
+from leantune.clock import Clock
+from leantune.errors import InvalidInput
+from leantune.executors.base import Finished, Report, Terms
+from leantune.executors.keeper import Background, Keeper
+from leantune.executors.machine import CoreLocks, HeldLocks, cores_for, thread_environment, try_lock
+from leantune.executors.outcome import Ending, Heard, outcome
+from leantune.executors.run_folder import RunFolder
+from leantune.executors.warden_process import WardenProcess
+from leantune.history import Trial, TrialState
+from leantune.problem import Problem
+from leantune.worker.client import TRIAL_VARIABLE
+from leantune.worker.lines import plain, read_json
+from leantune.worker.supervision import Exit, Orders
+
+LOCK_PERIOD = 0.02  # seconds between tries to take a lock that somebody holds
+LOCK_PATIENCE = 60.0  # seconds beyond the lease and grace of whoever may hold it
+Arguments = Callable[[Trial, Mapping[str, str]], list[str]]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all runs of an executor share."""
+
+    problem: Problem
+    arguments: Arguments
+    folder: Path
+    runs: Path
+    checkpoints: CheckpointStore | None
+    clock: Clock
+    study: str
+    log_limit: int
+    environment: Mapping[str, str]
+    save_every: float
+    cores: CoreLocks
+    background: Background
+    wake: Callable[[], None]
+
+
+class LocalRun:
+    """Begins at once where its locks are free and no checkpoint is to be brought back, else in a thread of its own.
+
+    finished: how it ended, once that is known. error: what kept it from beginning, to be raised. ended: sorts runs by
+    their end. Only `renew` may be called from another thread.
+    """
+
+    def __init__(self, setting: Setting, trial: Trial, terms: Terms) -> None:
+        self.trial, self.terms, self._setting = trial, terms, setting
+        self._folder = RunFolder(setting.runs, trial.number)
+        self._keeper = Keeper(setting.checkpoints, self._folder, setting.background, setting.save_every)
+        self._heard = Heard(setting.problem, trial)
+        self._argv = self._arguments()
+        self._resumed = False
+        self._renewed = setting.clock.now()
+        self._guard = threading.Lock()  # of the two lines below
+        self._cancelled = False
+        self.warden: WardenProcess | None = None
+        self._began = 0.0
+        self._saving: Future[str] | None = None
+        self._ended: Finished | None = None
+        self.finished: Finished | None = None
+        self.error: BaseException | None = None
+        self.ended = 0.0
+
+    def begin(self) -> None:
+        """Start the program, or wait in a thread for what it needs."""
+        self._folder.make()
+        locks = self._try_locks()
+        if locks is not None and (self.terms.attempt == 1 or self._setting.checkpoints is None):
+            self._launch(locks)
+        else:
+            threading.Thread(target=self._begin_later, args=(locks,), daemon=True).start()
+
+    def renew(self) -> None:
+        """The lease begins anew."""
+        self._renewed = self._setting.clock.now()
+        warden = self.warden
+        if warden is not None:
+            warden.send({"renew": True})
+
+    def interrupt(self) -> None:
+        """Ask it to save a checkpoint and end."""
+        if self._cancel():
+            self._finish(Finished(self.trial.number, (), TrialState.QUEUED, "interrupted", 0.0))
+        elif self.warden is not None:
+            self.warden.send({"stop": "term"})
+
+    def kill(self) -> None:
+        """End it at once."""
+        if not self._cancel() and self.warden is not None and not self.warden.over:
+            self.warden.kill()
+
+    @property
+    def next_look(self) -> float:
+        """When `look` is to be called."""
+        return self._keeper.next_look if self._ended is None else float("inf")
+
+    def look(self, now: float) -> list[Report]:
+        """Hear what the warden says, keep the checkpoint; the reports that came."""
+        reports: list[Report] = []
+        if self.warden is not None and not self.warden.over:
+            for event in self.warden.events():
+                self._take(event, reports)
+            if self.warden.over and self._ended is None:
+                self._lost(now)
+        if self._ended is None and now >= self._keeper.next_look:
+            self._keeper.look(now)
+        if self._ended is not None and self.finished is None and (self._saving is None or self._saving.done()):
+            self._finish(self._ended)
+        return reports
+
+    # -- the beginning
+
+    def _arguments(self) -> list[str]:
+        extra = {
+            "checkpoint_dir": str(self._folder.checkpoint),
+            "trial": str(self.trial.number),
+            "attempt": str(self.terms.attempt),
+            "log": str(self._folder.log(self.terms.attempt)),
+            "study": self._setting.study,
+        }
+        argv = [str(part) for part in self._setting.arguments(self.trial, extra)]
+        if not argv:
+            raise InvalidInput("the command is empty", where=f"trial {self.trial.number}", hint="Name a program")
+        return argv
+
+    def _try_locks(self) -> HeldLocks | None:
+        """The trial's own lock, so that it never runs twice on this host, and the cores of its machine."""
+        own = try_lock(self._folder.lock)
+        if own is None:
+            return None
+        cluster = self.trial.configuration.cluster
+        cores = HeldLocks() if cluster is None else self._setting.cores.take(cores_for(cluster.vcpus))
+        if cores is None:
+            os.close(own)
+            return None
+        cores.files.append(own)
+        return cores
+
+    def _begin_later(self, locks: HeldLocks | None) -> None:
+        """In a thread: wait for the locks, bring the checkpoint back, start the program."""
+        patience = LOCK_PATIENCE + self.terms.grace + (self.terms.lease or 0.0)
+        try:
+            while locks is None and patience > 0 and not self._cancelled:
+                self._setting.clock.sleep(LOCK_PERIOD)
+                patience -= LOCK_PERIOD
+                locks = self._try_locks()
+            if locks is not None:
+                self._launch(locks)
+            elif self._cancel():
+                self._ended = Finished(
+                    self.trial.number, (), TrialState.QUEUED, "another run of it, or of its cores, has not ended here"
+                )
+        except BaseException as error:  # noqa: BLE001 - raised again in the executor's own thread, by wait
+            self.error = error
+        self._setting.wake()
+
+    def _launch(self, locks: HeldLocks) -> None:
+        """With the locks held: the checkpoint, then the warden, which holds them from then on."""
+        try:
+            if self._cancelled:
+                return
+            self._resumed = self._keeper.restore(self.terms.attempt)
+            if self._resumed:
+                self._folder.recall(self._heard)
+            told = self._folder.write_trial(self.trial, self.terms.attempt, self._setting.study)
+            with self._guard:
+                self._began = self._setting.clock.now()
+                if self._lease_is_over():
+                    cause = "its lease was over before it could begin"
+                    self._ended = Finished(self.trial.number, (), TrialState.LOST, cause)
+                if self._cancelled or self._ended is not None:
+                    return
+                self._keeper.begin(self._began)
+                self.warden = WardenProcess(self._orders(locks), self._environment(told), locks.files)
+        finally:
+            locks.release()
+
+    def _lease_is_over(self) -> bool:
+        return self.terms.lease is not None and self._began - self._renewed >= self.terms.lease
+
+    def _orders(self, locks: HeldLocks) -> Orders:
+        cluster, terms, attempt = self.trial.configuration.cluster, self.terms, self.terms.attempt
+        return {
+            "argv": self._argv,
+            "folder": str(self._setting.folder.absolute()),
+            "log": str(self._folder.log(attempt)),
+            "log_limit": self._setting.log_limit,
+            "reports": str(self._folder.reports(attempt)),
+            "time_limit": terms.time_limit,
+            "grace": terms.grace,
+            "lease": terms.lease,
+            "renewed_ago": max(0.0, self._began - self._renewed),
+            "cores": list(locks.cores),
+            "vcpus": 0.0 if cluster is None else cluster.vcpus,
+            "memory": 0 if cluster is None else int(cluster.memory_gib * 2**30),
+            "held": locks.files,
+        }
+
+    def _environment(self, told: Path) -> dict[str, str]:
+        cluster = self.trial.configuration.cluster
+        variables = {"PYTHONUNBUFFERED": "1", **os.environ}  # reports are stamped when they arrive, not when it flushes
+        if cluster is not None:
+            variables |= thread_environment(cluster.vcpus)
+        # A command that nothing else provides may come from the environment that LeanTune itself is installed in.
+        path = [variables.get("PATH", os.defpath), str(Path(sys.executable).parent)]
+        return {**variables, "PATH": os.pathsep.join(path), **self._setting.environment, TRIAL_VARIABLE: str(told)}
+
+    def _cancel(self) -> bool:
+        """Whether it had not begun, and will not."""
+        with self._guard:
+            self._cancelled = self._cancelled or self.warden is None
+            return self.warden is None
+
+    # -- the end
+
+    def _take(self, event: dict[str, Any], reports: list[Report]) -> None:
+        if event["event"] == "report":
+            said = read_json(event["line"])
+            report = said and self._heard.hear(said, event["at"], on_purpose=event["told"])
+            if report:
+                reports.append(report)
+                self._remember(report)
+        elif event["event"] == "exit":
+            self._settle(cast(Exit, event))
+
+    def _remember(self, report: Report) -> None:
+        """Snapshots outlive their attempt, counted from the beginning of the training."""
+        if report.fraction is None or len(self.trial.snapshots) == 1:
+            return
+        told = self._heard.told.get(report.fraction)
+        if told is not None:
+            told.seconds = report.seconds + (self.terms.earlier_seconds if self._resumed else 0.0)
+            self._folder.remember(self._heard)
+
+    def _settle(self, event: Exit) -> None:
+        assert self.warden is not None
+        self.warden.end()
+        self.ended = event["ended"]
+        ending = Ending(
+            seconds=event["seconds"],
+            code=event["code"],
+            why=event["why"],
+            failure=f"cannot start: {plain(event['error'])}" if event["error"] else "",
+            kernel_oom=event["kernel_oom"],
+            peak_bytes=event["peak_bytes"],
+            last_line=event["last_line"],
+            last_error=event["last_error"],
+            tail=event["tail"],
+            log=str(self._folder.log(self.terms.attempt)),
+            time_limit=self.terms.time_limit,
+            notes=(*self._keeper.notes, *_notes(event)),
+        )
+        earlier = self.terms.earlier_seconds
+        self._ended = outcome(self._heard, ending, resumed=self._resumed, earlier_seconds=earlier)
+        self._saving = self._keeper.settle(self.trial, self._ended.state)
+
+    def _lost(self, now: float) -> None:
+        """The warden died, and its program with it: nobody knows how the run would have ended."""
+        assert self.warden is not None
+        self.warden.end()
+        noise = plain(self.warden.noise.strip().rpartition("\n")[2])
+        cause = f"its warden was killed{f': {noise}' if noise else ''} (log: {self._folder.log(self.terms.attempt)})"
+        seconds = max(0.0, now - self._began)
+        self._ended = Finished(self.trial.number, (), TrialState.LOST, cause, seconds, self._resumed)
+
+    def _finish(self, finished: Finished) -> None:
+        trouble = self._saving.result() if self._saving is not None else ""
+        cause = "; ".join(part for part in (finished.cause, trouble) if part)
+        self.finished = replace(finished, cause=cause)
+
+
+def _notes(event: Exit) -> list[str]:
+    """What went wrong beside the program."""
+    notes = []
+    if event["killed"] and event["why"] != "memory":
+        notes.append("it did not end when asked to and was killed")
+    if event["log_error"]:
+        notes.append(f"its log stops early: {event['log_error']}")
+    if event["dropped"]:
+        notes.append(f"{event['dropped']} reports were lost")
+    if event["left"]:
+        notes.append(f"processes that could not be killed: {', '.join(map(str, event['left']))}")
+    return notes

@@ -1,0 +1,160 @@
+"""What this machine can give to trials: its cores, held one by one against every other LeanTune process, its memory."""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leantune.errors import LeanTuneError, SpaceError
+from leantune.space import Cluster
+
+_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+# Every library's own word for it; one that finds more processors than it was given starts too many threads.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMEXPR_MAX_THREADS",
+    "NUMBA_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+    "RAYON_NUM_THREADS",
+    "JULIA_NUM_THREADS",
+    "GOMAXPROCS",
+    "LOKY_MAX_CPU_COUNT",
+    "TF_NUM_INTRAOP_THREADS",
+)
+
+
+@dataclass(frozen=True)
+class Host:
+    """cores: numbers of the processors that this process may use. memory_gib: of the machine, or of its container."""
+
+    cores: tuple[int, ...]
+    memory_gib: float
+
+
+def this_host() -> Host:
+    """What this process has been given."""
+    if not hasattr(os, "sched_getaffinity"):
+        hint = "Use Linux (also in a container or WSL), or study.optimize(train) with a Python function"
+        raise LeanTuneError("training programs are run on Linux only", where=sys.platform, hint=hint)
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for path in map(Path, _CGROUP_LIMITS):
+        with suppress(OSError, ValueError):  # no such control group, or "max"
+            memory = min(memory, int(path.read_text(encoding="ascii")))
+    return Host(tuple(sorted(os.sched_getaffinity(0))), memory / 2**30)
+
+
+def check_cluster(cluster: Cluster, host: Host | None = None) -> None:
+    """Refuse (SpaceError) a cluster that this machine cannot stand in for."""
+    host = host or this_host()
+    wanted = ""
+    if cluster.accelerators:
+        wanted = f"{cluster.accelerators} accelerators, which LeanTune cannot give on the local machine"
+    elif cores_for(cluster.vcpus) > len(host.cores):
+        wanted = f"{cluster.vcpus:g} vCPUs, and this machine has {len(host.cores)}"
+    elif cluster.memory_gib > host.memory_gib:
+        wanted = f"{cluster.memory_gib:g} GiB of memory, and this machine has {host.memory_gib:.3g}"
+    if wanted:
+        hint = "Leave it out of the space, or run where such machines are"
+        raise SpaceError(f"{cluster} has {wanted}", where=f"machine {cluster.type!r}", hint=hint)
+
+
+def cores_for(vcpus: float) -> int:
+    """Whole processors that are held for so many virtual ones."""
+    return max(1, math.ceil(vcpus - 1e-9))
+
+
+def thread_environment(vcpus: float) -> dict[str, str]:
+    """As many threads as cores: of 1.5 vCPUs, two, which both stand still for a quarter of the time."""
+    return dict.fromkeys(THREAD_VARIABLES, str(cores_for(vcpus)))
+
+
+@dataclass
+class HeldLocks:
+    """Locks that are held as long as one of their files is open, here or in a process that inherited it."""
+
+    cores: tuple[int, ...] = ()
+    files: list[int] = field(default_factory=list)
+
+    def release(self) -> None:
+        """Close this process's own files."""
+        while self.files:
+            os.close(self.files.pop())
+
+
+class CoreLocks:
+    """The processors of this machine, each held by at most one trial of this user's LeanTune processes."""
+
+    def __init__(self, cores: Sequence[int], folder: Path | None = None) -> None:
+        self._cores = tuple(cores)
+        self._folder = folder or Path(tempfile.gettempdir()) / f"leantune-{os.getuid()}"
+
+    def take(self, count: int) -> HeldLocks | None:
+        """Hold so many cores; None when fewer are free."""
+        self._make_folder()
+        held = HeldLocks()
+        with ExitStack() as undo:
+            undo.callback(held.release)
+            for core, file in self._free():
+                held.cores += (core,)
+                held.files.append(file)
+                if len(held.files) == count:
+                    undo.pop_all()
+                    return held
+        return None
+
+    def free(self, count: int) -> bool:
+        """Whether so many could be taken now."""
+        held = self.take(count)
+        if held is not None:
+            held.release()
+        return held is not None
+
+    def _free(self) -> Iterator[tuple[int, int]]:
+        for core in self._cores:
+            file = try_lock(self._folder / f"cpu-{core}.lock")
+            if file is not None:
+                yield core, file
+
+    def _make_folder(self) -> None:
+        with _told(self._folder), suppress(FileExistsError):
+            self._folder.mkdir(mode=0o700)
+        found = self._folder.lstat()
+        if found.st_uid != os.getuid() or not self._folder.is_dir() or self._folder.is_symlink():
+            raise LeanTuneError(
+                f"{str(self._folder)!r} belongs to somebody else",
+                where="locks of processors",
+                hint="Remove it, or set TMPDIR to a folder of your own",
+            )
+
+
+def try_lock(path: Path) -> int | None:
+    """The open file when nobody else holds the lock; None otherwise. Closing it everywhere gives the lock back."""
+    with _told(path):
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        return None
+    return file
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        hint = "Look at its permissions and its free space"
+        raise LeanTuneError(f"a lock cannot be made: {error.strerror}", where=str(path), hint=hint) from None

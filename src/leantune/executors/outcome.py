@@ -1,0 +1,231 @@
+"""How a run ended, in the terms of a trial: one set of rules for programs and functions. Pure.
+
+The result of a run is the last value that it reported for each metric that the problem requires, at each share of the
+data that the trial is to report at; reports that name no share count for the trial's own. Time is what was measured,
+never what was reported. A run that did not end well is failed, with one sentence that says why.
+"""
+
+import re
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fractions import Fraction
+from math import isclose, isfinite
+
+from leantune.executors.base import Finished, Report
+from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
+from leantune.problem import COST, TIME, Problem, Scale
+from leantune.worker.lines import Said, plain, read_pairs
+
+MOST_NAMES = 100  # of metrics that are remembered, of a program that makes them up as it goes
+ROUNDED = 1e-4  # relative: a share that a program printed as a decimal is the trial's own
+_OUT_OF_MEMORY = re.compile(
+    r"\bMemoryError\b|\bOutOfMemoryError\b|out of memory|cannot allocate memory|std::bad_alloc|Unable to allocate",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended, whoever ran it.
+
+    code: exit code, or minus the signal. why: for what reason we ended it (timeout, stop, lease, memory, ...), empty
+    where it ended by itself. failure: why it could not be started, or what it raised. notes: what else went wrong.
+    """
+
+    seconds: float
+    code: int = 0
+    why: str = ""
+    failure: str = ""
+    kernel_oom: bool = False
+    peak_bytes: int = 0
+    last_line: str = ""
+    last_error: str = ""
+    tail: str = ""
+    log: str = ""
+    time_limit: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Told:
+    """What was told at one share; seconds since the beginning of the training, dollars where they were told."""
+
+    metrics: dict[str, float] = field(default_factory=dict)
+    seconds: float | None = None
+    cost: float | None = None
+
+
+@dataclass
+class Heard:
+    """What a run has reported so far, as far as its result needs it."""
+
+    problem: Problem
+    trial: Trial
+    told: dict[Fraction, Told] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    odd_fraction: str = ""
+
+    def hear(self, said: Said, seconds: float, *, on_purpose: bool) -> Report | None:
+        """Take note of a report; None when it is just output: a JSON object with nothing that the problem requires.
+
+        on_purpose: it came through `current_trial()`, so whatever it tells is meant.
+        """
+        self.names.update(dict.fromkeys(list(said.metrics)[: MOST_NAMES - len(self.names)]))
+        self.odd_fraction = self.odd_fraction or said.odd_fraction
+        required = self.problem.required_metrics
+        wanted = any(name in said.metrics for name in required) or (not required and said.fraction is not None)
+        if not (wanted or on_purpose) or said.odd_fraction:
+            return None
+        share = self.share(said.fraction)
+        if share is not None:
+            self.take(share, said.metrics, seconds if wanted else None)
+        metrics = {name: value for name, value in said.metrics.items() if isfinite(value)}
+        return Report(self.trial.number, seconds, metrics, said.step, said.fraction and (share or said.fraction))
+
+    def share(self, fraction: Fraction | None) -> Fraction | None:
+        """The share among the trial's own that is meant; None when it is another."""
+        if fraction is None:
+            return self.trial.fraction
+        close = (own for own in self.trial.snapshots if isclose(own, fraction, rel_tol=ROUNDED))
+        return next(close, None)
+
+    def take(
+        self, share: Fraction, metrics: Mapping[str, float], seconds: float | None, cost: float | None = None
+    ) -> None:
+        """What was told at one of the trial's shares; a later value of a metric replaces an earlier one."""
+        told = self.told.setdefault(share, Told())
+        for name, value in metrics.items():
+            known = name in self.problem.required_metrics or name in told.metrics or len(told.metrics) < MOST_NAMES
+            if known and name not in (COST, TIME):
+                told.metrics[name] = value
+        told.seconds = told.seconds if seconds is None else seconds
+        told.cost = told.cost if cost is None else cost
+
+    def fault(self, share: Fraction) -> str:
+        """What is missing or wrong with what was told at the share; empty when nothing is."""
+        told = self.told.get(share)
+        if told is None and not self.problem.required_metrics:
+            return "" if share == self.trial.fraction else f"the share {share} was not reported"
+        metrics = told.metrics if told is not None else {}
+        for name in self.problem.required_metrics:
+            if name not in metrics:
+                return self._missing(name, share)
+            if not isfinite(metrics[name]):
+                return f"{name} is {metrics[name]}"
+        goal = self.problem.goal
+        if goal.scale is Scale.SHARE and not 0.0 <= metrics.get(goal.metric, 0.0) <= 1.0:
+            return f"{goal.metric} is {metrics[goal.metric]:g}: declared as a share, 0 to 1"
+        return ""
+
+    def _missing(self, name: str, share: Fraction) -> str:
+        at = "" if len(self.trial.snapshots) == 1 else f" at the share {share}"
+        others = [known for known in self.names if known != name]
+        close = get_close_matches(name, others, n=1, cutoff=0.5)
+        why = f"; got {', '.join(others)}" if others else ""
+        if name in self.names and at:
+            why = f" (report it with fraction={share})"
+        elif close:
+            why = f" (did you mean {close[0]!r}?)"
+        elif self.odd_fraction:
+            why = f"; a report names the share {self.odd_fraction}, which is none"
+        return f"metric {name!r} was not reported{at}{why}"
+
+
+def outcome(heard: Heard, ending: Ending, *, resumed: bool = False, earlier_seconds: float = 0.0) -> Finished:
+    """What to make of a run: done, failed, or (interrupted by us, or its lease lost) to be run again.
+
+    resumed: it went on from a checkpoint, so that the training took `earlier_seconds` more.
+    """
+    _hear_last_lines(heard, ending)
+    number = heard.trial.number
+    seconds = ending.seconds + (earlier_seconds if resumed else 0.0)
+    failure = _failure(heard, ending)
+    if ending.why in ("lease", "orphaned"):
+        cause = _sentence("its lease was not renewed in time", ending)
+        return Finished(number, (), TrialState.LOST, cause, ending.seconds, resumed)
+    shares = heard.trial.snapshots
+    faulty = next((share for share in shares if not _good(heard, share, resumed)), None)
+    if ending.why in ("stop", "signal") and (failure or faulty is not None):
+        return Finished(number, (), TrialState.QUEUED, _sentence("interrupted", ending), ending.seconds, resumed)
+    failure = failure or (heard.fault(faulty) if faulty is not None else "")
+    if not failure:
+        seen = tuple(_measured(heard, share, seconds) for share in shares if share in heard.told or share == shares[-1])
+        return Finished(number, seen, TrialState.DONE, "; ".join(ending.notes), ending.seconds, resumed)
+    cause = _sentence(failure, ending)
+    at = faulty if faulty is not None else shares[-1]
+    before = [_measured(heard, share, seconds) for share in shares if share < at and share in heard.told]
+    last = observe(
+        heard.problem, heard.trial, {}, seconds=seconds, fraction=at, kind=ObservationKind.FAILED, cause=cause
+    )
+    return Finished(number, (*before, last), TrialState.FAILED, cause, ending.seconds, resumed)
+
+
+def _good(heard: Heard, share: Fraction, resumed: bool) -> bool:
+    """Nothing wrong at the share; a run that went on from a checkpoint may have passed a smaller one before."""
+    passed_before = resumed and share not in heard.told and share != heard.trial.fraction
+    return passed_before or not heard.fault(share)
+
+
+def _hear_last_lines(heard: Heard, ending: Ending) -> None:
+    """`accuracy=0.93` as the last line counts for a metric that no report brought."""
+    for line in (ending.last_line, ending.last_error):
+        pairs = read_pairs(line)
+        heard.names.update(dict.fromkeys(list(pairs)[: MOST_NAMES - len(heard.names)]))
+        known = heard.told[heard.trial.fraction].metrics if heard.trial.fraction in heard.told else {}
+        new = {name: pairs[name] for name in heard.problem.required_metrics if name in pairs and name not in known}
+        if new:
+            heard.take(heard.trial.fraction, new, None)
+
+
+def _measured(heard: Heard, share: Fraction, seconds: float) -> Observation:
+    """The largest share took as long as the whole run, whose machine was paid to its end."""
+    told = heard.told.get(share, Told())
+    metrics = {name: value for name, value in told.metrics.items() if isfinite(value)}
+    at_share = seconds if share == heard.trial.fraction or told.seconds is None else min(told.seconds, seconds)
+    return observe(heard.problem, heard.trial, metrics, seconds=at_share, cost=told.cost, fraction=share)
+
+
+def _failure(heard: Heard, ending: Ending) -> str:
+    """What was wrong with the run itself, whatever it reported; empty when nothing was."""
+    if ending.failure:
+        return ending.failure
+    if ending.why == "timeout":
+        limit = ending.seconds if ending.time_limit is None else ending.time_limit
+        return f"timeout: not ended after {limit:.4g} s"
+    how = _how_it_ended(ending)
+    if ending.why == "memory":
+        return f"out of memory: {_gib(ending.peak_bytes)} used{_of_machine(heard.trial)}"
+    if ending.kernel_oom:
+        return f"out of memory: the kernel killed it at {_gib(ending.peak_bytes)}"
+    if how and _OUT_OF_MEMORY.search(ending.tail):
+        return f"out of memory: {how}"
+    return how
+
+
+def _how_it_ended(ending: Ending) -> str:
+    if ending.code < 0:
+        try:
+            name = signal.Signals(-ending.code).name
+        except ValueError:
+            name = "of the system"
+        return f"killed by signal {name} ({-ending.code})"
+    if ending.code > 0:
+        said = plain(ending.last_error) or plain(ending.last_line)
+        return f"exit code {ending.code}: {said}" if said else f"exit code {ending.code}"
+    return ""
+
+
+def _sentence(what: str, ending: Ending) -> str:
+    log = f" (log: {ending.log})" if ending.log else ""
+    return "; ".join((what, *ending.notes)) + log
+
+
+def _of_machine(trial: Trial) -> str:
+    cluster = trial.configuration.cluster
+    return f", {cluster} has {cluster.memory_gib:.3g} GiB" if cluster is not None else ""
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.3g} GiB"

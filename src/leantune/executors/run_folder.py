@@ -1,0 +1,127 @@
+"""The folder of one trial: its logs, what its program is told, its checkpoint, and the lock of whoever runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+
+from leantune.errors import LeanTuneError
+from leantune.executors.outcome import Heard
+from leantune.history import Trial
+from leantune.space import Cluster
+
+Fingerprint = tuple[tuple[str, int, int], ...]  # path, size and time of every file
+
+
+class RunFolder:
+    """<runs>/trial-0003: attempt-1.log and attempt-1.json of each attempt, checkpoint/, lock."""
+
+    def __init__(self, runs: Path, number: int) -> None:
+        self.key = f"trial-{number:04d}"
+        self.path = runs.absolute() / self.key
+        self.checkpoint = self.path / "checkpoint"
+        self.lock = self.path / "lock"
+        self._snapshots = self.path / "snapshots.json"
+
+    def make(self) -> None:
+        """Create it; LeanTuneError where that cannot be done."""
+        with self._told("made"):
+            self.path.mkdir(parents=True, exist_ok=True)
+
+    def log(self, attempt: int) -> Path:
+        """Where an attempt's output is kept."""
+        return self.path / f"attempt-{attempt}.log"
+
+    def reports(self, attempt: int) -> Path:
+        """Where the named pipe of a running attempt lies."""
+        return self.path / f"attempt-{attempt}.reports"
+
+    def write_trial(self, trial: Trial, attempt: int, study: str) -> Path:
+        """What `current_trial()` reads."""
+        told = {
+            "study": study,
+            "number": trial.number,
+            "attempt": attempt,
+            "configuration": {name: _plain(value) for name, value in trial.configuration.items()},
+            "fraction": str(trial.fraction),
+            "snapshots": [str(share) for share in trial.snapshots],
+            "checkpoint_dir": str(self.checkpoint),
+        }
+        path = self.path / f"attempt-{attempt}.json"
+        with self._told("written to"):
+            path.write_text(json.dumps(told, indent=1), encoding="utf-8")
+        return path
+
+    def prepare_checkpoint(self, *, empty: bool) -> None:
+        """Make the checkpoint folder; empty: without what a study of the same name may have left there."""
+        with self._told("prepared"):
+            if empty:
+                self.remove_checkpoint()
+            self.checkpoint.mkdir(exist_ok=True)
+
+    def remove_checkpoint(self) -> None:
+        """The folder and whatever was noted beside it."""
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+        self._snapshots.unlink(missing_ok=True)
+        for beside in self.path.glob(f".{self.checkpoint.name}.*"):
+            if beside.is_dir():
+                shutil.rmtree(beside, ignore_errors=True)
+            else:
+                beside.unlink(missing_ok=True)
+
+    def fingerprint(self) -> Fingerprint:
+        """Of the checkpoint: different when a file came, went, grew or was written again; empty without files."""
+        files = []
+        for folder, _, names in os.walk(self.checkpoint):
+            for name in names:
+                path = Path(folder, name)
+                with suppress(FileNotFoundError):
+                    found = path.lstat()
+                    files.append((str(path), found.st_size, found.st_mtime_ns))
+        return tuple(sorted(files))
+
+    def remember(self, heard: Heard) -> None:
+        """Note what was reported at each share: an attempt that goes on from a checkpoint will not report it again."""
+        told = {str(share): [at.metrics, at.seconds] for share, at in heard.told.items()}
+        fresh = self._snapshots.with_suffix(".new")
+        with suppress(OSError):  # a full disk: the next attempt does without
+            fresh.write_text(json.dumps(told), encoding="utf-8")
+            fresh.replace(self._snapshots)
+
+    def recall(self, heard: Heard) -> None:
+        """What earlier attempts reported."""
+        with suppress(OSError, ValueError):
+            for share, (metrics, seconds) in json.loads(self._snapshots.read_text(encoding="utf-8")).items():
+                if Fraction(share) in heard.trial.snapshots[:-1]:
+                    heard.take(Fraction(share), metrics, seconds)
+
+    @contextmanager
+    def _told(self, verb: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise LeanTuneError(
+                f"the folder of a run cannot be {verb}: {error.strerror}",
+                where=str(self.path),
+                hint="Free some space, or name a folder for logs that can be written to",
+            ) from None
+
+
+def _plain(value: object) -> object:
+    """A parameter's value as JSON; a cluster with everything that a program may want to know of it."""
+    if not isinstance(value, Cluster):
+        return value
+    told: Mapping[str, object] = {
+        "type": value.type,
+        "nodes": value.nodes,
+        "vcpus": value.vcpus,
+        "memory_gib": value.memory_gib,
+        "accelerators": value.accelerators,
+        "usd_per_hour": value.usd_per_hour,
+    }
+    return told

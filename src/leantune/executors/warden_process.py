@@ -1,0 +1,117 @@
+"""The worker's end of a warden: starts the process, tells it what to do, and hears what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from leantune.errors import LeanTuneError
+from leantune.worker import warden
+from leantune.worker.supervision import LONGEST_KILL, Orders
+
+SCRIPT = Path(warden.__file__)
+PATIENCE = LONGEST_KILL + 5.0  # seconds in which a warden that was told to has killed everything
+_CHUNK = 1 << 20
+_NOISE = 2000  # characters that are kept of a warden's own troubles
+
+
+class WardenProcess:
+    """A warden with the run it supervises. It holds the files `held` (locks) until everything has ended.
+
+    over: it said its last word, or died. Only `send` may be called from another thread.
+    """
+
+    def __init__(self, orders: Orders, environment: Mapping[str, str], held: Sequence[int]) -> None:
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(SCRIPT)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=dict(environment),
+                pass_fds=held,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise LeanTuneError(
+                f"no process can be started: {error.strerror}",
+                where=sys.executable,
+                hint="Look at the limits of this user",
+            ) from None
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._in, self._out = self._process.stdin, self._process.stdout
+        self._sending = threading.Lock()
+        self._unread = b""
+        self.noise = ""
+        self.over = False
+        told = memoryview(json.dumps(orders).encode() + b"\n")
+        with suppress(BrokenPipeError):
+            while told:
+                told = told[self._in.write(told) :]
+        os.set_blocking(self._in.fileno(), False)
+        os.set_blocking(self._out.fileno(), False)
+
+    def fileno(self) -> int:
+        """Readable when the warden has said something."""
+        return self._out.fileno()
+
+    @property
+    def pid(self) -> int:
+        """Of the warden, not of the program."""
+        return self._process.pid
+
+    def send(self, message: Mapping[str, object]) -> None:
+        """Tell it something; one that has ended, or reads no more, is not waited for."""
+        with self._sending, suppress(BrokenPipeError, BlockingIOError):
+            if not self._in.closed:
+                self._in.write(json.dumps(message).encode() + b"\n")
+
+    def events(self) -> list[dict[str, Any]]:
+        """What it has said since the last call."""
+        data = self._read()
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        events = []
+        for line in lines:
+            try:
+                events.append(json.loads(line))
+            except ValueError:  # a traceback
+                self.noise = f"{self.noise}{line.decode(errors='replace')}\n"[-_NOISE:]
+        return events
+
+    def _read(self) -> bytes:
+        parts = []
+        with suppress(BlockingIOError):
+            while part := os.read(self._out.fileno(), _CHUNK):
+                parts.append(part)
+            self.over = True
+        return b"".join(parts)
+
+    def end(self) -> None:
+        """Wait for a warden that has said its last word, so that what it held is free."""
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._close()
+
+    def kill(self) -> None:
+        """End the run at once, and wait until everything has ended; nothing it says is heard any more."""
+        self.send({"stop": "kill"})
+        self._out.close()  # so that it does not wait for a reader
+        self.end()
+
+    def _close(self) -> None:
+        self.over = True
+        with self._sending:
+            with suppress(BrokenPipeError):
+                self._in.close()
+            self._out.close()

@@ -1,0 +1,95 @@
+"""What a training program says about itself: JSON objects, one on a line, or a last line such as `accuracy=0.93`.
+
+Pure, and prepared for anything: a program may write what it likes, and what is no report is just output.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from leantune.errors import InvalidInput
+from leantune.units import parse_share
+
+STEP, FRACTION = "step", "fraction"
+RESERVED = frozenset({STEP, FRACTION})  # what a report says besides metrics
+LONGEST_NAME = 100
+_LOOKED_AT = 4096  # characters of a last line
+_NUMBER = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf(?:inity)?)"
+_NAME = rf"[^\s=,;(\[{{][^\s=,;]{{0,{LONGEST_NAME - 1}}}?"
+_PAIR = re.compile(
+    rf"(?:^|(?<=[\s,;(\[{{]))(?P<name>{_NAME})\s*[=:]\s*(?P<value>{_NUMBER})(?=[\s,;)\]}}]|$)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    """One report. fraction: the share it was made at, None where it names none; odd_fraction: what it named instead."""
+
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    step: float | None = None
+    fraction: Fraction | None = None
+    odd_fraction: str = ""
+
+
+def read_json(line: str) -> Said | None:
+    """The report in a line that is a JSON object; None for any other. NaN and Infinity count as numbers."""
+    text = line.strip()
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):  # garbage, or nested without end
+        return None
+    return read_mapping(told) if isinstance(told, dict) else None
+
+
+def read_mapping(told: Mapping[str, object]) -> Said:
+    """The report in a mapping; whatever is not a number is no metric."""
+    numbers = {name: number for name, value in told.items() if (number := _number(value)) is not None}
+    metrics = {name: number for name, number in numbers.items() if name not in RESERVED and _is_name(name)}
+    step = numbers.get(STEP)
+    fraction, odd = _share(told.get(FRACTION))
+    return Said(metrics, step if step is not None and math.isfinite(step) else None, fraction, odd)
+
+
+def read_pairs(line: str) -> dict[str, float]:
+    """The metrics in a line such as `accuracy=0.93, loss: 0.2`; the last of two of one name counts."""
+    found = _PAIR.finditer(line[-_LOOKED_AT:])
+    return {match["name"]: float(match["value"]) for match in found if any(map(str.isalpha, match["name"]))}
+
+
+def plain(text: str, longest: int = 200) -> str:
+    """A line of output as it may be shown: no control characters (colours, bells), and not too long."""
+    without = re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", text)
+    shown = "".join(character if character.isprintable() else " " for character in without).strip()
+    return shown if len(shown) <= longest else f"{shown[: longest - 3]}..."
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= LONGEST_NAME and name.isprintable()
+
+
+def _share(value: object) -> tuple[Fraction | None, str]:
+    """A share as a rational; decimals in text stand for what the same float does (0.0166...6 is 1/60)."""
+    if value is None:
+        return None, ""
+    try:
+        if isinstance(value, str) and "/" not in value:
+            value = float(value)
+        if isinstance(value, int | float | str) and len(str(value)) <= LONGEST_NAME:
+            return parse_share(value), ""
+    except (InvalidInput, ValueError, OverflowError):
+        pass
+    return None, plain(repr(value), 50)

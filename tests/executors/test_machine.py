@@ -1,0 +1,138 @@
+"""What this machine can give."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leantune.errors import LeanTuneError, SpaceError
+from leantune.executors.machine import (
+    CoreLocks,
+    Host,
+    check_cluster,
+    cores_for,
+    this_host,
+    thread_environment,
+    try_lock,
+)
+from leantune.space import Cluster, machine
+
+HOST = Host((0, 1), 8.0)
+
+
+def cluster(vcpus: float = 1, memory: float = 1, nodes: int = 1, accelerators: int = 0) -> Cluster:
+    return Cluster(machine("m", vcpus=vcpus, memory=memory, accelerators=accelerators), nodes)
+
+
+def test_this_host_has_something() -> None:
+    host = this_host()
+    assert host.cores == tuple(sorted(os.sched_getaffinity(0)))
+    assert 0.1 < host.memory_gib <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+
+
+@pytest.mark.parametrize(
+    "fits", [cluster(), cluster(2, 8), cluster(0.25), cluster(1, 4, nodes=2), cluster(1.5), cluster(0.1, 1, nodes=7)]
+)
+def test_what_fits(fits: Cluster) -> None:
+    check_cluster(fits, HOST)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (cluster(4), "1 x m has 4 vCPUs, and this machine has 2"),
+        (cluster(1, nodes=3), "3 x m has 3 vCPUs, and this machine has 2"),
+        (cluster(1, 9), "1 x m has 9 GiB of memory, and this machine has 8"),
+        (cluster(accelerators=1), "1 x m has 1 accelerators, which LeanTune cannot give on the local machine"),
+    ],
+)
+def test_what_does_not(wanted: Cluster, words: str) -> None:
+    with pytest.raises(SpaceError) as caught:
+        check_cluster(wanted, HOST)
+    assert caught.value.what == words
+    assert caught.value.where == "machine 'm'"
+    assert "Leave it out of the space" in caught.value.hint
+
+
+@pytest.mark.parametrize(("vcpus", "cores"), [(0.1, 1), (1, 1), (1.5, 2), (2, 2), (0.1 * 3 / 0.3, 1), (3.0000001, 4)])
+def test_cores_of_vcpus(vcpus: float, cores: int) -> None:
+    assert cores_for(vcpus) == cores
+    assert thread_environment(vcpus)["OMP_NUM_THREADS"] == str(cores)
+
+
+def test_cores_are_taken_one_by_one_and_given_back(tmp_path: Path) -> None:
+    one, other = CoreLocks((0, 1, 2), tmp_path / "locks"), CoreLocks((0, 1, 2), tmp_path / "locks")
+    first = one.take(2)
+    assert first is not None
+    assert first.cores == (0, 1)
+    assert other.free(1)
+    assert not other.free(2)
+    assert other.take(2) is None
+    second = other.take(1)
+    assert second is not None
+    assert second.cores == (2,), "a failed attempt holds nothing"
+    assert not one.free(1)
+    first.release()
+    first.release()
+    assert one.free(2)
+    second.release()
+
+
+def test_a_process_that_inherits_a_lock_holds_it(tmp_path: Path) -> None:
+    locks = CoreLocks((0,), tmp_path / "locks")
+    held = locks.take(1)
+    assert held is not None
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE, pass_fds=held.files
+    )
+    held.release()
+    assert not locks.free(1)
+    process.communicate(b"\n")
+    assert locks.free(1)
+
+
+def test_locks_of_somebody_else_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "file").touch()
+    for name in ("link", "file"):
+        with pytest.raises(LeanTuneError, match="belongs to somebody else"):
+            CoreLocks((0,), tmp_path / name).take(1)
+    if os.geteuid() == 0:
+        (tmp_path / "other").mkdir()
+        os.chown(tmp_path / "other", 12345, -1)
+        with pytest.raises(LeanTuneError, match="belongs to somebody else"):
+            CoreLocks((0,), tmp_path / "other").take(1)
+
+
+def test_the_usual_place_is_private() -> None:
+    CoreLocks(this_host().cores).free(1)
+    (place,) = Path(os.environ.get("TMPDIR", "/tmp")).glob(f"leantune-{os.getuid()}")
+    assert place.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_lock_is_held_once(tmp_path: Path) -> None:
+    file = try_lock(tmp_path / "lock")
+    assert file is not None
+    assert try_lock(tmp_path / "lock") is None
+    os.close(file)
+    again = try_lock(tmp_path / "lock")
+    assert again is not None
+    os.close(again)
+
+
+def test_locks_that_cannot_be_made(tmp_path: Path) -> None:
+    with pytest.raises(LeanTuneError, match="a lock cannot be made: No such file or directory"):
+        try_lock(tmp_path / "away" / "lock")
+    with pytest.raises(LeanTuneError, match="a lock cannot be made: No such file or directory"):
+        CoreLocks((0,), tmp_path / "away" / "locks").free(1)
+
+
+def test_another_system_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity")
+    with pytest.raises(LeanTuneError, match="on Linux only"):
+        this_host()

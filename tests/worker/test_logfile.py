@@ -1,0 +1,54 @@
+"""Logs: the beginning and the end, and full disks."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leantune.worker.logfile import LogFile
+
+
+@given(st.lists(st.binary(max_size=40), max_size=20), st.integers(2, 60))
+def test_keeps_the_beginning_and_the_end(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], limit: int
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "log"
+    log = LogFile(str(path), limit)
+    for part in parts:
+        log.write(part)
+    log.close()
+    written, whole = path.read_bytes(), b"".join(parts)
+    assert log.error == ""
+    assert log.cut == max(0, len(whole) - limit)
+    if not log.cut:
+        assert written == whole
+    else:
+        note = f"\n[leantune: {log.cut:,} bytes are left out here; the log keeps {limit:,}]\n".encode()
+        assert written == whole[: limit // 2] + note + whole[len(whole) - (limit - limit // 2) :]
+    assert [entry.name for entry in path.parent.iterdir()] == ["log"]
+
+
+def test_a_full_disk_ends_the_log_and_nothing_else() -> None:
+    log = LogFile("/dev/full", 100)
+    log.write(b"lost")
+    assert log.error == "No space left on device"
+    log.write(b"more")
+    log.close()
+    assert log.error == "No space left on device"
+
+
+def test_no_room_for_the_end(tmp_path: Path) -> None:
+    (tmp_path / "log.end").symlink_to("/dev/full")
+    log = LogFile(str(tmp_path / "log"), 20)
+    log.write(b"0123456789 and more")
+    log.close()
+    assert log.error == "No space left on device"
+    assert (tmp_path / "log").read_bytes() == b"0123456789\n[leantune: the log stops here: No space left on device]\n"
+
+
+def test_a_log_that_cannot_be_opened(tmp_path: Path) -> None:
+    log = LogFile(str(tmp_path / "away" / "log"), 20)
+    log.write(b"x")
+    log.close()
+    assert log.error == "No such file or directory"
