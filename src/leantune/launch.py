@@ -233,6 +233,7 @@ def local_executor(opened: OpenedStudy) -> LocalExecutor:
         runs=job.logs / job.name,
         checkpoints=CheckpointStore(job.checkpoints, job.name),
         clock=opened.clock,
+        study=job.name,
     )
 
 

@@ -34,14 +34,16 @@ from leantune.orchestrator.heartbeat import Heartbeat
 from leantune.orchestrator.ledger import SECONDS_PER_HOUR, TimeRules, dollars
 from leantune.orchestrator.workers import dead_workers, this_worker
 from leantune.problem import Problem
-from leantune.store.study import Booking, Claim, Money, ReportRow, StudyStore
+from leantune.store.study import Booking, Claim, Look, Money, ReportRow, StudyStore
 from leantune.strategies.strategy import Strategy
 from leantune.units import Seconds
 
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
+OTHERS_PROPOSE = "another worker's proposal"
+QUICK_PROPOSAL = 0.05  # seconds: computing one in vain costs less than waiting for one's turn
 FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that shares its study with nobody
 RECOVERY_SECONDS = 1.0  # between looks for vanished workers
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between looks at the store while others work
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.25  # seconds between looks at the store while others work
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,9 @@ class End:
     reason: str
 
 
+NOTHING_QUEUED = End(Outcome.ENOUGH, "every queued trial has run")
+
+
 class Loop:
     """One worker of a study."""
 
@@ -95,7 +100,11 @@ class Loop:
         self._failures = 0
         self._succeeded = False
         self._waiting: Waiting | None = None
+        self._pause = SHORTEST_PAUSE
         self._next_recovery = -math.inf
+        self._alone = False
+        self._proposing = False
+        self._proposal_seconds = math.inf
 
     def interrupt(self) -> None:
         """Stop gently: running trials are asked to save a checkpoint. The second time: at once. Safe in a signal
@@ -147,7 +156,9 @@ class Loop:
         if now < self._next_recovery:
             return
         self._next_recovery = now + RECOVERY_SECONDS
-        dead = dead_workers(self._store.workers()) - {self._worker.id}
+        workers = self._store.workers()
+        dead = dead_workers(workers) - {self._worker.id}
+        self._alone = all(worker.id == self._worker.id or worker.id in dead for worker in workers)
         for claim in self._store.expired(time=now, dead=dead):
             if claim.worker == self._worker.id and claim.trial.number in self._claims:
                 continue  # the heart has missed a beat: renew, or drop it when somebody takes it
@@ -170,9 +181,13 @@ class Loop:
     def _fill(self, last: int | None, proposing: bool) -> End | Waiting | None:
         """Start trials while there is room; what is waited for, or why no further one will come, when that stops it."""
         while len(self._claims) < self._plan.rules.parallel:
-            if self._start_queued():
-                continue
-            step = self._propose(last) if proposing else self._nothing_queued()
+            look = self._store.look()
+            queued = next((trial for trial in look.history.trials if trial.state is TrialState.QUEUED), None)
+            if queued is not None:
+                if self._start_queued() or self._could_start(queued, look.money):
+                    continue  # the latter: another worker was faster
+                return self._wait_to_start(queued, look)
+            step = self._propose(look, last) if proposing else self._end_when_idle(NOTHING_QUEUED, look.history)
             if step is not None:
                 return step
         return None
@@ -195,59 +210,63 @@ class Loop:
             self._heart.hold(claim.trial.number)
         self._executor.start(claim.trial, terms)
         self._observer(Started(claim.trial, claim.attempt, claim.booking))
-        self._waiting = None
+        self._waiting, self._pause = None, SHORTEST_PAUSE
         return True
+
+    def _could_start(self, trial: Trial, money: Money) -> bool:
+        return self._booking_where_there_is_room(trial, money) is not None
 
     def _booking_where_there_is_room(self, trial: Trial, money: Money) -> Booking | None:
         return self._plan.rules.booking(trial, money) if self._executor.room_for(trial) else None
 
-    def _nothing_queued(self) -> End | Waiting:
-        history = self._store.history()
-        blocked = [trial for trial in history.trials if trial.state is TrialState.QUEUED]
-        if blocked:
-            return self._wait_to_start(blocked[0], history)
-        return self._end_when_idle(End(Outcome.ENOUGH, "every queued trial has run"), history)
-
-    def _propose(self, last: int | None) -> End | Waiting | None:
+    def _propose(self, look: Look, last: int | None) -> End | Waiting | None:
         """Propose one trial (None), unless the study is over or somebody has to be waited for."""
-        history = self._store.history()
-        blocked = [trial for trial in history.trials if trial.state is TrialState.QUEUED]
-        if blocked:
-            return self._wait_to_start(blocked[0], history)
-        if last is not None and len(history) >= last:
-            return self._end_when_idle(End(Outcome.ENOUGH, "all trials of this call are proposed"), history)
-        problem = self._plan.problem.with_budget(self._store.budget())
-        reason = self._plan.strategy.stop_reason(problem, history, seed=self._plan.seed)
-        if reason is not None:
-            return self._end_when_idle(End(Outcome.OVER, reason), history)
-        now = self._clock.now()
-        if not self._store.may_propose(self._worker.id, time=now, for_seconds=PROPOSAL_SECONDS):
-            return Waiting("another worker's proposal")
-        seen = before_batch(history, self._plan.rules.parallel) if self._plan.deterministic else history
-        if seen is None:
+        step = self._over(look, last)
+        # A proposal that another one overtook is refused by the store in any case. To take turns only spares the work
+        # of computing it in vain, so who is alone, as far as it knows, or quick, does not ask.
+        if step is not None or self._alone or self._proposal_seconds < QUICK_PROPOSAL:
+            return step or self._propose_from(look)
+        if not self._store.may_propose(self._worker.id, time=self._clock.now(), for_seconds=PROPOSAL_SECONDS):
+            return Waiting(OTHERS_PROPOSE)
+        self._proposing = True
+        fresh = self._store.look()
+        if len(fresh.history) == len(look.history):  # else somebody has proposed before it was our turn
+            step = self._over(fresh, last) or self._propose_from(fresh)
+        if self._proposing:
             self._store.release_proposing(self._worker.id)
-            return Waiting("the end of the batch")
-        return self._propose_from(seen, problem, history)
+        self._proposing = False
+        return step
 
-    def _propose_from(self, seen: History, problem: Problem, history: History) -> End | Waiting | None:
-        began = self._clock.now()
+    def _over(self, look: Look, last: int | None) -> End | Waiting | None:
+        """Why nothing is to be proposed, now or ever."""
+        if last is not None and len(look.history) >= last:
+            return self._end_when_idle(End(Outcome.ENOUGH, "all trials of this call are proposed"), look.history)
+        problem = self._plan.problem.with_budget(look.budget)
+        reason = self._plan.strategy.stop_reason(problem, look.history, seed=self._plan.seed)
+        return None if reason is None else self._end_when_idle(End(Outcome.OVER, reason), look.history)
+
+    def _propose_from(self, look: Look) -> End | Waiting | None:
+        began, problem = self._clock.now(), self._plan.problem.with_budget(look.budget)
+        seen = before_batch(look.history, self._plan.rules.parallel) if self._plan.deterministic else look.history
+        if seen is None:
+            return Waiting("the end of the batch")
         try:
             (proposal,) = self._plan.strategy.ask(problem, seen, seed=self._plan.seed)
         except StudyOver as over:
-            self._store.release_proposing(self._worker.id)
-            return self._end_when_idle(End(Outcome.OVER, over.what), history)
-        money, rules = self._store.money(), self._plan.rules
+            return self._end_when_idle(End(Outcome.OVER, over.what), look.history)
+        self._proposal_seconds = self._clock.now() - began
+        rules = self._plan.rules
         # A batch that must not depend on the order of arrival has a limit that does not either.
-        known = Money(money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else money
+        known = Money(look.money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else look.money
         limit = rules.first_limit(proposal.configuration.usd_per_hour, dict(proposal.expected), known)
         time, note = self._clock.now(), NOTE_SEPARATOR.join(proposal.notes)
-        draft = history.propose(
+        draft = look.history.propose(
             proposal.configuration, proposal.fraction, proposal.snapshots, note, time, proposal.expected, limit
         )[1]
         self._executor.check(draft)
-        if rules.booking(draft, money) is None:
-            self._store.release_proposing(self._worker.id)
-            return self._wait_to_start(draft, history)
+        if rules.booking(draft, look.money) is None:
+            return self._wait_to_start(draft, look)
+        self._proposing = False  # whatever comes of it, the store gives the turn to others
         try:
             trial = self._store.propose(
                 draft.configuration,
@@ -257,20 +276,19 @@ class Loop:
                 note=note,
                 expected=draft.expected,
                 time_limit=limit,
-                after=len(history),
+                after=len(look.history),
             )
         except Outdated:
-            return None  # another worker was faster: look again
+            return Waiting(OTHERS_PROPOSE)  # another worker was faster
         self._observer(Proposed(trial, time - began))
         return None
 
-    def _wait_to_start(self, trial: Trial, history: History) -> End | Waiting:
+    def _wait_to_start(self, trial: Trial, look: Look) -> End | Waiting:
         """A trial is there and may not start, for want of room or of money (unless a reservation may be freed)."""
-        money = self._store.money()
-        if self._plan.rules.booking(trial, money) is not None:
+        if self._plan.rules.booking(trial, look.money) is not None:
             return Waiting("room on this machine")
-        shortfall = self._plan.rules.shortfall(trial, money)
-        if any(other.state is TrialState.RUNNING for other in history.trials):
+        shortfall = self._plan.rules.shortfall(trial, look.money)
+        if any(other.state is TrialState.RUNNING for other in look.history.trials):
             return Waiting(shortfall)
         return End(Outcome.OVER, shortfall)
 
@@ -281,19 +299,13 @@ class Loop:
         return end
 
     def _wait(self, what: Waiting) -> None:
-        """Say once what is waited for; with nothing of its own running, until the study has changed or a second is
-        over.
-        """
+        """Say once what is waited for; with nothing of its own running, look again later, ever more patiently."""
         if what != self._waiting:
             self._observer(what)
         self._waiting = what
-        seen, pause, waited = self._store.history(), SHORTEST_PAUSE, 0.0
-        while not self._claims and not self._interrupts and waited < RECOVERY_SECONDS:
-            self._clock.sleep(pause)
-            if self._store.history() is not seen:
-                return
-            waited += pause
-            pause = min(2 * pause, LONGEST_PAUSE)
+        if not self._claims:
+            self._clock.sleep(self._pause)
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     # -- what has ended
 

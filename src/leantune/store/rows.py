@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from leantune.history import Trial
+from leantune.history import History, Trial
 from leantune.problem import Budget
 
 
@@ -42,6 +42,15 @@ class Money:
     def left(self) -> float:
         """The budget - spent - reserved; infinite without a limit, below 0 where the limit was lowered too far."""
         return math.inf if self.budget_usd is None else self.budget_usd - self.spent - self.reserved
+
+
+@dataclass(frozen=True)
+class Look:
+    """A study as of one moment."""
+
+    history: History
+    budget: Budget
+    money: Money
 
 
 @dataclass(frozen=True)

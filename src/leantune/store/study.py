@@ -25,13 +25,14 @@ from leantune.store.change import Change, Run
 from leantune.store.connections import Connections
 from leantune.store.encoding import clean, clean_observation, metrics_text, read_metrics, read_share
 from leantune.store.known import Known
-from leantune.store.rows import Booking, BudgetChange, Claim, LedgerRow, Money, ReportRow, StudyRow, WorkerRow
+from leantune.store.rows import Booking, BudgetChange, Claim, LedgerRow, Look, Money, ReportRow, StudyRow, WorkerRow
 
 __all__ = [
     "Booking",
     "BudgetChange",
     "Claim",
     "LedgerRow",
+    "Look",
     "Money",
     "ReportRow",
     "StudyRow",
@@ -163,8 +164,6 @@ class StudyStore:
         """
         until = _finite(time, "time") + _positive(lease, "lease")
         _named(worker)
-        if not self._anything_queued():  # most looks find nothing: they need not wait for their turn
-            return None
         with self._changing() as change:
             money = change.known.money(change.budget)
             for queued, attempts in change.queued():
@@ -268,6 +267,11 @@ class StudyStore:
         with self._looking() as (_, budget, known):
             return known.money(budget)
 
+    def look(self) -> Look:
+        """History, budget and money as of one moment."""
+        with self._looking() as (_, budget, known):
+            return Look(known.history, budget, known.money(budget))
+
     def ledger(self) -> list[LedgerRow]:
         """Every run's dollars, by trial and attempt."""
         with self._connections.reading() as connection:
@@ -354,10 +358,6 @@ class StudyStore:
         """The processes that work on the study, in the order of joining."""
         with self._connections.reading() as connection:
             return [WorkerRow(*row) for row in connection.execute(sql.WORKERS, {"study": self._id})]
-
-    def _anything_queued(self) -> bool:
-        with self._connections.reading() as connection:
-            return connection.execute(sql.QUEUED, {"study": self._id, "beyond": -1}).first() is not None
 
     @contextmanager
     def _looking(self) -> Iterator[tuple[sa.Connection, Budget, Known]]:

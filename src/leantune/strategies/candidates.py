@@ -58,9 +58,10 @@ class Table:
         times.
         """
         count = np.zeros((len(self.configurations), len(self.problem.fractions)), dtype=np.int64)
-        level_of = {fraction: level for level, fraction in enumerate(self.problem.fractions)}
+        # By integers: a Fraction takes microseconds to hash, and there may be 10,000 trials.
+        level_of = {fraction.as_integer_ratio(): level for level, fraction in enumerate(self.problem.fractions)}
         tests = [
-            (row, level_of[fraction], recipe.repeats if trial.pending else 1)
+            (row, level_of[fraction.as_integer_ratio()], recipe.repeats if trial.pending else 1)
             for row, trial in zip(self.rows.tolist(), self.history.trials, strict=True)
             if row >= 0
             for fraction in trial.tested

@@ -42,8 +42,13 @@ class Design(Protocol):
 
 def first_unseen(starts: Iterator[Start], history: History) -> Start | None:
     """The first start whose configuration was not yet run up to its last fraction."""
-    seen = {(trial.configuration.id, trial.fraction) for trial in history.trials}
-    return next((start for start in starts if (start.configuration.id, start.snapshots[-1]) not in seen), None)
+    seen = {_run(trial.configuration, trial.fraction) for trial in history.trials}
+    return next((start for start in starts if _run(start.configuration, start.snapshots[-1]) not in seen), None)
+
+
+def _run(configuration: Configuration, fraction: Fraction) -> tuple[str, tuple[int, int]]:
+    """By integers: a Fraction takes microseconds to hash, and there may be 10,000 trials."""
+    return configuration.id, fraction.as_integer_ratio()
 
 
 def as_runs(problem: Problem, configuration: Configuration, fractions: tuple[Fraction, ...]) -> Iterator[Start]:
