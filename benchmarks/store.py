@@ -128,6 +128,7 @@ def work(url: str, trials: int, ready: Barrier) -> None:
     with Database(url) as database:
         store = database.open(NAME, of.space)
         loop = Loop(store, plan(of, "random"), InstantExecutor(of), RealClock())
+        of.space.grid()  # listed once for a process
         ready.wait()
         loop.run()
 
