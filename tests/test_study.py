@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 import leantune as lt
 from leantune.clock import SimulatedClock
-from leantune.errors import IllegalMove, InvalidInput, ObservationError, StrategyError, StudyOver, UnknownTrial
+from leantune.errors import (
+    IllegalMove,
+    InvalidInput,
+    ObservationError,
+    StrategyError,
+    StudyChanged,
+    StudyOver,
+    UnknownTrial,
+)
 from leantune.history import ObservationKind, TrialState
+from leantune.problem import Budget
 from leantune.study import AskedTrial, Snapshot, Study
+from leantune.worker.client import current_trial
 from tests.toy import FRACTIONS, LIMIT, accuracy, best_feasible, quick, seconds, toy_problem, toy_space
 
 
@@ -207,3 +218,95 @@ def test_wrong_strategy_and_seed() -> None:
         Study(toy_space(), lt.maximize("accuracy"), strategy="fabola")
     with pytest.raises(InvalidInput, match="seed"):
         Study(toy_space(), lt.maximize("accuracy"), seed="one")  # type: ignore[arg-type]
+
+
+def stored(folder: Path, **options: object) -> Study:
+    chosen: dict[str, object] = {"budget": Budget(trials=6), "seed": 1, **options}
+    problem = toy_problem()
+    return Study(
+        problem.space,
+        problem.goal,
+        subject_to=problem.constraints,
+        fractions=problem.fractions,
+        strategy="eic",
+        store=f"sqlite:///{folder / 'study.db'}",
+        name="kept",
+        **chosen,  # type: ignore[arg-type]
+    )
+
+
+def shown(trial: AskedTrial) -> dict[str, float]:
+    return {"accuracy": accuracy(trial.configuration, trial.fraction)}
+
+
+def test_a_stored_study_goes_on_in_another_object_with_the_same_proposals(tmp_path: Path) -> None:
+    def now_and_then(trial: AskedTrial) -> dict[str, float]:
+        if trial.number == 3 and not (tmp_path / "broke").exists():
+            (tmp_path / "broke").touch()
+            raise RuntimeError("a bug in the training function")
+        return shown(trial)
+
+    first = stored(tmp_path)
+    with pytest.raises(RuntimeError, match="a bug"):
+        first.optimize(now_and_then)
+    assert first.history.trial(3).state is TrialState.QUEUED
+    first.close()
+    second = stored(tmp_path)
+    assert len(second.history) == 4
+    second.optimize(now_and_then)
+    assert [trial.state for trial in second.history.trials] == [TrialState.DONE] * 6
+    (tmp_path / "unharmed").mkdir()
+    unharmed = stored(tmp_path / "unharmed")
+    unharmed.optimize(shown)
+    proposed = [[(t.configuration.id, t.fraction) for t in s.history.trials[:4]] for s in (second, unharmed)]
+    assert proposed[0] == proposed[1]  # later ones depend on measured seconds
+    second.close()
+    unharmed.close()
+
+
+def test_a_stored_study_that_is_defined_differently_is_refused_and_a_larger_budget_goes_on(tmp_path: Path) -> None:
+    stored(tmp_path).close()
+    with pytest.raises(StudyChanged, match="seed was 1 and is 2"):
+        stored(tmp_path, seed=2)
+    longer = stored(tmp_path, budget=Budget(trials=8))
+    longer.optimize(shown)
+    assert len(longer.history) == 8
+    longer.close()
+
+
+def test_two_objects_share_a_stored_study(tmp_path: Path) -> None:
+    one, other = stored(tmp_path), stored(tmp_path)
+    asked = [one.ask(), other.ask(), one.ask()]
+    assert [trial.number for trial in asked] == [0, 1, 2]
+    other.tell(asked[0], shown(asked[0]), seconds=1.0)
+    assert one.history.trial(0).state is TrialState.DONE
+    assert one.history == other.history
+    one.close()
+    other.close()
+
+
+def test_a_training_function_reports_as_a_program_does(tmp_path: Path) -> None:
+    study = stored(tmp_path)
+
+    def train(trial: AskedTrial) -> None:
+        (trial.checkpoint_dir / "weights").write_text("1")
+        for step in range(3):
+            trial.report(step=step, accuracy=0.1 * step)
+        current_trial().report(step=3, **shown(trial))
+
+    study.optimize(train, trials=2)
+    assert [t.observations[-1].metrics["accuracy"] for t in study.history.trials] == [
+        accuracy(t.configuration, t.fraction) for t in study.history.trials
+    ]
+    assert [row.step for row in study.store.reports(0)] == [0.0, 1.0, 2.0, 3.0]
+    study.close()
+
+
+def test_a_function_that_tells_no_result_has_failed(tmp_path: Path) -> None:
+    study = stored(tmp_path)
+    study.optimize(lambda trial: {"acuracy": 0.5} if trial.number == 1 else shown(trial), trials=3)
+    failed = study.history.trial(1)
+    assert failed.state is TrialState.FAILED
+    assert "accuracy" in failed.moves[-1].cause
+    assert "acuracy" in failed.moves[-1].cause
+    study.close()

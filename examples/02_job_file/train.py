@@ -92,7 +92,7 @@ def main() -> None:
     options.add_argument("--data", type=Path, default=HERE / "data", help="where the images are kept")
     options.add_argument("--checkpoints", type=Path, help="where to save the network after each epoch")
     chosen = options.parse_args()
-    images, labels, test_images, test_labels = load(prepared(chosen.data))
+    images, labels, held_images, held_labels = load(prepared(chosen.data))
     count = max(1, round(len(images) * chosen.fraction))
     images, labels = images[:count], labels[:count]
     network = Network(images.shape[1], chosen.hidden, 10)
@@ -102,7 +102,7 @@ def main() -> None:
         for first in range(0, count, chosen.batch):
             batch = order[first : first + chosen.batch]
             network.learn(images[batch], labels[batch], chosen.lr, chosen.decay)
-        print(json.dumps({"step": epoch + 1, "accuracy": network.accuracy(test_images, test_labels)}), flush=True)
+        print(json.dumps({"step": epoch + 1, "accuracy": network.accuracy(held_images, held_labels)}), flush=True)
         if chosen.checkpoints:
             save(network, epoch + 1, chosen.checkpoints)
 

@@ -243,11 +243,12 @@ def run(
     observer: Observer = nobody,
     ready: Callable[[Loop], None] = lambda _loop: None,
     parallel: int | None = None,
-    proposing: bool = True,
+    only: int | None = None,
 ) -> End:
-    """Work on the study until it is over. ready: is given the loop before it starts, to be able to interrupt it.
+    """Work on the study until it is over, or trial `only` has run.
 
-    parallel: runs at once on this worker, where it is not the job's.
+    ready: is given the loop before it starts, to be able to interrupt it. parallel: runs at once on this worker, where
+    it is not the job's.
     """
     job = opened.job
     check_place(job)
@@ -263,7 +264,7 @@ def run(
     )
     loop = Loop(opened.store, plan, local_executor(opened), opened.clock, observer)
     ready(loop)
-    return loop.run(proposing=proposing)
+    return loop.run(only=only)
 
 
 def dry_run(job: Job) -> DryRun:
@@ -327,7 +328,7 @@ def verify(
     trial = _unfinished_verification(opened, recommended.configuration) or _verification_trial(
         opened, recommended, beyond_budget
     )
-    end = run(opened, observer=observer, ready=ready, proposing=False)
+    end = run(opened, observer=observer, ready=ready, only=trial.number)
     trial = opened.history.trial(trial.number)
     if trial.pending:
         raise StudyOver(
@@ -394,7 +395,13 @@ def extend(
     cause: str = "extended by the user",
 ) -> Budget:
     """Raise the study's budget to the given totals; what is not given stays. Returns the budget in force."""
-    old = opened.store.budget()
+    new = raised(opened.store.budget(), usd=usd, trials=trials, hours=hours)
+    opened.store.set_budget(new, time=opened.clock.now(), cause=cause)
+    return new
+
+
+def raised(old: Budget, *, usd: float | None, trials: int | None, hours: float | None) -> Budget:
+    """A budget with larger totals; InvalidInput where one would become smaller."""
     for name, before, now in (("usd", old.usd, usd), ("trials", old.trials, trials), ("hours", old.hours, hours)):
         if now is not None and (before is None or now < before):
             known = "unlimited" if before is None else f"{before:g}"
@@ -405,8 +412,6 @@ def extend(
             )
     if usd is trials is hours is None:
         raise InvalidInput("nothing to extend", where="extend", hint="Give --usd, --trials or --hours")
-    new = Budget(
+    return Budget(
         old.usd if usd is None else usd, old.trials if trials is None else trials, old.hours if hours is None else hours
     )
-    opened.store.set_budget(new, time=opened.clock.now(), cause=cause)
-    return new

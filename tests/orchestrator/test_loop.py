@@ -159,7 +159,7 @@ def test_the_trial_of_a_dead_worker_is_lost_not_failed_and_runs_again(bench: Ben
 
 def test_a_worker_elsewhere_is_given_up_when_its_lease_is_over(bench: Bench) -> None:
     trial = vanished(bench, host="elsewhere", lease=60.0)
-    end = bench.loop(TimeRules(grace=1.0)).run(proposing=False)  # waits, on the simulated clock, for the lease to end
+    end = bench.loop(TimeRules(grace=1.0)).run(only=trial.number)  # waits, on the simulated clock, for the lease to end
     assert end.outcome is Outcome.ENOUGH
     assert any(isinstance(event, Waiting) for event in bench.events)
     again = bench.store.history().trial(trial.number)

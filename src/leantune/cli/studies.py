@@ -200,6 +200,9 @@ def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> ExitCode:
                     raise KeyboardInterrupt from None
                 raise
         problem, name = opened.problem, opened.job.name
+        paid, written = problem.budget.usd, opened.job.problem.budget.usd
+        if target.job is not None and paid is not None and written is not None and paid > written:
+            with_budget(target.job, usd=paid)  # else the next run would take the raised budget back
     if mode is Mode.JSON:
         print_json({"study": name, **show.verification_json(checked)})
     else:
@@ -213,10 +216,11 @@ def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> ExitCode:
 def extend(target: Target, new: Budget, *, as_json: bool) -> ExitCode:
     """Raise the budget, in the store and in the job file."""
     with target.opened() as opened:
+        launch.raised(opened.store.budget(), usd=new.usd, trials=new.trials, hours=new.hours)
+        if target.job is not None:  # first: a file that is ahead of the store is taken over by the next run
+            with_budget(target.job, usd=new.usd, trials=new.trials, hours=new.hours)
         budget = launch.extend(opened, usd=new.usd, trials=new.trials, hours=new.hours)
         name, study = opened.job.name, target.arguments(opened)
-    if target.job is not None:
-        with_budget(target.job, usd=new.usd, trials=new.trials, hours=new.hours)
     if as_json:
         print_json({"study": name, "budget": show.budget_json(budget)})
     else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from cmaes import CMA
 from scipy.optimize import Bounds, direct
 from scipy.spatial import cKDTree
 
@@ -88,6 +87,8 @@ class CmaesFilter:
         dimensions = snapped.cube.shape[1]
         if dimensions < 2:  # CMA-ES has no one-dimensional form, and such a space is small
             return NoFilter().search(search)
+        from cmaes import CMA  # it takes most of a second to load, and hardly any strategy uses it
+
         bounds = np.tile([0.0, 1.0], (dimensions, 1))
         seed = int(search.rng.integers(2**31))
         optimiser = CMA(mean=np.full(dimensions, 0.5), sigma=self.step, bounds=bounds, seed=seed)

@@ -4,6 +4,7 @@ does not cost it its trials.
 
 from __future__ import annotations
 
+import signal
 import threading
 from types import TracebackType
 
@@ -12,6 +13,7 @@ from leantune.executors.base import Executor
 from leantune.store.study import StudyStore
 
 RENEWALS = 4  # in one lease: three may be missed
+SLOWEST_SHARE, SLOWEST_SECONDS = 0.1, 1.0  # of the lease: how much sooner than its lease ends a run is dead
 
 
 class Heartbeat:
@@ -56,16 +58,20 @@ class Heartbeat:
         self._thread.join()
 
     def _beat(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # they are for the main thread
         while not self._over.wait(self._lease / RENEWALS):
             with self._lock:
                 held = frozenset(self._held)
+            began = self._clock.now()
             try:
-                kept = self._store.renew(self._worker, held, time=self._clock.now(), lease=self._lease)
+                kept = self._store.renew(self._worker, held, time=began, lease=self._lease)
             except Exception as error:  # noqa: BLE001 - raised again in the loop's own thread, by take_lost
                 self._failure = error
                 return
-            for number in kept:
-                self._executor.renew(number)
+            # The executor counts a lease from now, the store from when the renewal began: a slow one is not passed on.
+            if self._clock.now() - began <= min(SLOWEST_SHARE * self._lease, SLOWEST_SECONDS):
+                for number in kept:
+                    self._executor.renew(number)
             with self._lock:
                 self._lost |= (held - kept) & self._held
                 self._held -= self._lost

@@ -21,6 +21,7 @@ SECONDS_PER_HOUR = 3600.0
 KILL_SECONDS = 1.0  # between SIGKILL and the end of the last process
 FIRST_SHARE = 4  # of what a run could pay for, while nothing is known
 UPPER_SDS = 3.0  # standard deviations (of log seconds) in the models' upper bound
+LEAST_LIMIT = 5.0  # seconds: a busy machine may keep the quickest program waiting
 LEAST_HEADROOM = 10.0  # times the predicted mean: trees that have seen little were seen to be wrong by a factor of 7
 
 
@@ -101,9 +102,9 @@ def predicted_seconds(expected: dict[str, Estimate], rate: float | None) -> Esti
 
 def upper_bound(seconds: Estimate) -> float:
     """A bound that a run will hardly exceed: log seconds are modelled as Gaussian, so sigma^2 = log(1 + sd^2 / mean^2)
-    and the bound is exp(mu + 3 sigma), but at least ten times the mean.
+    and the bound is exp(mu + 3 sigma), but at least ten times the mean and LEAST_LIMIT.
     """
     mean = max(seconds.mean, 1e-9)
     variance = math.log1p((seconds.sd / mean) ** 2)
     bound = math.exp(min(math.log(mean) - variance / 2 + UPPER_SDS * math.sqrt(variance), 700.0))
-    return max(bound, LEAST_HEADROOM * mean)
+    return max(bound, LEAST_HEADROOM * mean, LEAST_LIMIT)

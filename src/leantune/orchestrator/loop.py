@@ -39,11 +39,11 @@ from leantune.strategies.strategy import Strategy
 from leantune.units import Seconds
 
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
-OTHERS_PROPOSE = "another worker's proposal"
+OTHERS_PROPOSE, OTHERS_RUN = "another worker's proposal", "other workers' trials"
 QUICK_PROPOSAL = 0.05  # seconds: computing one in vain costs less than waiting for one's turn
 FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that shares its study with nobody
 RECOVERY_SECONDS = 1.0  # between looks for vanished workers
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.25  # seconds between looks at the store while others work
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.5  # seconds between looks at the store while others work
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class End:
     reason: str
 
 
-NOTHING_QUEUED = End(Outcome.ENOUGH, "every queued trial has run")
+ONLY_ONE_HAS_RUN = End(Outcome.ENOUGH, "the trial has run")
 
 
 class Loop:
@@ -103,6 +103,7 @@ class Loop:
         self._pause = SHORTEST_PAUSE
         self._next_recovery = -math.inf
         self._alone = False
+        self._only: int | None = None
         self._proposing = False
         self._proposal_seconds = math.inf
 
@@ -112,17 +113,16 @@ class Loop:
         """
         self._interrupts += 1
 
-    def run(self, *, trials: int | None = None, proposing: bool = True) -> End:
-        """Work until the study is over, or this worker has proposed `trials` of them (proposing=False: only run what is
-        queued).
-        """
+    def run(self, *, trials: int | None = None, only: int | None = None) -> End:
+        """Work until the study is over, or this worker has proposed `trials` of them, or trial `only` has run."""
+        self._only = only
         last = None if trials is None else len(self._store.history()) + trials
         self._store.join(self._worker)
         beating = None if self._plan.lease is None else self._heartbeat(self._plan.lease)
         try:
             with beating or nullcontext() as self._heart:
                 while True:
-                    end = self._turn(last, proposing)
+                    end = self._turn(last)
                     if end is not None:
                         return end
         finally:
@@ -132,12 +132,12 @@ class Loop:
     def _heartbeat(self, lease: float) -> Heartbeat:
         return Heartbeat(self._store, self._executor, self._worker.id, lease, self._clock)
 
-    def _turn(self, last: int | None, proposing: bool) -> End | None:
+    def _turn(self, last: int | None) -> End | None:
         if self._interrupts:
             return self._stop_running()
         self._recover()
         self._drop_lost()
-        step = self._fill(last, proposing)
+        step = self._fill(last)
         if isinstance(step, End) and not self._claims:
             return step
         if isinstance(step, Waiting):
@@ -178,18 +178,22 @@ class Loop:
 
     # -- what is to be started
 
-    def _fill(self, last: int | None, proposing: bool) -> End | Waiting | None:
+    def _fill(self, last: int | None) -> End | Waiting | None:
         """Start trials while there is room; what is waited for, or why no further one will come, when that stops it."""
         while len(self._claims) < self._plan.rules.parallel:
             look = self._store.look()
-            queued = next((trial for trial in look.history.trials if trial.state is TrialState.QUEUED), None)
+            waiting = look.history.trials if self._only is None else (look.history.trial(self._only),)
+            queued = next((trial for trial in waiting if trial.state is TrialState.QUEUED), None)
             if queued is not None:
                 if self._start_queued() or self._could_start(queued, look.money):
                     continue  # the latter: another worker was faster
                 return self._wait_to_start(queued, look)
-            step = self._propose(look, last) if proposing else self._end_when_idle(NOTHING_QUEUED, look.history)
+            if self._only is not None:
+                return Waiting(OTHERS_RUN) if waiting[0].pending and not self._claims else ONLY_ONE_HAS_RUN
+            step = self._propose(look, last)
             if step is not None:
                 return step
+            self._start_queued()  # what was just proposed, unless another worker was faster
         return None
 
     def _start_queued(self) -> bool:
@@ -217,7 +221,8 @@ class Loop:
         return self._booking_where_there_is_room(trial, money) is not None
 
     def _booking_where_there_is_room(self, trial: Trial, money: Money) -> Booking | None:
-        return self._plan.rules.booking(trial, money) if self._executor.room_for(trial) else None
+        wanted = self._only in (None, trial.number) and self._executor.room_for(trial)
+        return self._plan.rules.booking(trial, money) if wanted else None
 
     def _propose(self, look: Look, last: int | None) -> End | Waiting | None:
         """Propose one trial (None), unless the study is over or somebody has to be waited for."""
@@ -295,7 +300,7 @@ class Loop:
     def _end_when_idle(self, end: End, history: History) -> End | Waiting:
         """The study ends when nobody runs a trial any more: a lost one would have to be run again."""
         if any(t.state is TrialState.RUNNING and t.number not in self._claims for t in history.trials):
-            return Waiting("other workers' trials")
+            return Waiting(OTHERS_RUN)
         return end
 
     def _wait(self, what: Waiting) -> None:
