@@ -200,12 +200,12 @@ def worker(path: Path) -> subprocess.Popen[bytes]:
 @pytest.mark.slow
 def test_real_workers_killed_again_and_again_lose_nothing(tmp_path: Path) -> None:
     """Two workers share a study and are killed in turn: no trial twice at once, none lost, no process left behind."""
-    path = write_job(tmp_path, trials=12, slow=0.6, lease=20.0)
+    path = write_job(tmp_path, trials=12, slow=2.0, lease=20.0)
     marks = tmp_path / "marks"
     workers = [worker(path), worker(path)]
     kills, started = 0, time.monotonic()
     while any(process.poll() is None for process in workers):
-        if kills < 4 and time.monotonic() - started > 4.0 * (kills + 1):
+        if kills < 4 and time.monotonic() - started > 3.0 * (kills + 1):
             workers[kills % 2].send_signal(signal.SIGKILL)
             workers[kills % 2].wait()
             workers[kills % 2] = worker(path)
