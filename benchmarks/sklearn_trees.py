@@ -36,11 +36,11 @@ class SklearnTrees:
     trees: int = 20
     gain_trees: int = 300
 
-    def caps_at(self, observations: int) -> tuple[str, ...]:
+    def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:
         """See Fitter: it has none."""
         return ()
 
-    def fit(self, data: Data, *, grows_with_data: bool, seed: int) -> SklearnEnsemble:
+    def fit(self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0) -> SklearnEnsemble:
         """Grow the trees; they need not know which quantities grow with the data."""
         return SklearnEnsemble(self.trees, self.gain_trees, data.points, data.y, seed % 2**32)
 

@@ -3,7 +3,8 @@
 - Trials per second of several worker processes that share a study of trivial trials (each is proposed, claimed and
   finished, in transactions of its own), against the rate at which the same database takes bare one-row transactions in
   the same run. None may be lost or done twice. PostgreSQL needs the wheel `pgserver`.
-- What a study of 10,000 trials takes longer than a fresh one to be opened and to propose its next trial.
+- What a study of 10,000 trials takes longer than a fresh one to open and to propose its next trial, both by models:
+  fresh is a study whose start has just ended.
 - What the loop itself costs for one trial (everything but the training), at 44 and at 1,000 trials.
 
 Workers are spawned processes that wait for each other before they begin, so that only work is timed.
@@ -200,21 +201,22 @@ def bare_inserts(url: str, rows: int) -> float:
 
 
 def filled(url: str, trials: int, strategy: str) -> Problem:
-    """A study of so many finished trials, and one more to come."""
+    """A study of at least so many finished trials, its start among them."""
     of = problem(trials + 1000)
-    pool = of.space.pool(max(1, min(trials, 4000)), seed=1)
+    pool, start = of.space.pool(max(1, min(trials, 4000)), seed=1), recipe(strategy).start
     with Database(url) as database:
         store = create(database, of, strategy)
-        for number in range(trials):
+        while (first := start.next(of, store.history(), 1)) is not None:
+            _told(store, of, store.propose(first.configuration, first.snapshots[-1], first.snapshots, time=0.0))
+        for number in range(trials - len(store.history())):
             share = of.fractions[number // len(pool) % len(of.fractions)]
-            trial = store.propose(pool[number % len(pool)], share, time=float(number))
-            store.record(
-                trial.number,
-                [observe(of, trial, {"a": value(trial)}, seconds=1.0 + number % 7)],
-                time=float(number),
-                state=TrialState.DONE,
-            )
+            _told(store, of, store.propose(pool[number % len(pool)], share, time=0.0))
     return of
+
+
+def _told(store: StudyStore, of: Problem, trial: Trial) -> None:
+    seen = observe(of, trial, {"a": value(trial)}, seconds=1.0 + trial.number % 7)
+    store.record(trial.number, [seen], time=0.0, state=TrialState.DONE)
 
 
 def open_and_propose(url: str, of: Problem, strategy: str) -> dict[str, float]:
@@ -230,7 +232,7 @@ def open_and_propose(url: str, of: Problem, strategy: str) -> dict[str, float]:
 
 
 def large_study(folder: Path, trials: int) -> dict[str, float]:
-    """A study of many trials against a fresh one; both have warm kernels, and the fresh one its grid made."""
+    """A study of many trials against a fresh one; both have warm kernels."""
     strategy = "trimtuner-gp"
     warm, fresh, large = (f"sqlite:///{folder / name}" for name in ("warm.db", "fresh.db", "large.db"))
     open_and_propose(warm, filled(warm, 12, strategy), strategy)

@@ -125,10 +125,10 @@ class Surrogate(Protocol):
 class Fitter(Protocol):
     """How a recipe makes a surrogate of one quantity; equal (data, seed) give equal models."""
 
-    def fit(self, data: Data, *, grows_with_data: bool, seed: int) -> Surrogate:
+    def fit(self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0) -> Surrogate:
         """grows_with_data: the quantity is a cost (dollars, seconds) that grows with s, rather than a quality that
-        levels off.
+        levels off. pairs: how many are going to be predicted, for models that must then do with fewer observations.
         """
 
-    def caps_at(self, observations: int) -> tuple[str, ...]:
-        """Which of its own caps bite at so many observations, in words for the proposal."""
+    def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:
+        """Which of its own caps bite at so many observations and pairs, in words for the proposal."""

@@ -10,6 +10,7 @@ variance of means.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -51,7 +52,8 @@ class GpFitter:
     a resumed study samples the same) or "map" (one maximum-a-posteriori point).
     Above `density_observations` the density uses a subset, above `posterior_observations` the posterior does: the
     latest half, and of the earlier ones every m-th in the order of their targets, so that the whole range stays
-    represented.
+    represented. A prediction costs n^2 multiplications for each pair, so the posterior uses fewer where many pairs are
+    to be predicted: n^2 pairs <= posterior_work, but never fewer than the density.
     """
 
     samples: int = 5
@@ -61,16 +63,21 @@ class GpFitter:
     priors: Priors = Priors()
     density_observations: int = 200
     posterior_observations: int = 1000
+    posterior_work: float = 1e9
 
-    def caps_at(self, observations: int) -> tuple[str, ...]:
+    def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:
         """See Fitter."""
         caps = (
             ("hyper-parameters are sampled", self.density_observations),
-            ("the posterior rests", self.posterior_observations),
+            ("the posterior rests", self._posterior_cap(pairs)),
         )
         return tuple(f"cap: {what} on {cap} of {observations} observations" for what, cap in caps if observations > cap)
 
-    def fit(self, data: Data, *, grows_with_data: bool, seed: int) -> GaussianProcess:
+    def _posterior_cap(self, pairs: int) -> int:
+        affordable = int(math.sqrt(self.posterior_work / max(pairs, 1)))
+        return min(self.posterior_observations, max(self.density_observations, affordable))
+
+    def fit(self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0) -> GaussianProcess:
         """Fit one quantity; see models.base.Fitter."""
         centre = float(data.y.mean())
         spread = float(data.y.std())
@@ -79,7 +86,7 @@ class GpFitter:
         if data.bounds_above:  # the process sees the targets upside down, where the bounds are lower ones
             spread = -spread
         standard = (data.y - centre) / spread
-        kept = thinned(standard, self.posterior_observations)
+        kept = thinned(standard, self._posterior_cap(pairs))
         points = data.points.take(kept)
         y, censored = standard[kept], data.censored[kept]
         theta, targets = self._members(points, y, censored, grows_with_data=grows_with_data, seed=seed)

@@ -59,11 +59,11 @@ class TreesFitter:
         if self.gain not in get_args(Gain):
             raise StrategyError(f"gain is {self.gain!r}", where="TreesFitter", hint=f"Give one of {get_args(Gain)}")
 
-    def caps_at(self, observations: int) -> tuple[str, ...]:
+    def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:
         """See Fitter: trees use every observation."""
         return ()
 
-    def fit(self, data: Data, *, grows_with_data: bool, seed: int) -> Trees:
+    def fit(self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0) -> Trees:
         """See Fitter. Trees need not be told which quantities grow with the data."""
         if not len(data):
             raise StrategyError("there is no observation", where="TreesFitter.fit", hint="Test something first")

@@ -46,7 +46,7 @@ class _Spend:
         return self.metric if same and self.metric is not None else metric
 
 
-def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int) -> tuple[Quantity, ...]:
+def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int, pairs: int) -> tuple[Quantity, ...]:
     """Every quantity that goal, spending, limits and failures need, fitted at the same time."""
     models = recipe.models
     assert models is not None
@@ -59,7 +59,7 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int) ->
     def fitted(name: str) -> Quantity:
         transform = Transform("linear") if name == SUCCESS else evidence.transform(name)
         data = evidence.successes() if name == SUCCESS else evidence.data(name, transform)
-        model = models.fit(data, grows_with_data=name in (COST, TIME), seed=derived_seed(seed, name))
+        model = models.fit(data, grows_with_data=name in (COST, TIME), seed=derived_seed(seed, name), pairs=pairs)
         return Quantity(name, model, transform)
 
     return tuple(parallel_map(fitted, names))
@@ -115,7 +115,8 @@ def build_belief(recipe: Recipe, evidence: Evidence, candidates: Candidates, see
     """Fit every quantity that the problem and the recipe need; at least one run must have come through."""
     problem = evidence.problem
     spend = _Spend.of(recipe, evidence)
-    quantities = _quantities(recipe, evidence, spend, seed)
+    pairs = len(candidates.x) * len(problem.fractions)
+    quantities = _quantities(recipe, evidence, spend, seed, pairs)
     limits = _Limits(evidence, candidates, quantities, spend)
     known = evidence.known(problem.goal.metric)
     objective = evidence.data(problem.goal.metric, quantities[0].transform).y

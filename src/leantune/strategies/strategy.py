@@ -187,7 +187,8 @@ def _cap_notes(table: Table, recipe: Recipe) -> tuple[str, ...]:
     sought = (("the optimum", recipe.caps.representers), ("the next incumbent", recipe.caps.incumbents))
     notes = tuple(f"cap: {what} is sought among {cap} of {count} configurations" for what, cap in sought if count > cap)
     observations = sum(1 for _ in table.history.observations)
-    return notes if recipe.models is None else (*notes, *recipe.models.caps_at(observations))
+    pairs = count * len(table.problem.fractions)
+    return notes if recipe.models is None else (*notes, *recipe.models.caps_at(observations, pairs))
 
 
 def _choice_notes(searched: Searched) -> tuple[str, ...]:
