@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import InvalidInput, JobError, SpaceError, StudyChanged, StudyOver, UnknownStudy
+from leantune.executors.keeper import VERIFICATION
 from leantune.history import TrialState
 from leantune.jobfile import load_job
 from leantune.launch import (
-    VERIFICATION,
     check_place,
     dry_run,
     extend,

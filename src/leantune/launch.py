@@ -10,6 +10,7 @@ from pathlib import Path
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, JobError, StudyOver, UnknownStudy
+from leantune.executors.keeper import VERIFICATION
 from leantune.executors.local import LocalExecutor
 from leantune.executors.machine import check_cluster
 from leantune.history import History, Observation, Trial, TrialState
@@ -26,7 +27,6 @@ from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
 
-VERIFICATION = "verification"  # how the note of a verifying trial begins; its checkpoint is kept
 FIRST_PROPOSALS = 3  # shown by a dry run
 
 

@@ -13,7 +13,8 @@ Usd = NewType("Usd", float)
 Seconds = NewType("Seconds", float)
 Kind = Literal["time", "money", "memory"]
 
-_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+SECONDS_PER_HOUR = 3600.0
+_MINUTE, _HOUR, _DAY = 60.0, SECONDS_PER_HOUR, 86400.0
 _TIME = {
     **dict.fromkeys(("ms",), 1e-3),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),

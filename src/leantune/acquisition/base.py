@@ -19,8 +19,7 @@ from scipy.special import ndtr
 
 from leantune.models.base import BoolArray, FloatArray, Gaussian, IntArray, OptimumBelief, Points, Surrogate
 from leantune.models.scales import Transform
-
-SECONDS_PER_HOUR = 3600.0
+from leantune.units import SECONDS_PER_HOUR
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from leantune.history import Estimate, Trial
 from leantune.problem import COST, TIME
 from leantune.store.study import Booking, Money
+from leantune.units import SECONDS_PER_HOUR
 
-SECONDS_PER_HOUR = 3600.0
 KILL_SECONDS = 1.0  # between SIGKILL and the end of the last process
 FIRST_SHARE = 4  # of what a run could pay for, while nothing is known
 UPPER_SDS = 3.0  # standard deviations (of log seconds) in the models' upper bound

@@ -31,12 +31,12 @@ from leantune.orchestrator.events import (
     nobody,
 )
 from leantune.orchestrator.heartbeat import Heartbeat
-from leantune.orchestrator.ledger import SECONDS_PER_HOUR, TimeRules, dollars
+from leantune.orchestrator.ledger import TimeRules, dollars
 from leantune.orchestrator.workers import dead_workers, this_worker
 from leantune.problem import Problem
 from leantune.store.study import Booking, Claim, Look, Money, ReportRow, StudyStore
 from leantune.strategies.strategy import Strategy
-from leantune.units import Seconds
+from leantune.units import SECONDS_PER_HOUR, Seconds
 
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
 OTHERS_PROPOSE, OTHERS_RUN = "another worker's proposal", "other workers' trials"

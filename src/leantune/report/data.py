@@ -20,8 +20,8 @@ from leantune.store.rows import LedgerRow, Money, ReportRow
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Recommendation
 from leantune.strategies.recommending import excess
+from leantune.units import SECONDS_PER_HOUR
 
-SECONDS_PER_HOUR = 3600.0
 INTERVAL = 1.96  # standard deviations on either side: 95 % of a Gaussian
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leantune.acquisition.base import SECONDS_PER_HOUR, Belief, Candidates, Limit, Quantity, Requirement
+from leantune.acquisition.base import Belief, Candidates, Limit, Quantity, Requirement
 from leantune.history import Estimate
 from leantune.models.base import BoolArray, FloatArray, Gaussian
 from leantune.models.scales import Transform
@@ -22,6 +22,7 @@ from leantune.problem import COST, TIME, At, Constraint, Problem
 from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.seeds import derived_seed
+from leantune.units import SECONDS_PER_HOUR
 
 SUCCESS = "success"
 

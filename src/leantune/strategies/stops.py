@@ -8,8 +8,7 @@ from typing import Protocol
 
 from leantune.history import History
 from leantune.problem import Problem
-
-SECONDS_PER_HOUR = 3600.0
+from leantune.units import SECONDS_PER_HOUR
 
 
 @dataclass(frozen=True)
