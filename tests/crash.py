@@ -76,6 +76,7 @@ class Case:
             lease=None,
             poll=None,
             deterministic=self.parallel > 1,
+            batch=self.parallel,
         )
         Loop(store, plan, executor, clock).run()
         database.close()
@@ -205,10 +206,11 @@ def killed_at_every_move(case: Case, make_url: Callable[[], str], counts: Counts
 
 
 def killed_at_random(case: Case, url: str, counts: Counts, draw: random.Random, longest: float) -> None:
-    """A chain of processes, each killed after a random time."""
+    """A chain of processes, each killed after a random time, ever later ones so that a busy machine gets through."""
     while not run_killed(lambda: case.work(url), draw.uniform(0.0, longest)):
         counts.processes += 1
         counts.killed += 1
+        longest *= 1.05
     counts.processes += 1
     counts.studies += 1
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import InvalidInput, JobError, SpaceError, StudyChanged, StudyOver, UnknownStudy
-from leantune.executors.keeper import VERIFICATION
 from leantune.history import TrialState
 from leantune.jobfile import load_job
 from leantune.launch import (
@@ -87,7 +86,8 @@ def test_a_job_runs_is_verified_and_extended(tmp_path: Path) -> None:
 
     verified = verify(opened)
     assert verified.held
-    assert verified.trial.proposal_note.startswith(VERIFICATION)
+    assert verified.trial.verifies
+    assert verify(opened).trial == verified.trial  # nothing was tested since: not paid for again
     assert verified.trial.configuration == advice.configuration
     assert [check.text for check in verified.limits] == ["cost <= 0.5 USD"]
     stands = opened.recommendation()
@@ -97,7 +97,7 @@ def test_a_job_runs_is_verified_and_extended(tmp_path: Path) -> None:
     assert run(opened).outcome is Outcome.OVER
     assert extend(opened, trials=6).trials == 6
     run(opened)
-    assert len(opened.history) == 6
+    assert len(opened.history) == 7  # the verification is not one of the six
     opened.close()
 
 
@@ -127,6 +127,25 @@ def test_a_verification_beyond_the_budget_must_be_allowed(tmp_path: Path) -> Non
     opened.close()
 
 
+def test_an_interrupted_verification_beyond_the_budget_goes_on(tmp_path: Path) -> None:
+    path = write_job(tmp_path, slow=1.0)
+    path.write_text(path.read_text().replace("budget: {usd: 1, trials: 3}", "budget: {usd: 0.0226, trials: 3}"))
+    opened = open_job(load_job(path))
+    run(opened)
+    loops: list[Loop] = []
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Started):
+            time.sleep(0.3)
+            loops[-1].interrupt()
+
+    with pytest.raises(StudyOver, match="did not end"):
+        verify(opened, observer=stop, ready=loops.append, beyond_budget=True)
+    assert verify(opened, beyond_budget=True).held
+    assert opened.store.money().left >= 0.0
+    opened.close()
+
+
 def test_a_dry_run_creates_nothing(tmp_path: Path) -> None:
     job = load_job(write_job(tmp_path, strategy="trimtuner-gp"))
     before = sorted(tmp_path.rglob("*"))
@@ -145,11 +164,31 @@ def test_a_changed_job_is_refused_and_a_raised_budget_taken_over(tmp_path: Path)
     path.write_text(path.read_text().replace("seed: 3", "seed: 4"))
     with pytest.raises(StudyChanged, match="seed was 3 and is 4"):
         open_job(load_job(path))
+    path.write_text(path.read_text().replace("train.py", "trian.py"))
+    with pytest.raises(StudyChanged, match="train was"):
+        open_job(load_job(path))
+    path.write_text(path.read_text().replace("trian.py", "train.py"))
     path.write_text(path.read_text().replace("seed: 4", "seed: 3").replace("trials: 3", "trials: 4"))
     again = open_job(load_job(path))
     run(again)
     assert len(again.history) == 4
     again.close()
+
+
+def test_a_training_command_may_be_repaired_while_nothing_came_through(tmp_path: Path) -> None:
+    path = write_job(tmp_path)
+    path.write_text(path.read_text().replace("train.py", "trian.py").replace("trials: 3", "trials: 9"))
+    opened = open_job(load_job(path))
+    assert run(opened).outcome is Outcome.FAILING
+    opened.close()
+    path.write_text(path.read_text().replace("trian.py", "train.py"))
+    again = open_job(load_job(path))
+    assert run(again).outcome is Outcome.OVER
+    assert [trial.state for trial in again.history.trials].count(TrialState.DONE) == 4
+    again.close()
+    joined = open_stored(load_job(path).store, "tiny", folder=tmp_path)
+    assert joined.job.command == load_job(path).command
+    joined.close()
 
 
 def test_a_study_is_found_by_its_store_alone(tmp_path: Path) -> None:

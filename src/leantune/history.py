@@ -42,6 +42,7 @@ class TrialState(StrEnum):
     STOPPED = "stopped"
 
 
+VERIFICATION = "verification"  # how the note of a trial begins that verifies a recommendation
 NOTE_SEPARATOR = "\n"  # between the notes of a proposal, in the one text that a trial keeps
 _S = TrialState
 LEGAL_MOVES: Mapping[TrialState, frozenset[TrialState]] = MappingProxyType(
@@ -146,6 +147,11 @@ class Trial:
     def notes(self) -> tuple[str, ...]:
         """What its proposal comes from, every fallback and every cap that bit."""
         return tuple(self.proposal_note.split(NOTE_SEPARATOR)) if self.proposal_note else ()
+
+    @property
+    def verifies(self) -> bool:
+        """Whether it runs a recommendation once, to see whether the limits hold; the model it trains is kept."""
+        return self.proposal_note.startswith(VERIFICATION)
 
     @property
     def pending(self) -> bool:

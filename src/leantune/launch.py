@@ -10,16 +10,15 @@ from pathlib import Path
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, JobError, StudyOver, UnknownStudy
-from leantune.executors.keeper import VERIFICATION
 from leantune.executors.local import LocalExecutor
 from leantune.executors.machine import check_cluster
-from leantune.history import History, Observation, Trial, TrialState
+from leantune.history import VERIFICATION, History, Observation, Trial, TrialState
 from leantune.jobfile import Job, parse_job
 from leantune.orchestrator.events import Observer, nobody
 from leantune.orchestrator.ledger import TimeRules
 from leantune.orchestrator.loop import End, Loop, Outcome, Plan
 from leantune.orchestrator.opening import open_or_create, open_unchanged
-from leantune.problem import Budget, Problem
+from leantune.problem import At, Budget, Problem
 from leantune.space import Clusters, Configuration
 from leantune.store.database import Database
 from leantune.store.study import Money, StudyStore
@@ -61,7 +60,10 @@ class OpenedStudy:
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the study is over, or None while it is not."""
+        """Why the study is over, or None while it is not, or a trial is still to end."""
+        unfinished = (TrialState.QUEUED, TrialState.RUNNING)
+        if any(trial.state in unfinished for trial in self.history.trials):
+            return None
         return self.strategy.stop_reason(self.problem, self.history, seed=self.job.seed)
 
     def recommendation(self) -> Recommendation:
@@ -81,7 +83,7 @@ class OpenedStudy:
 
     def verification(self) -> Trial | None:
         """The latest finished run that was to verify a recommendation."""
-        runs = (trial for trial in reversed(self.history.trials) if trial.proposal_note.startswith(VERIFICATION))
+        runs = (trial for trial in reversed(self.history.trials) if trial.verifies)
         return next((trial for trial in runs if not trial.pending), None)
 
     def close(self) -> None:
@@ -260,6 +262,7 @@ def run(
         rules,
         lease=job.run.lease,
         deterministic=job.run.deterministic,
+        batch=job.run.parallel,
         max_failures=job.run.max_failures,
     )
     loop = Loop(opened.store, plan, local_executor(opened), opened.clock, observer)
@@ -325,65 +328,73 @@ def verify(
     """
     recommended = opened.recommendation()
     check_place(opened.job)
-    trial = _unfinished_verification(opened, recommended.configuration) or _verification_trial(
-        opened, recommended, beyond_budget
-    )
+    verified = opened.verification()
+    latest = opened.history.trials[-1]
+    same = verified is latest and latest.configuration == recommended.configuration
+    if same and _keeps_limits(opened.problem, latest):
+        return _verification(opened, recommended, latest)  # nothing was tested since: no need to pay again
+    trial = _unfinished_verification(opened, recommended.configuration)
+    draft = trial or _verification_trial(opened, recommended)
+    _make_affordable(opened, draft, beyond_budget)
+    if trial is None:
+        trial = opened.store.propose(
+            draft.configuration,
+            draft.fraction,
+            draft.snapshots,
+            time=opened.clock.now(),
+            note=draft.proposal_note,
+            expected=draft.expected,
+            time_limit=draft.time_limit,
+        )
     end = run(opened, observer=observer, ready=ready, only=trial.number)
     trial = opened.history.trial(trial.number)
     if trial.pending:
         raise StudyOver(
             f"the verifying run did not end: {end.reason}",
             where=f"trial {trial.number}",
-            hint="The same command goes on with it" if end.outcome is Outcome.INTERRUPTED else "Raise the budget",
+            hint="The same command goes on with it" if end.outcome is Outcome.INTERRUPTED else "Try it again",
         )
-    measured = trial.observations[-1] if trial.state is TrialState.DONE else None
-    limits = (
-        ()
-        if measured is None
-        else tuple(
-            LimitCheck(c.text, measured.value(c.metric), c.holds(measured.value(c.metric)))
-            for c in opened.problem.constraints
-        )
-    )
-    return Verification(recommended, trial, measured, limits, "" if measured else trial.moves[-1].cause)
+    return _verification(opened, recommended, trial)
+
+
+def _verification(opened: OpenedStudy, recommended: Recommendation, trial: Trial) -> Verification:
+    """What a finished verifying run has shown."""
+    if trial.state is not TrialState.DONE:
+        return Verification(recommended, trial, None, (), trial.moves[-1].cause)
+    measured = trial.observations[-1]
+    values = [(limit, measured.value(limit.metric)) for limit in opened.problem.constraints]
+    limits = tuple(LimitCheck(limit.text, value, limit.holds(value)) for limit, value in values)
+    return Verification(recommended, trial, measured, limits)
 
 
 def _unfinished_verification(opened: OpenedStudy, configuration: Configuration) -> Trial | None:
     """A verifying run of the same configuration that was interrupted."""
     return next(
-        (
-            trial
-            for trial in opened.history.pending
-            if trial.proposal_note.startswith(VERIFICATION) and trial.configuration == configuration
-        ),
+        (trial for trial in opened.history.pending if trial.verifies and trial.configuration == configuration),
         None,
     )
 
 
-def _verification_trial(opened: OpenedStudy, recommended: Recommendation, beyond_budget: bool) -> Trial:
-    money, rules, now = opened.store.money(), opened.rules, opened.clock.now()
-    rate = recommended.configuration.usd_per_hour
-    full = recommended.fraction if recommended.fraction == 1 else Fraction(1)
-    limit = rules.first_limit(rate, dict(recommended.metrics), money)
-    draft = opened.history.propose(recommended.configuration, full, (), VERIFICATION, now, recommended.metrics, limit)[
-        1
-    ]
-    if rules.booking(draft, money) is None:
-        if not beyond_budget:
-            raise StudyOver(
-                rules.shortfall(draft, money), where="verify", hint="Allow it with --beyond-budget, or raise the budget"
-            )
-        extra = rules.worst_case(rate or 0.0, limit) - max(money.left, 0.0)
-        extend(opened, usd=(money.budget_usd or 0.0) + max(extra, 0.0) * (1 + 1e-9), cause="verification beyond budget")
-    return opened.store.propose(
-        recommended.configuration,
-        full,
-        (full,),
-        time=now,
-        note=f"{VERIFICATION} of the recommendation",
-        expected=recommended.metrics,
-        time_limit=limit,
-    )
+def _verification_trial(opened: OpenedStudy, recommended: Recommendation) -> Trial:
+    """A new verifying trial: at full data, or where the goal is sought at any share, at the recommended one."""
+    rate, now = recommended.configuration.usd_per_hour, opened.clock.now()
+    limit = opened.rules.first_limit(rate, dict(recommended.metrics), opened.store.money())
+    share = recommended.fraction if opened.problem.goal.at is At.ANYWHERE else Fraction(1)
+    note = f"{VERIFICATION} of the recommendation"
+    return opened.history.propose(recommended.configuration, share, (), note, now, recommended.metrics, limit)[1]
+
+
+def _make_affordable(opened: OpenedStudy, trial: Trial, beyond_budget: bool) -> None:
+    """Refuse (StudyOver) a trial whose worst case does not fit, or raise the budget by what is missing."""
+    money, rules = opened.store.money(), opened.rules
+    if rules.booking(trial, money) is not None:
+        return
+    if not beyond_budget or money.budget_usd is None:
+        raise StudyOver(
+            rules.shortfall(trial, money), where="verify", hint="Allow it with --beyond-budget, or raise the budget"
+        )
+    missing = rules.worst_case(trial.configuration.usd_per_hour or 0.0, trial.time_limit) - money.left
+    extend(opened, usd=money.budget_usd + missing * (1 + 1e-9), cause="verification beyond budget")
 
 
 def extend(
@@ -408,7 +419,7 @@ def raised(old: Budget, *, usd: float | None, trials: int | None, hours: float |
             raise InvalidInput(
                 f"{name} is {known} and cannot become {now:g}",
                 where="extend",
-                hint="Give a total above the present one",
+                hint="There is nothing to raise" if before is None else "Give a total above the present one",
             )
     if usd is trials is hours is None:
         raise InvalidInput("nothing to extend", where="extend", hint="Give --usd, --trials or --hours")

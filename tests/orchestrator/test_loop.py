@@ -23,7 +23,7 @@ from leantune.orchestrator.opening import open_or_create
 from leantune.orchestrator.workers import this_worker
 from leantune.problem import Budget
 from leantune.store.database import Database
-from leantune.store.study import Booking, StudyStore
+from leantune.store.study import Booking, ReportRow, StudyStore
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
 from tests import toy
@@ -239,11 +239,106 @@ def test_deterministic_batches_give_the_same_trials_in_any_order_of_results() ->
             lease=None,
             poll=None,
             deterministic=True,
+            batch=3,
         )
         Loop(bench.store, plan, executor, bench.clock).run()
         proposals.append([(t.configuration.id, t.fraction, t.time_limit) for t in bench.store.history().trials])
         bench.database.close()
     assert proposals[0] == proposals[1] == proposals[2]
+
+
+def test_idle_time_after_a_crash_is_paid_for_but_is_not_training(bench: Bench) -> None:
+    """A run is lost 10 s after it began, found an hour later, and goes on from its checkpoint."""
+    trial = vanished(bench)
+    bench.store.add_reports([ReportRow(trial.number, 1, 10.0, {"accuracy": 0.5}, 1.0, None)])
+    bench.clock.sleep(3600.0)
+
+    class Resuming(ReplayExecutor):
+        def wait(self, timeout: object = None) -> list[Finished]:
+            return [self._resumed(end) for end in super().wait(None)]
+
+        def _resumed(self, end: Finished) -> Finished:
+            (seen,) = end.observations
+            longer = replace(seen, seconds=(seen.seconds or 0.0) + self.earlier, cost=None)
+            rate = trial.configuration.usd_per_hour or 0.0
+            priced = replace(longer, cost=(longer.seconds or 0.0) * rate / 3600)
+            return replace(end, observations=(priced,), resumed=True)
+
+        def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
+            self.earlier = terms.earlier_seconds
+            super().start(trial, terms)
+
+    executor = Resuming(bench.table, bench.clock, problem=bench.problem)
+    plan = Plan(bench.problem, bench.strategy, 1, TimeRules(grace=1.0), lease=None, poll=None)
+    Loop(bench.store, plan, executor, bench.clock).run(only=trial.number)
+    ended = bench.store.history().trial(trial.number)
+    assert ended.seconds == pytest.approx(10.0 + toy.seconds(trial.configuration, FULL))
+    assert ended.cost == pytest.approx(sum(row.settled or 0.0 for row in bench.store.ledger()))
+
+
+def test_a_lost_run_is_paid_for_no_longer_than_it_could_have_lasted(bench: Bench) -> None:
+    trial = vanished(bench)  # limit 300 s, 0.1 USD reserved at 0.5 USD per hour
+    bench.clock.sleep(100 * 3600.0)
+    bench.run()
+    lost = next(m for m in bench.store.history().trial(trial.number).moves if m.state is TrialState.LOST)
+    assert lost.dollars == 0.1
+
+
+def test_a_run_that_nobody_works_on_is_recovered_though_its_worker_has_left(bench: Bench) -> None:
+    trial = vanished(bench, host="elsewhere")
+    for worker in bench.store.workers():
+        bench.store.leave(worker.id)
+    bench.run()
+    assert bench.store.history().trial(trial.number).state is TrialState.DONE
+
+
+def test_interrupted_during_a_proposal_nothing_more_is_started(bench: Bench) -> None:
+    loops: list[Loop] = []
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Proposed):
+            loops[0].interrupt()
+
+    loops.append(bench.loop(TimeRules(grace=1.0, parallel=4), stop))
+    assert loops[0].run().outcome is Outcome.INTERRUPTED
+    assert bench.seen(Started) == []
+    assert len(bench.seen(Proposed)) == 1
+
+
+def test_what_has_ended_before_a_hard_stop_is_recorded(bench: Bench) -> None:
+    loops: list[Loop] = []
+
+    def stop_at_once(event: Event) -> None:
+        if isinstance(event, Started):
+            bench.clock.sleep(3600.0)  # the run ends while the worker is busy with something else
+            loops[0].interrupt()
+            loops[0].interrupt()
+
+    loops.append(bench.loop(TimeRules(grace=1.0), stop_at_once))
+    loops[0].run()
+    (trial,) = bench.store.history().trials
+    assert trial.state is TrialState.DONE
+
+
+def test_a_success_before_a_restart_counts(bench: Bench) -> None:
+    bench.loop(TimeRules(grace=1.0)).run(trials=1)
+    bench.table = {pair: Measurement({}, row.seconds, "broken") for pair, row in bench.table.items()}
+    assert bench.run(max_failures=3).outcome is Outcome.OVER
+
+
+def test_a_failure_to_record_leaves_the_trial_to_be_run_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish, failures = bench.store.finish, iter([True])
+
+    def failing(*arguments: object, **options: object) -> Trial:
+        if next(failures, False):
+            raise KeyboardInterrupt
+        return finish(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(bench.store, "finish", failing)
+    with pytest.raises(KeyboardInterrupt):
+        bench.run()
+    assert bench.store.history().trial(0).state is TrialState.QUEUED
+    assert bench.run().outcome is Outcome.OVER
 
 
 def test_as_many_trials_as_asked_for(bench: Bench) -> None:

@@ -58,7 +58,8 @@ def _proposed_line(event: Proposed, before: Progress) -> str:
     trial, expected = event.trial, expected_words(event.trial.expected)
     promise = f"; expected {expected}" if expected else ""
     words = f"trial {trial.number} proposed in {duration(event.seconds)}: {trial_words(trial)}"
-    return f"{words}; why: {reasons(trial.notes, before.standing.notes)}{promise}"
+    why = reasons(trial.notes, before.standing.notes)
+    return f"{words}; why: {why}{promise}" if why else f"{words}{promise}"
 
 
 def _started_line(event: Started) -> str:

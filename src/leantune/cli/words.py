@@ -74,9 +74,11 @@ def trial_words(trial: Trial) -> str:
 
 def count_words(standing: Standing) -> str:
     """Trials by state, against the budget."""
-    total, most = len(standing.history), standing.problem.budget.trials
+    verifying = sum(trial.verifies for trial in standing.history.trials)
+    total, most = len(standing.history) - verifying, standing.problem.budget.trials
     states = ", ".join(f"{count} {state}" for state, count in sorted(standing.counts.items()))
     number = f"{total:,}" if most is None else f"{total:,} of {most:,}"
+    number += f" and {counted(verifying, 'verification')}" if verifying else ""
     return f"{number} ({states})" if states else number
 
 

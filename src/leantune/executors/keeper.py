@@ -15,7 +15,6 @@ from leantune.history import Trial, TrialState
 
 SAVE_EVERY = 30.0  # seconds between looks at a running trial's checkpoint
 QUIET = 1.0  # seconds without a change after which a checkpoint counts as complete
-VERIFICATION = "verification"  # how the note of a trial begins whose checkpoint is the model to keep
 
 
 class Background:
@@ -106,7 +105,7 @@ class Keeper:
         The future, if any, is to be awaited before the end is told: another worker may start the trial then.
         """
         over = state in (TrialState.DONE, TrialState.FAILED)
-        kept = trial.proposal_note.startswith(VERIFICATION) and state is TrialState.DONE
+        kept = trial.verifies and state is TrialState.DONE
         if self._store is not None and (state is TrialState.QUEUED or kept):
             return self._background.do(self._save)
         if over and not kept and (self._in_store or self._saving is not None or self._folder.fingerprint()):

@@ -183,7 +183,8 @@ class LocalExecutor:
             file = run.warden.fileno() if run.warden is not None and not run.warden.over else None
             self._reports += run.look(now)
             if file is not None and run.warden is not None and run.warden.over:
-                self._selector.unregister(file)
+                with suppress(KeyError):  # one that began and ended since the last look was never registered
+                    self._selector.unregister(file)
 
     def _take_ended(self) -> list[Finished]:
         """In the order of their ends; of equal ones, of their starts."""

@@ -81,7 +81,7 @@ class TimeRules:
         seconds = f"{trial.time_limit or 0.0:.3g} s limit + {self.grace:g} s grace"
         return (
             f"the {max(money.left, 0.0):.4g} USD that are left do not cover the worst case of the next trial, "
-            f"{needed:.4g} USD ({seconds} at {rate:g} USD per hour)"
+            f"{needed:.4g} USD ({seconds} at {rate:g} USD per hour); raise the budget or shorten time_limit or grace"
         )
 
 

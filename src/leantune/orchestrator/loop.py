@@ -9,13 +9,13 @@ run and may not record it.
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
 from leantune.clock import Clock
-from leantune.errors import LeaseLost, Outdated, StudyOver
+from leantune.errors import LeanTuneError, LeaseLost, Outdated, StudyOver
 from leantune.executors.base import Executor, Finished, Terms
 from leantune.history import NOTE_SEPARATOR, History, Trial, TrialState
 from leantune.orchestrator.batches import before_batch
@@ -41,6 +41,8 @@ from leantune.units import SECONDS_PER_HOUR, Seconds
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
 OTHERS_PROPOSE, OTHERS_RUN = "another worker's proposal", "other workers' trials"
 QUICK_PROPOSAL = 0.05  # seconds: computing one in vain costs less than waiting for one's turn
+BEYOND_ANY_LEASE = 1e15
+FIRST_RUN = 3  # moves of a trial that runs for the first time: proposed, queued, running
 FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that shares its study with nobody
 RECOVERY_SECONDS = 1.0  # between looks for vanished workers
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.5  # seconds between looks at the store while others work
@@ -62,6 +64,7 @@ class Plan:
     lease: float | None = 60.0
     poll: float | None = 0.25
     deterministic: bool = False
+    batch: int = 1
     max_failures: int | None = 5
 
 
@@ -95,6 +98,7 @@ class Loop:
         self._worker = this_worker(plan.rules.parallel, clock)
         self._lease = FOREVER if plan.lease is None else plan.lease
         self._claims: dict[int, Claim] = {}
+        self._earlier: dict[int, float] = {}
         self._heart: Heartbeat | None = None
         self._interrupts = 0
         self._failures = 0
@@ -115,8 +119,9 @@ class Loop:
 
     def run(self, *, trials: int | None = None, only: int | None = None) -> End:
         """Work until the study is over, or this worker has proposed `trials` of them, or trial `only` has run."""
-        self._only = only
-        last = None if trials is None else len(self._store.history()) + trials
+        self._only, history = only, self._store.history()
+        self._succeeded = any(trial.state is TrialState.DONE for trial in history.trials)
+        last = None if trials is None else len(history) + trials
         self._store.join(self._worker)
         beating = None if self._plan.lease is None else self._heartbeat(self._plan.lease)
         try:
@@ -156,15 +161,17 @@ class Loop:
         if now < self._next_recovery:
             return
         self._next_recovery = now + RECOVERY_SECONDS
+        running = self._store.expired(time=BEYOND_ANY_LEASE)  # before the workers: whoever claims has joined before
         workers = self._store.workers()
         dead = dead_workers(workers) - {self._worker.id}
-        self._alone = all(worker.id == self._worker.id or worker.id in dead for worker in workers)
-        for claim in self._store.expired(time=now, dead=dead):
-            if claim.worker == self._worker.id and claim.trial.number in self._claims:
-                continue  # the heart has missed a beat: renew, or drop it when somebody takes it
+        alive = {worker.id for worker in workers} - dead
+        self._alone = alive <= {self._worker.id}
+        for claim in running:
+            if claim.trial.number in self._claims or (claim.worker in alive and claim.lease_until > now):
+                continue
             cause = f"worker {claim.worker} vanished"
             seconds = max(0.0, min(now, claim.lease_until) - claim.started)
-            if self._store.lose(claim, time=now, cause=cause, dollars=dollars(claim.booking.rate, seconds)):
+            if self._store.lose(claim, time=now, cause=cause, dollars=self._cost(claim, seconds)):
                 self._observer(Recovered(self._store.history().trial(claim.trial.number), cause))
         for worker in dead:
             self._store.release_proposing(worker)
@@ -180,7 +187,7 @@ class Loop:
 
     def _fill(self, last: int | None) -> End | Waiting | None:
         """Start trials while there is room; what is waited for, or why no further one will come, when that stops it."""
-        while len(self._claims) < self._plan.rules.parallel:
+        while len(self._claims) < self._plan.rules.parallel and not self._interrupts:
             look = self._store.look()
             waiting = look.history.trials if self._only is None else (look.history.trial(self._only),)
             queued = next((trial for trial in waiting if trial.state is TrialState.QUEUED), None)
@@ -193,7 +200,8 @@ class Loop:
             step = self._propose(look, last)
             if step is not None:
                 return step
-            self._start_queued()  # what was just proposed, unless another worker was faster
+            if not self._interrupts:
+                self._start_queued()  # what was just proposed, unless another worker was faster
         return None
 
     def _start_queued(self) -> bool:
@@ -206,8 +214,9 @@ class Loop:
             claim.attempt,
             None if claim.booking.time_limit is None else Seconds(claim.booking.time_limit),
             Seconds(self._plan.rules.grace),
-            None if self._plan.lease is None else Seconds(self._plan.lease),
-            _earlier_seconds(claim.trial),
+            # The store counts the lease from before its transaction: the run must not count it from after.
+            None if self._plan.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
+            self._earlier_seconds(claim.trial),
         )
         self._claims[claim.trial.number] = claim
         if self._heart:
@@ -216,6 +225,23 @@ class Loop:
         self._observer(Started(claim.trial, claim.attempt, claim.booking))
         self._waiting, self._pause = None, SHORTEST_PAUSE
         return True
+
+    def _earlier_seconds(self, trial: Trial) -> float:
+        """How long earlier runs of the trial trained: as measured where we ended them, up to their last report where
+        their worker vanished. What was paid for until that was noticed is not training.
+        """
+        reports = self._store.reports(trial.number) if len(trial.moves) > FIRST_RUN else []
+        rate, seconds, attempt = trial.configuration.usd_per_hour, 0.0, 0
+        for before, after in pairwise(trial.moves):
+            if before.state is not TrialState.RUNNING:
+                continue
+            attempt += 1
+            if after.state is TrialState.QUEUED:
+                seconds += after.time - before.time if rate is None else after.dollars / rate * SECONDS_PER_HOUR
+            else:
+                seconds += max((row.seconds for row in reports if row.attempt == attempt), default=0.0)
+        self._earlier[trial.number] = seconds
+        return seconds
 
     def _could_start(self, trial: Trial, money: Money) -> bool:
         return self._booking_where_there_is_room(trial, money) is not None
@@ -234,25 +260,34 @@ class Loop:
         if not self._store.may_propose(self._worker.id, time=self._clock.now(), for_seconds=PROPOSAL_SECONDS):
             return Waiting(OTHERS_PROPOSE)
         self._proposing = True
-        fresh = self._store.look()
-        if len(fresh.history) == len(look.history):  # else somebody has proposed before it was our turn
-            step = self._over(fresh, last) or self._propose_from(fresh)
-        if self._proposing:
-            self._store.release_proposing(self._worker.id)
-        self._proposing = False
+        try:
+            fresh = self._store.look()
+            if len(fresh.history) == len(look.history):  # else somebody has proposed before it was our turn
+                step = self._over(fresh, last) or self._propose_from(fresh)
+        finally:
+            if self._proposing:
+                self._store.release_proposing(self._worker.id)
+            self._proposing = False
         return step
 
     def _over(self, look: Look, last: int | None) -> End | Waiting | None:
         """Why nothing is to be proposed, now or ever."""
         if last is not None and len(look.history) >= last:
             return self._end_when_idle(End(Outcome.ENOUGH, "all trials of this call are proposed"), look.history)
+        seen = self._seen(look.history)
+        if seen is None:
+            return Waiting("the end of the batch")
         problem = self._plan.problem.with_budget(look.budget)
-        reason = self._plan.strategy.stop_reason(problem, look.history, seed=self._plan.seed)
+        reason = self._plan.strategy.stop_reason(problem, seen, seed=self._plan.seed)
         return None if reason is None else self._end_when_idle(End(Outcome.OVER, reason), look.history)
+
+    def _seen(self, history: History) -> History | None:
+        """What proposals and stop rules may look at; None while a deterministic batch is not complete."""
+        return before_batch(history, self._plan.batch) if self._plan.deterministic else history
 
     def _propose_from(self, look: Look) -> End | Waiting | None:
         began, problem = self._clock.now(), self._plan.problem.with_budget(look.budget)
-        seen = before_batch(look.history, self._plan.rules.parallel) if self._plan.deterministic else look.history
+        seen = self._seen(look.history)
         if seen is None:
             return Waiting("the end of the batch")
         try:
@@ -335,13 +370,12 @@ class Loop:
             self._observer(Reported(report))
 
     def _record(self, finished: Finished) -> None:
-        claim = self._claims.pop(finished.number, None)
+        claim = self._claims.get(finished.number)
         if claim is None:
             return
-        if self._heart:
-            self._heart.release(finished.number)
-        spent = dollars(claim.booking.rate, finished.seconds)
-        already = sum(move.dollars for move in claim.trial.moves)
+        spent = self._cost(claim, finished.seconds)
+        resumed = finished.resumed and bool(finished.observations)
+        already = math.fsum(move.dollars for move in claim.trial.moves) if resumed else 0.0
         try:
             trial = self._store.finish(
                 claim,
@@ -350,18 +384,33 @@ class Loop:
                 cause=finished.cause,
                 time=self._clock.now(),
                 dollars=spent,
-                resumed_dollars=already if finished.resumed and finished.observations else 0.0,
+                resumed_dollars=min(already, dollars(claim.booking.rate, self._earlier[finished.number]))
+                if resumed
+                else 0.0,
             )
         except LeaseLost:
+            self._forget(finished.number)
             return  # another worker runs it by now: its result will count, not ours
-        self._failures += finished.state is TrialState.FAILED
+        self._forget(finished.number)  # not before it is recorded: what is not is given back at the end
+        self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
         self._succeeded |= finished.state is TrialState.DONE
         self._observer(Ended(trial, spent, finished.seconds, finished.cause))
+
+    def _forget(self, number: int) -> None:
+        self._claims.pop(number, None)
+        if self._heart:
+            self._heart.release(number)
+
+    def _cost(self, claim: Claim, seconds: float) -> float:
+        """What a run of so many seconds costs; one that is over is paid for no longer than it could have lasted."""
+        cost = dollars(claim.booking.rate, seconds)
+        return cost if claim.booking.time_limit is None else min(cost, claim.booking.usd)
 
     # -- the end
 
     def _stop_running(self) -> End:
         """Ask every run to save a checkpoint and end; when asked again, end them at once."""
+        self._collect(0.0)  # what has ended meanwhile need not be asked to end
         self._observer(Stopping(self._interrupts == 1, len(self._claims)))
         for number in self._executor.running:
             self._executor.interrupt(number)
@@ -374,19 +423,12 @@ class Loop:
         return End(Outcome.INTERRUPTED, "stopped by the user; the same command goes on")
 
     def _give_back(self, cause: str) -> None:
-        """Kill what still runs and queue it again, with what it cost."""
+        """Record what has ended meanwhile, kill what still runs and queue it again, with what it cost."""
+        if self._executor.running:
+            with suppress(LeanTuneError):  # an executor that is broken has nothing to tell
+                self._collect(0.0)
         self._executor.close()
         for number in list(self._claims):
             claim = self._claims[number]
             seconds = max(0.0, self._clock.now() - claim.started)
             self._record(Finished(number, (), TrialState.QUEUED, cause, seconds))
-
-
-def _earlier_seconds(trial: Trial) -> float:
-    """How long earlier runs of the trial lasted: what was paid for where there is a price, else by the clock."""
-    rate = trial.configuration.usd_per_hour
-    if rate is not None:
-        return sum(move.dollars for move in trial.moves) / rate * SECONDS_PER_HOUR
-    return sum(
-        after.time - before.time for before, after in pairwise(trial.moves) if before.state is TrialState.RUNNING
-    )

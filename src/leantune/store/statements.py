@@ -19,6 +19,11 @@ HEAD = sa.select(
 LOCK = HEAD.with_for_update()
 SET_VERSION = sa.update(studies).where(studies.c.id == _STUDY).values(version=sa.bindparam("new_version"))
 
+REDEFINE = (
+    sa.update(studies)
+    .where(studies.c.id == sa.bindparam("study"))
+    .values(definition=sa.bindparam("new_definition"), job=sa.bindparam("new_job"))
+)
 SET_BUDGET = (
     sa.update(studies)
     .where(studies.c.id == _STUDY)

@@ -23,7 +23,7 @@ from leantune.space import Space
 from leantune.store import statements as sql
 from leantune.store.change import Change, Run
 from leantune.store.connections import Connections
-from leantune.store.encoding import clean, clean_observation, metrics_text, read_metrics, read_share
+from leantune.store.encoding import clean, clean_observation, definition_text, metrics_text, read_metrics, read_share
 from leantune.store.known import Known
 from leantune.store.rows import Booking, BudgetChange, Claim, LedgerRow, Look, Money, ReportRow, StudyRow, WorkerRow
 
@@ -288,6 +288,13 @@ class StudyStore:
             limits = {"usd": budget.usd, "hours": budget.hours}
             connection.execute(sql.SET_BUDGET, {"study": self._id, "most_trials": budget.trials, **limits})
             log_budget(connection, self._id, BudgetChange(_finite(time, "time"), budget, clean(cause)))
+
+    def redefine(self, definition: Mapping[str, object], job: str) -> None:
+        """Replace what defines the study; whether its trials still fit is for the caller to know."""
+        with self._locking() as (connection, _):
+            values = {"new_definition": definition_text(definition), "new_job": clean(job)}
+            connection.execute(sql.REDEFINE, {"study": self._id, **values})
+        self.definition, self.job = MappingProxyType(dict(definition)), job
 
     def budgets(self) -> list[BudgetChange]:
         """Every budget the study has had, oldest first."""

@@ -38,7 +38,8 @@ class BudgetSpent:
 
     def reason(self, view: StopView) -> str | None:
         budget, history = view.problem.budget, view.history
-        if budget.trials is not None and len(history.trials) >= budget.trials:
+        chosen = sum(not trial.verifies for trial in history.trials)  # verifying is asked for, not part of the search
+        if budget.trials is not None and chosen >= budget.trials:
             return f"all {budget.trials} trials of the budget are used"
         if budget.usd is not None and history.cost >= budget.usd:
             return f"the budget of {budget.usd:g} USD is spent"
