@@ -72,14 +72,19 @@ class OpenedStudy:
         While nothing has been tested since a run verified a recommendation, that one stands: one more result would
         shift the models a little, and the advice to something nobody has seen.
         """
-        problem, history, verified = self.problem, self.history, self.verification()
-        if verified is not None and verified.number == len(history) - 1 and _keeps_limits(problem, verified):
+        history, verified = self.history, self.standing_verification()
+        if verified is not None:
             before = History(history.trials[: verified.number])
-            advice = self.strategy.recommend(problem, before, seed=self.job.seed)
+            advice = self.strategy.recommend(self.problem, before, seed=self.job.seed)
             if advice.configuration == verified.configuration:
-                why = f"{advice.why.rpartition('; ')[0]}; trial {verified.number} has verified it."
+                why = f"{advice.why} Trial {verified.number} has verified it since."
                 return replace(advice, tested=True, why=why)
-        return self.strategy.recommend(problem, history, seed=self.job.seed)
+        return self.strategy.recommend(self.problem, history, seed=self.job.seed)
+
+    def standing_verification(self) -> Trial | None:
+        """The latest trial of all, if it verified a recommendation and kept the limits."""
+        latest = self.history.trials[-1:]
+        return next((trial for trial in latest if trial.verifies and _keeps_limits(self.problem, trial)), None)
 
     def verification(self) -> Trial | None:
         """The latest finished run that was to verify a recommendation."""
@@ -272,7 +277,7 @@ def run(
 
 def dry_run(job: Job) -> DryRun:
     """What a run would do first and what that may cost; nothing is created and nothing is started."""
-    check_place_if_local(job)
+    _check_place_if_local(job)
     history, budget = _known(job)
     problem = job.problem.with_budget(budget)
     strategy, rules = strategy_of(job), rules_of(job)
@@ -296,7 +301,7 @@ def dry_run(job: Job) -> DryRun:
     return DryRun(size, pairs, tuple(forecasts), len(history), budget, rules, over)
 
 
-def check_place_if_local(job: Job) -> None:
+def _check_place_if_local(job: Job) -> None:
     """A dry run may look at a job for another place; one for this machine must fit it."""
     if job.run.on == "local":
         check_place(job)
@@ -328,11 +333,9 @@ def verify(
     """
     recommended = opened.recommendation()
     check_place(opened.job)
-    verified = opened.verification()
-    latest = opened.history.trials[-1]
-    same = verified is latest and latest.configuration == recommended.configuration
-    if same and _keeps_limits(opened.problem, latest):
-        return _verification(opened, recommended, latest)  # nothing was tested since: no need to pay again
+    verified = opened.standing_verification()
+    if verified is not None and verified.configuration == recommended.configuration:
+        return _verification(opened, recommended, verified)  # nothing was tested since: no need to pay again
     trial = _unfinished_verification(opened, recommended.configuration)
     draft = trial or _verification_trial(opened, recommended)
     _make_affordable(opened, draft, beyond_budget)

@@ -20,7 +20,8 @@ from tests.executors.programs import alive, eventually
 def orders(place: Path, *argv: str) -> Orders:
     return {
         "argv": list(argv), "folder": str(place), "log": str(place / "log"), "log_limit": 1 << 20,
-        "reports": str(place / "reports"), "time_limit": None, "grace": 5.0, "lease": None, "renewed_ago": 0.0,
+        "reports": str(place / "reports"), "temporary": str(place),
+        "time_limit": None, "grace": 5.0, "lease": None, "renewed_ago": 0.0,
         "cores": [], "vcpus": 0.0, "memory": 0, "held": [],
     }  # fmt: skip
 

@@ -23,7 +23,11 @@ class Store:
     def __init__(self, keep: set[int]) -> None:
         self.keep, self.beats, self.beaten = keep, 0, threading.Event()
         self.failure: Exception | None = None
+        self.seen_at: list[float] = []
         self.wait_for: threading.Event | None = None
+
+    def seen(self, worker: str, time: float) -> None:
+        self.seen_at.append(time)
 
     def renew(self, worker: str, numbers: Iterable[int], *, time: float, lease: float) -> frozenset[int]:
         if self.failure is not None:
@@ -59,6 +63,7 @@ def test_held_trials_are_renewed_in_the_store_and_at_the_run() -> None:
         assert store.beaten.wait(10)
         assert beating.take_lost() == frozenset()
     assert {1, 2} <= set(renewed.numbers)
+    assert len(store.seen_at) >= 2  # `leantune status` says when a worker was last seen
 
 
 def test_what_another_worker_was_given_is_told_once_and_not_renewed() -> None:

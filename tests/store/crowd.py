@@ -15,7 +15,7 @@ from leantune.history import Trial, TrialState
 from leantune.problem import Budget
 from leantune.store.database import Database
 from leantune.store.study import Booking, Claim, Money, StudyStore
-from leantune.testing.store_contract import FULL, RATE, SMALL, contract_space, measured
+from leantune.testing.store_contract import FULL, RATE, SMALL, contract_space, expired, measured
 
 NAME = "crowded"
 RESERVED, PAID, LOST = 1.0, 0.125, 0.0625  # exact in binary, so that sums can be compared exactly
@@ -113,10 +113,8 @@ class Worker:
         self.diary.finished.append(run)
 
     def _recover(self) -> None:
-        ghosts = frozenset(
-            claim.worker for claim in self._study.expired(time=1e12) if claim.worker.startswith("ghost of")
-        )
-        for claim in self._study.expired(time=self._now, dead=ghosts):
+        ghosts = frozenset(claim.worker for claim in self._study.running() if claim.worker.startswith("ghost of"))
+        for claim in expired(self._study, self._now, ghosts):
             if self._study.lose(claim, time=self._now, cause="a ghost", dollars=LOST):
                 self.diary.lost.append((claim.trial.number, claim.attempt))
 

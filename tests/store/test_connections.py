@@ -25,7 +25,7 @@ SECRET = "s3cr3t"
     ("given", "shown"),
     [
         ("sqlite:///a.db", "sqlite:///a.db"),
-        ("sqlite:////tmp/a b%20#.db", "sqlite:////tmp/a b%20#.db"),
+        ("sqlite:////data/a b%20#.db", "sqlite:////data/a b%20#.db"),
         ("sqlite+pysqlite:///a.db", "sqlite:///a.db"),
         ("sqlite://", "sqlite://"),
         (f"postgresql://me:{SECRET}@host:5433/db", "postgresql://me@host:5433/db"),

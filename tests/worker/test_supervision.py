@@ -57,7 +57,8 @@ class Warden:
 def at_work(place: Path, *argv: str, script: str = warden.__file__, **changes: object) -> Iterator[Warden]:
     orders = {
         "argv": list(argv), "folder": str(place), "log": str(place / "log"), "log_limit": 1 << 20,
-        "reports": str(place / "reports"), "time_limit": None, "grace": 0.3, "lease": None, "renewed_ago": 0.0,
+        "reports": str(place / "reports"), "temporary": str(place),
+        "time_limit": None, "grace": 0.3, "lease": None, "renewed_ago": 0.0,
         "cores": [], "vcpus": 0.0, "memory": 0, "held": [], **changes,
     }  # fmt: skip
     process = subprocess.Popen(
@@ -184,7 +185,8 @@ def test_locks_are_held_until_everything_has_ended(tmp_path: Path) -> None:
     script = [sys.executable, "-I", "-S", warden.__file__]
     orders = {
         "argv": ["sleep", "0.2"], "folder": "/", "log": str(tmp_path / "log"), "log_limit": 1000,
-        "reports": str(tmp_path / "reports"), "time_limit": None, "grace": 1.0, "lease": None, "renewed_ago": 0.0,
+        "reports": str(tmp_path / "reports"), "temporary": str(tmp_path),
+        "time_limit": None, "grace": 1.0, "lease": None, "renewed_ago": 0.0,
         "cores": [], "vcpus": 0.0, "memory": 0, "held": [writable],
     }  # fmt: skip
     process = subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[writable])
@@ -205,7 +207,7 @@ def test_a_folder_without_named_pipes(tmp_path: Path) -> None:
     with at_work(tmp_path, sys.executable, "-I", "-S", "-c", code, reports=nowhere) as working:
         working.hear()
         path = working.hear()["last_line"]
-    assert path.startswith("/tmp/leantune-reports-")
+    assert path.startswith(f"{tmp_path}/leantune-reports-")
     assert not Path(path).exists()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -200,6 +201,7 @@ class LocalRun:
             "log": str(self._folder.log(attempt)),
             "log_limit": self._setting.log_limit,
             "reports": str(self._folder.reports(attempt)),
+            "temporary": tempfile.gettempdir(),
             "time_limit": terms.time_limit,
             "grace": terms.grace,
             "lease": terms.lease,

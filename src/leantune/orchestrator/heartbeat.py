@@ -64,6 +64,7 @@ class Heartbeat:
                 held = frozenset(self._held)
             began = self._clock.now()
             try:
+                self._store.seen(self._worker, began)
                 kept = self._store.renew(self._worker, held, time=began, lease=self._lease)
             except Exception as error:  # noqa: BLE001 - raised again in the loop's own thread, by take_lost
                 self._failure = error

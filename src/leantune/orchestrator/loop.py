@@ -41,7 +41,6 @@ from leantune.units import SECONDS_PER_HOUR, Seconds
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
 OTHERS_PROPOSE, OTHERS_RUN = "another worker's proposal", "other workers' trials"
 QUICK_PROPOSAL = 0.05  # seconds: computing one in vain costs less than waiting for one's turn
-BEYOND_ANY_LEASE = 1e15
 FIRST_RUN = 3  # moves of a trial that runs for the first time: proposed, queued, running
 FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that shares its study with nobody
 RECOVERY_SECONDS = 1.0  # between looks for vanished workers
@@ -54,7 +53,7 @@ class Plan:
 
     lease: seconds after which a vanished worker's trial is given to another; None where nobody shares the study.
     poll: seconds after which a wait for running trials looks up again; None: only when one ends. deterministic: propose
-    in whole batches of `rules.parallel`. max_failures: give up when so many trials have failed and none came through.
+    in whole batches of `batch`. max_failures: give up when so many trials have failed and none came through.
     """
 
     problem: Problem
@@ -98,7 +97,6 @@ class Loop:
         self._worker = this_worker(plan.rules.parallel, clock)
         self._lease = FOREVER if plan.lease is None else plan.lease
         self._claims: dict[int, Claim] = {}
-        self._earlier: dict[int, float] = {}
         self._heart: Heartbeat | None = None
         self._interrupts = 0
         self._failures = 0
@@ -161,7 +159,7 @@ class Loop:
         if now < self._next_recovery:
             return
         self._next_recovery = now + RECOVERY_SECONDS
-        running = self._store.expired(time=BEYOND_ANY_LEASE)  # before the workers: whoever claims has joined before
+        running = self._store.running()  # before the workers: whoever claims has joined before
         workers = self._store.workers()
         dead = dead_workers(workers) - {self._worker.id}
         alive = {worker.id for worker in workers} - dead
@@ -170,8 +168,8 @@ class Loop:
             if claim.trial.number in self._claims or (claim.worker in alive and claim.lease_until > now):
                 continue
             cause = f"worker {claim.worker} vanished"
-            seconds = max(0.0, min(now, claim.lease_until) - claim.started)
-            if self._store.lose(claim, time=now, cause=cause, dollars=self._cost(claim, seconds)):
+            seconds = self._unmeasured_seconds(claim, min(now, claim.lease_until))
+            if self._store.lose(claim, time=now, cause=cause, dollars=dollars(claim.booking.rate, seconds)):
                 self._observer(Recovered(self._store.history().trial(claim.trial.number), cause))
         for worker in dead:
             self._store.release_proposing(worker)
@@ -240,7 +238,6 @@ class Loop:
                 seconds += after.time - before.time if rate is None else after.dollars / rate * SECONDS_PER_HOUR
             else:
                 seconds += max((row.seconds for row in reports if row.attempt == attempt), default=0.0)
-        self._earlier[trial.number] = seconds
         return seconds
 
     def _could_start(self, trial: Trial, money: Money) -> bool:
@@ -288,8 +285,7 @@ class Loop:
     def _propose_from(self, look: Look) -> End | Waiting | None:
         began, problem = self._clock.now(), self._plan.problem.with_budget(look.budget)
         seen = self._seen(look.history)
-        if seen is None:
-            return Waiting("the end of the batch")
+        assert seen is not None  # else `_over` had said so
         try:
             (proposal,) = self._plan.strategy.ask(problem, seen, seed=self._plan.seed)
         except StudyOver as over:
@@ -373,9 +369,11 @@ class Loop:
         claim = self._claims.get(finished.number)
         if claim is None:
             return
-        spent = self._cost(claim, finished.seconds)
-        resumed = finished.resumed and bool(finished.observations)
-        already = math.fsum(move.dollars for move in claim.trial.moves) if resumed else 0.0
+        rate, trained_before = claim.booking.rate, 0.0
+        if finished.resumed and finished.observations:
+            trained_before = self._earlier_seconds(claim.trial)
+        spent = dollars(rate, finished.seconds)
+        already = math.fsum(move.dollars for move in claim.trial.moves)
         try:
             trial = self._store.finish(
                 claim,
@@ -384,9 +382,7 @@ class Loop:
                 cause=finished.cause,
                 time=self._clock.now(),
                 dollars=spent,
-                resumed_dollars=min(already, dollars(claim.booking.rate, self._earlier[finished.number]))
-                if resumed
-                else 0.0,
+                resumed_dollars=min(already, dollars(rate, trained_before)),
             )
         except LeaseLost:
             self._forget(finished.number)
@@ -401,10 +397,12 @@ class Loop:
         if self._heart:
             self._heart.release(number)
 
-    def _cost(self, claim: Claim, seconds: float) -> float:
-        """What a run of so many seconds costs; one that is over is paid for no longer than it could have lasted."""
-        cost = dollars(claim.booking.rate, seconds)
-        return cost if claim.booking.time_limit is None else min(cost, claim.booking.usd)
+    def _unmeasured_seconds(self, claim: Claim, end: float) -> float:
+        """How long a run is paid for whose end nobody measured: no longer than its reservation covers."""
+        booking, seconds = claim.booking, max(0.0, end - claim.started)
+        if booking.time_limit is None or not booking.rate:
+            return seconds
+        return min(seconds, booking.usd / booking.rate * SECONDS_PER_HOUR)
 
     # -- the end
 
@@ -428,7 +426,6 @@ class Loop:
             with suppress(LeanTuneError):  # an executor that is broken has nothing to tell
                 self._collect(0.0)
         self._executor.close()
-        for number in list(self._claims):
-            claim = self._claims[number]
-            seconds = max(0.0, self._clock.now() - claim.started)
+        for number, claim in list(self._claims.items()):
+            seconds = self._unmeasured_seconds(claim, self._clock.now())
             self._record(Finished(number, (), TrialState.QUEUED, cause, seconds))

@@ -107,12 +107,6 @@ class StudyStore:
             )
         return trial
 
-    def queue(self, number: int, *, time: float, cause: str = "") -> Trial:
-        """Put a proposed trial into the queue."""
-        with self._changing() as change:
-            history = change.history.move(number, TrialState.QUEUED, time=float(time), cause=clean(cause))
-            return change.put(history, number, Run(change.run(number).attempt))
-
     def record(
         self,
         number: int,
@@ -227,16 +221,14 @@ class StudyStore:
             change.settle(number, claim.attempt, paid, float(time))
             return change.put(history, number, Run(claim.attempt))
 
-    def expired(self, *, time: float, dead: frozenset[str] = frozenset()) -> list[Claim]:
-        """Running trials whose lease is over, or whose worker is among the dead; nothing is changed."""
-        now = _finite(time, "time")
+    def running(self) -> list[Claim]:
+        """Every run that a worker holds, by trial; nothing is changed."""
         with self._looking() as (connection, _, known):
             return [
                 Claim(known.history.trial(number), attempt, worker, started, until, Booking(usd, rate, limit))
                 for number, attempt, worker, started, until, usd, rate, limit in connection.execute(
                     sql.RUNNING, {"study": self._id}
                 )
-                if until <= now or worker in dead
             ]
 
     def lose(self, claim: Claim, *, time: float, cause: str, dollars: float) -> bool:
@@ -255,12 +247,6 @@ class StudyStore:
             change.settle(number, claim.attempt, paid, float(time))
             change.put(history, number, Run(claim.attempt))
             return True
-
-    def attempt_of(self, number: int) -> int:
-        """How often the trial was started."""
-        with self._looking() as (connection, _, known):
-            known.history.trial(number)
-            return int(connection.execute(sql.RUN, {"study": self._id, "trial": number}).one().attempt)
 
     def money(self) -> Money:
         """The budget's dollars, and what is spent and reserved of them."""

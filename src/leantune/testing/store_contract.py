@@ -82,6 +82,11 @@ class Fitting:
         return None if trial.number in self._refused else Booking(self._usd, RATE, 10.0)
 
 
+def expired(study: StudyStore, time: float, dead: frozenset[str] = frozenset()) -> list[Claim]:
+    """Runs whose lease is over, or whose worker is among the dead."""
+    return [claim for claim in study.running() if claim.lease_until <= time or claim.worker in dead]
+
+
 class StoreContract(ABC):
     """Subclass it as `class TestMine(StoreContract)`. `shared`: whether opening the URL again finds the same data."""
 
@@ -158,7 +163,6 @@ class StoreContract(ABC):
         second.add_reports([ReportRow(0, 1, 0.5, {"loss": 1.0})])
         assert claim.trial.number == 0
         assert study.money().reserved == 0.0 and second.money().reserved == 2.0
-        assert study.attempt_of(0) == 0 and second.attempt_of(0) == 1
         assert study.reports() == [] and study.ledger() == []
         assert {row.name: dict(row.counts) for row in database.studies()} == {
             "mine": {"queued": 2},
@@ -193,14 +197,11 @@ class StoreContract(ABC):
         assert peer.history().trials == study.history().trials == (trial,)
         assert peer.history().trials[0].configuration.usd_per_hour == 2 * RATE
 
-    def test_proposed_then_queued(self, study: StudyStore, peer: StudyStore) -> None:
-        assert study.propose(SMALL, FULL, time=1.0, queue=False).state is TrialState.PROPOSED
+    def test_what_is_only_proposed_is_not_claimed(self, study: StudyStore, peer: StudyStore) -> None:
+        trial = study.propose(SMALL, FULL, time=1.0, queue=False)
+        assert trial.state is TrialState.PROPOSED
         assert study.claim("w", time=1.0, lease=1.0, fitting=always()) is None
-        trial = study.queue(0, time=2.0, cause="please")
-        assert trial.moves[-1] == Move(TrialState.QUEUED, 2.0, "please")
         assert peer.history().trials == (trial,)
-        with pytest.raises(IllegalMove, match="trial 0"):
-            study.queue(0, time=3.0)
 
     def test_wrong_proposals_leave_nothing(self, study: StudyStore, peer: StudyStore) -> None:
         with pytest.raises(SpaceError, match="lr"):
@@ -292,8 +293,8 @@ class StoreContract(ABC):
         self._claim(peer, worker="w")
         assert study.renew("v", [0, 1, 2, 7], time=5.0, lease=60.0) == {0, 1}
         assert study.renew("v", [], time=5.0, lease=60.0) == frozenset()
-        assert [claim.trial.number for claim in peer.expired(time=64.0)] == [2]
-        assert [claim.lease_until for claim in peer.expired(time=65.0)][:2] == [65.0, 65.0]
+        assert [claim.trial.number for claim in expired(peer, 64.0)] == [2]
+        assert [claim.lease_until for claim in expired(peer, 65.0)][:2] == [65.0, 65.0]
         study.finish(first, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=6.0, dollars=0.5)
         assert study.renew("v", [0, 1], time=7.0, lease=60.0) == {1}
         assert second.trial.number == 1
@@ -303,27 +304,27 @@ class StoreContract(ABC):
             study.propose(SMALL, FULL, time=0.0)
         first = self._claim(study, worker="v", usd=1.5, time=0.0, lease=10.0)
         second = self._claim(study, worker="w", usd=2.5, time=0.0, lease=20.0)
-        assert peer.expired(time=9.9) == []
-        assert peer.expired(time=10.0) == [first]
-        assert peer.expired(time=9.9, dead=frozenset({"w", "x"})) == [second]
-        assert peer.expired(time=20.0) == [first, second]
+        assert expired(peer, 9.9) == []
+        assert expired(peer, 10.0) == [first]
+        assert expired(peer, 9.9, frozenset({"w", "x"})) == [second]
+        assert expired(peer, 20.0) == [first, second]
         assert peer.history().trial(0).state is TrialState.RUNNING, "nothing is changed by looking"
 
     def test_a_lost_trial_returns_to_the_queue(self, study: StudyStore, peer: StudyStore) -> None:
         study.propose(SMALL, FULL, time=0.0)
         claim = self._claim(study, worker="v", usd=1.5, time=0.0, lease=10.0)
-        (expired,) = peer.expired(time=11.0)
-        assert peer.lose(expired, time=11.0, cause="v vanished", dollars=0.25)
+        (over,) = expired(peer, 11.0)
+        assert peer.lose(over, time=11.0, cause="v vanished", dollars=0.25)
         moves = peer.history().trial(0).moves[-2:]
         assert moves == (Move(TrialState.LOST, 11.0, "v vanished", 0.25), Move(TrialState.QUEUED, 11.0))
         assert study.money() == Money(10.0, 0.25, 0.0)
         assert study.history() == peer.history()
-        assert not study.lose(expired, time=12.0, cause="again", dollars=0.25)
+        assert not study.lose(over, time=12.0, cause="again", dollars=0.25)
         with pytest.raises(LeaseLost, match="trial 0"):
             study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=12.0, dollars=0.5)
         assert study.renew("v", [0], time=12.0, lease=10.0) == frozenset()
         again = self._claim(peer, worker="v")
-        assert (again.attempt, peer.attempt_of(0)) == (2, 2)
+        assert again.attempt == 2
         with pytest.raises(LeaseLost, match="attempt 1"):
             study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=13.0, dollars=0.5)
         assert study.money().spent == study.history().cost == 0.25
@@ -331,11 +332,11 @@ class StoreContract(ABC):
     def test_a_lease_renewed_in_time_is_not_lost(self, study: StudyStore, peer: StudyStore) -> None:
         study.propose(SMALL, FULL, time=0.0)
         claim = self._claim(study, worker="v", time=0.0, lease=10.0)
-        (expired,) = peer.expired(time=11.0)
+        (over,) = expired(peer, 11.0)
         assert study.renew("v", [0], time=11.0, lease=10.0) == {0}
-        assert not peer.lose(expired, time=11.0, cause="v vanished", dollars=0.0)
+        assert not peer.lose(over, time=11.0, cause="v vanished", dollars=0.0)
         study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=12.0, dollars=0.5)
-        assert not peer.lose(expired, time=11.0, cause="v vanished", dollars=0.0)
+        assert not peer.lose(over, time=11.0, cause="v vanished", dollars=0.0)
         assert peer.history().trial(0).state is TrialState.DONE
 
     # -- results
@@ -442,7 +443,7 @@ class StoreContract(ABC):
         with pytest.raises(LeaseLost, match="trial 0"):
             study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=5.0, dollars=0.5)
         assert study.renew("w", [0], time=5.0, lease=1.0) == frozenset()
-        assert study.expired(time=1e9) == []
+        assert expired(study, 1e9) == []
 
     # -- money, reports, workers
 
@@ -523,8 +524,6 @@ class StoreContract(ABC):
             with pytest.raises(StoreError, match="time is"):
                 study.renew("w", [0], time=wrong, lease=1.0)
             with pytest.raises(StoreError, match="time is"):
-                study.expired(time=wrong)
-            with pytest.raises(StoreError, match="time is"):
                 study.set_budget(Budget(), time=wrong, cause="")
             with pytest.raises(StoreError, match="seconds is"):
                 study.add_reports([ReportRow(0, 1, wrong, {"a": 1.0})])
@@ -548,11 +547,7 @@ class StoreContract(ABC):
         assert not study.lose(ghost, time=0.0, cause="", dollars=0.0)
         for number in (1, -1):
             with pytest.raises(UnknownTrial):
-                study.queue(number, time=0.0)
-            with pytest.raises(UnknownTrial):
                 study.record(number, [measured(0.1)], time=0.0)
-            with pytest.raises(UnknownTrial):
-                study.attempt_of(number)
 
     def test_an_error_while_claiming_leaves_no_trace(self, study: StudyStore, peer: StudyStore) -> None:
         study.propose(SMALL, FULL, time=0.0)
@@ -680,5 +675,5 @@ class _Walk:
         study.renew("v", [claim.trial.number for claim in self._claims], time=self._time, lease=3.0)
 
     def _lose(self, study: StudyStore) -> None:
-        for claim in study.expired(time=self._time):
+        for claim in expired(study, self._time):
             assert study.lose(claim, time=self._time, cause="vanished", dollars=claim.booking.usd / 2)

@@ -44,7 +44,8 @@ class Orders(TypedDict):
     """What to run and on what terms.
 
     lease, renewed_ago: seconds, None for no lease. cores: to run on, empty for all. vcpus: at most the cores. memory:
-    bytes, 0 for any. reports: where to make the named pipe. held: file descriptors of locks, held until all has ended.
+    bytes, 0 for any. reports: where to make the named pipe; temporary: the folder to make it in otherwise. held: file
+    descriptors of locks, held until all has ended.
     """
 
     argv: list[str]
@@ -52,6 +53,7 @@ class Orders(TypedDict):
     log: str
     log_limit: int
     reports: str
+    temporary: str
     time_limit: float | None
     grace: float
     lease: float | None
@@ -129,7 +131,7 @@ class Supervision:
             os.set_inheritable(file, False)
         tree.adopt_orphans()
         self._log = LogFile(self._orders["log"], self._orders["log_limit"])
-        self._fifo, fifo_path = _reports_fifo(self._orders["reports"])
+        self._fifo, fifo_path = _reports_fifo(self._orders["reports"], self._orders["temporary"])
         self._wake = self._wake_on_signals()
         self._program = Program(self._orders["argv"], self._orders["folder"], self._orders["cores"])
         if not self._program.failure:
@@ -354,15 +356,15 @@ class Supervision:
         }
 
 
-def _reports_fifo(path: str) -> tuple[int, str]:
+def _reports_fifo(path: str, elsewhere: str) -> tuple[int, str]:
     """A named pipe for reports, open at both ends so that it never ends; the program finds it by LEANTUNE_REPORTS.
 
-    It lies in /tmp where the folder's file system knows no such pipes.
+    It lies among temporary files where the folder's file system knows no such pipes.
     """
     try:
         _make_fifo(path)
     except OSError:
-        path = f"/tmp/leantune-reports-{os.getuid()}-{os.getpid()}"
+        path = f"{elsewhere}/leantune-reports-{os.getuid()}-{os.getpid()}"
         _make_fifo(path)
     os.environ["LEANTUNE_REPORTS"] = path
     return os.open(path, os.O_RDWR | os.O_NONBLOCK), path

@@ -160,11 +160,10 @@ def test_reports_and_workers(study: StudyStore) -> None:
 
 def test_work_goes_on(study: StudyStore) -> None:
     assert not study.may_propose("host-2", time=89.0, for_seconds=1.0)
-    (claim,) = study.expired(time=110.0)
+    (claim,) = study.running()
     assert (claim.trial.number, claim.attempt, claim.worker, claim.booking.usd) == (4, 2, "host-1", 1.25)
     done = study.finish(
         claim, observations=[seen(TENTH, 0.9, 1.0, 0.5)], state=TrialState.DONE, cause="", time=111.0, dollars=0.5
     )
     assert done.state is TrialState.DONE
-    assert study.queue(6, time=112.0).state is TrialState.QUEUED
     assert study.propose(ADAM, FULL, time=113.0).number == 7
