@@ -13,6 +13,8 @@ order; a trial is charged once, however many snapshots it brings.
 """
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -43,6 +45,7 @@ class TrialState(StrEnum):
 
 
 VERIFICATION = "verification"  # how the note of a trial begins that verifies a recommendation
+_NUMBER = re.compile(r"\d[\d.,]*")
 NOTE_SEPARATOR = "\n"  # between the notes of a proposal, in the one text that a trial keeps
 _S = TrialState
 LEGAL_MOVES: Mapping[TrialState, frozenset[TrialState]] = MappingProxyType(
@@ -315,6 +318,24 @@ def _in_order(trials: tuple[Trial, ...]) -> History:
     history = object.__new__(History)
     object.__setattr__(history, "trials", trials)
     return history
+
+
+def note_kind(note: str) -> str:
+    """The note without its numbers: equal for those that say the same of different sizes."""
+    return _NUMBER.sub("#", note)
+
+
+def counted_notes(history: History, beginnings: tuple[str, ...]) -> dict[str, int]:
+    """Notes that begin so, with the number of trials that carry each kind, the commonest first; each kind is shown as
+    its last one was.
+    """
+    counts: Counter[str] = Counter()
+    shown: dict[str, str] = {}
+    for trial in history.trials:
+        notes = {note_kind(note): note for note in trial.notes if note.startswith(beginnings)}
+        counts.update(notes.keys())
+        shown.update(notes)
+    return {shown[kind]: count for kind, count in counts.most_common()}
 
 
 def observe(

@@ -2,7 +2,6 @@
 
 import pytest
 
-from leantune.cli.standing import worth_telling
 from leantune.history import History
 from leantune.problem import Budget, Problem, minimize
 from leantune.space import Space, choice
@@ -52,7 +51,6 @@ def test_notes_are_counted_once_a_trial_whatever_their_numbers() -> None:
         CHARGED: 1,
         "cap: the optimum is sought among 10 of 80 configurations": 1,
     }
-    assert worth_telling(("start", "largest acquisition of 9 pairs", "random")) == ()
 
 
 def test_dollars_matter_where_there_are_prices_a_budget_or_a_bill() -> None:

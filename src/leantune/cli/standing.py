@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from leantune.history import History, Observation, ObservationKind, Trial
+from leantune.history import History, Observation, ObservationKind, Trial, counted_notes, note_kind
 from leantune.problem import At, Constraint, Direction, Problem
 from leantune.store.study import Money
 from leantune.strategies.recommending import excess
 
 # How a note begins that concerns the whole study: told when it is new, and counted.
 _WORTH_TELLING = ("fallback", "cap", "the program gives no snapshots", "the space cannot be enumerated")
-_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -71,14 +69,7 @@ class Standing:
     @cached_property
     def notes(self) -> Mapping[str, int]:
         """Fallbacks, caps and extra charges, each with the number of trials it concerns; numbers as of the last one."""
-        latest: dict[str, str] = {}
-        counts: Counter[str] = Counter()
-        for trial in self.history.trials:
-            for note in worth_telling(trial.notes):
-                kind = kind_of(note)
-                latest[kind] = note
-                counts[kind] += 1
-        return {latest[kind]: count for kind, count in counts.most_common()}
+        return counted_notes(self.history, _WORTH_TELLING)
 
     @property
     def has_dollars(self) -> bool:
@@ -86,17 +77,7 @@ class Standing:
         return self.problem.space.has_prices or self.money.budget_usd is not None or self.money.spent > 0
 
 
-def worth_telling(notes: Iterable[str]) -> tuple[str, ...]:
-    """Those that tell of a fallback, a cap or an extra charge."""
-    return tuple(note for note in dict.fromkeys(notes) if note.startswith(_WORTH_TELLING))
-
-
 def reasons(notes: Iterable[str], told: Collection[str] = ()) -> str:
     """Why a trial was proposed, without what concerns the whole study and is among the notes that were told."""
-    kinds = {kind_of(note) for note in told}
-    return "; ".join(note for note in notes if kind_of(note) not in kinds)
-
-
-def kind_of(note: str) -> str:
-    """The note without its numbers."""
-    return _NUMBER.sub("#", note)
+    kinds = {note_kind(note) for note in told}
+    return "; ".join(note for note in notes if note_kind(note) not in kinds)

@@ -190,6 +190,7 @@ def recommend(target: Target, *, as_json: bool) -> ExitCode:
 def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> ExitCode:
     """Run the recommendation on all the data, and say whether the limits held."""
     with target.opened() as opened:
+        allowed = opened.store.budget().usd
         with watching(opened, mode, opened.job.run.parallel) as watcher:
             try:
                 checked = launch.verify(
@@ -200,9 +201,8 @@ def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> ExitCode:
                     raise KeyboardInterrupt from None
                 raise
         problem, name = opened.problem, opened.job.name
-        paid, written = problem.budget.usd, opened.job.problem.budget.usd
-        if target.job is not None and paid is not None and written is not None and paid > written:
-            with_budget(target.job, usd=paid)  # else the next run would take the raised budget back
+        if target.job is not None and problem.budget.usd != allowed:
+            with_budget(target.job, usd=problem.budget.usd)  # else the next run would take the raised budget back
     if mode is Mode.JSON:
         print_json({"study": name, **show.verification_json(checked)})
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -243,19 +242,3 @@ def origins(view: StudyView) -> dict[str, int]:
         found = (origin for begin, origin in _ORIGINS.items() if any(note.startswith(begin) for note in notes))
         counts["verification" if trial.number == view.verification else next(found, "other")] += 1
     return dict(counts.most_common())
-
-
-def notes_of(view: StudyView, kind: str) -> dict[str, int]:
-    """Notes that begin with `kind` (fallback, cap) and how many trials carry each; those that differ only in numbers
-    are one, shown by the last of them.
-    """
-    counts: Counter[str] = Counter()
-    shown: dict[str, str] = {}
-    for trial in view.history.trials:
-        notes = {_NUMBER.sub("#", note): note for note in trial.notes if note.startswith(kind)}
-        counts.update(notes.keys())
-        shown.update(notes)
-    return {shown[pattern]: count for pattern, count in counts.most_common()}
-
-
-_NUMBER = re.compile(r"\d[\d.,]*")

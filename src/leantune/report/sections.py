@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from leantune.history import counted_notes
 from leantune.problem import At
 from leantune.report import figures, money, settings, tables
-from leantune.report.data import StudyView, notes_of, origins
+from leantune.report.data import StudyView, origins
 from leantune.report.marks import Figure
 from leantune.report.tables import amount, cell, table
 from leantune.report.words import clipped, counted, duration, escaped, limit_text, listed, moment, usd
@@ -148,7 +149,7 @@ def _making(view: StudyView) -> Section:
 
 
 def _notes(view: StudyView) -> str:
-    counts = {**notes_of(view, "fallback"), **notes_of(view, "cap")}
+    counts = {**counted_notes(view.history, ("fallback",)), **counted_notes(view.history, ("cap",))}
     if not counts:
         return '<p class="soft">No fallback was needed and no cap was reached.</p>' if view.history.trials else ""
     rows = [[cell(note), amount(f"{count:,}")] for note, count in counts.items()]

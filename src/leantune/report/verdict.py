@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from leantune.history import ObservationKind, TrialState
+from leantune.history import ObservationKind, TrialState, counted_notes
 from leantune.problem import COST, TIME, At, Constraint, Direction
-from leantune.report.data import INTERVAL, StudyView, best_so_far, notes_of, spending
+from leantune.report.data import INTERVAL, StudyView, best_so_far, spending
 from leantune.report.words import (
     certain,
     clipped,
@@ -255,7 +255,7 @@ def _cautions(view: StudyView, standing: Standing) -> Iterator[str]:
     if waiting:
         yield f"{counted(waiting, 'trial')} {_were(waiting, 'is', 'are')} not finished: this is the study so far."
     yield from _waste(view)
-    fallbacks = sum(notes_of(view, "fallback").values())
+    fallbacks = sum(counted_notes(view.history, ("fallback",)).values())
     if fallbacks:
         count = f"{counted(fallbacks, 'proposal')} of {len(view.history):,}"
         yield f"{count} {_were(fallbacks, 'was a fallback', 'were fallbacks')}, listed under “How it was made”."
