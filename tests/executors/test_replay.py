@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from leantune.clock import SimulatedClock
 from leantune.cloud.catalog import clusters
 from leantune.errors import ObservationError
+from leantune.executors.base import Terms
 from leantune.executors.replay import Measurement, ReplayExecutor
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize
@@ -126,9 +127,14 @@ def test_a_failure_ends_the_run_at_its_share() -> None:
     assert clock.now() == 50.0
 
 
-def test_a_time_limit_censors() -> None:
-    clock = SimulatedClock()
-    executor = ReplayExecutor(snapshot_table(), clock, problem=PROBLEM, time_limit=Seconds(50.0))
+def test_a_cut_run_is_a_bound() -> None:
+    clock, identity = SimulatedClock(), CONFIGURATIONS[0].id
+    table = {
+        **snapshot_table(),
+        (identity, HALF): Measurement({"a": 0.5}, 50.0, cut=True),
+        (identity, FULL): Measurement({"a": 0.6}, 51.0, cut=True),
+    }
+    executor = ReplayExecutor(table, clock, problem=PROBLEM)
     executor.start(history_of(1, (TENTH, HALF, FULL)).trial(0))
     (end,) = executor.wait()
     assert end.state is TrialState.DONE
@@ -136,10 +142,27 @@ def test_a_time_limit_censors() -> None:
     assert kinds == [
         (ObservationKind.MEASURED, 10.0),
         (ObservationKind.CENSORED, 50.0),
-        (ObservationKind.CENSORED, 50.0),
+        (ObservationKind.CENSORED, 51.0),
     ]
-    assert end.observations[-1].cause == "cut after 50 s"
-    assert clock.now() == 50.0
+    assert end.observations[-1].cause == "cut after 51 s"
+    assert clock.now() == 51.0
+
+
+def test_dollars_that_the_table_tells_count() -> None:
+    table = {(CONFIGURATIONS[0].id, FULL): Measurement({"a": 0.5}, 100.0, cost=7.0)}
+    executor = ReplayExecutor(table, SimulatedClock(), problem=PROBLEM)
+    executor.start(history_of(1).trial(0))
+    (end,) = executor.wait()
+    assert end.observations[0].cost == 7.0, "not 100 s at 3.60 USD per hour"
+
+
+def test_a_run_that_is_ended_early_costs_its_part() -> None:
+    table = {(CONFIGURATIONS[0].id, FULL): Measurement({"a": 0.5}, 100.0, cost=7.0)}
+    executor = ReplayExecutor(table, SimulatedClock(), problem=PROBLEM)
+    executor.start(history_of(1).trial(0), Terms(time_limit=Seconds(25.0)))
+    (end,) = executor.wait()
+    assert (end.state, end.seconds) == (TrialState.FAILED, 25.0)
+    assert end.observations[0].cost == pytest.approx(7.0 / 4)
 
 
 def test_a_gap_in_the_table_is_named() -> None:
@@ -151,9 +174,3 @@ def test_a_gap_in_the_table_is_named() -> None:
         executor.start(history.trial(1))
     assert caught.value.where == "trial 1"
     assert executor.running == frozenset()
-
-
-@pytest.mark.parametrize("limit", [0.0, -1.0, float("nan")])
-def test_a_time_limit_is_a_time(limit: float) -> None:
-    with pytest.raises(ObservationError, match="time_limit"):
-        ReplayExecutor({}, SimulatedClock(), problem=PROBLEM, time_limit=Seconds(limit))

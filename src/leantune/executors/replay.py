@@ -14,11 +14,17 @@ from leantune.units import Seconds
 
 @dataclass(frozen=True)
 class Measurement:
-    """One row of a table: what a run reported and how long it took; `failure` says why it brought no metrics."""
+    """One row of a table: what a run reported and how long it took.
+
+    failure: why it brought no metrics. cost: its dollars; None: seconds times the configuration's rate. cut: the run had
+    reached a time limit, so that its seconds and dollars are lower bounds.
+    """
 
     metrics: Mapping[str, float]
     seconds: float
     failure: str = ""
+    cost: float | None = None
+    cut: bool = False
 
 
 Table = Mapping[tuple[str, Fraction], Measurement]  # by configuration id and share of the data
@@ -35,20 +41,13 @@ class _Run:
 class ReplayExecutor:
     """Every trial takes as long as the table says, and any number run at once.
 
-    A trial with snapshots takes as long as its largest share and brings one observation per snapshot. A measurement
-    that reaches `time_limit` is cut there and censored; its metrics are the table's, which is right for tables whose
-    own runs had that limit.
+    A trial with snapshots takes as long as its largest share and brings one observation per snapshot.
     """
 
-    def __init__(
-        self, table: Table, clock: SimulatedClock, *, problem: Problem, time_limit: Seconds | None = None
-    ) -> None:
-        if time_limit is not None and not time_limit > 0:
-            raise ObservationError(f"time_limit is {time_limit}", where="ReplayExecutor", hint="Give seconds above 0")
+    def __init__(self, table: Table, clock: SimulatedClock, *, problem: Problem) -> None:
         self._table = table
         self._clock = clock
         self._problem = problem
-        self._time_limit = time_limit
         self._runs: dict[int, _Run] = {}
         self._turn = 0
 
@@ -125,7 +124,7 @@ class ReplayExecutor:
             measurement = self._measurement(trial, share)
             observation = self._observation(trial, share, measurement)
             if terms.time_limit is not None and (observation.seconds or 0.0) > terms.time_limit:
-                measurement = replace(measurement, seconds=terms.time_limit, failure=_timeout(terms.time_limit))
+                measurement = _ended_at(terms.time_limit, measurement)
                 observation = self._observation(trial, share, measurement)
             observations.append(observation)
             if measurement.failure:
@@ -135,13 +134,16 @@ class ReplayExecutor:
         return Finished(trial.number, tuple(observations), state, failure, seconds)
 
     def _observation(self, trial: Trial, share: Fraction, measurement: Measurement) -> Observation:
-        seconds, kind, cause = measurement.seconds, ObservationKind.MEASURED, measurement.failure
-        if self._time_limit is not None and seconds >= self._time_limit:
-            seconds, kind, cause = self._time_limit, ObservationKind.CENSORED, f"cut after {self._time_limit:g} s"
+        seconds, cost, cause = measurement.seconds, measurement.cost, measurement.failure
+        kind = ObservationKind.CENSORED if measurement.cut else ObservationKind.MEASURED
+        if kind is ObservationKind.CENSORED:
+            cause = f"cut after {seconds:g} s"
         if measurement.failure:
             kind, cause = ObservationKind.FAILED, measurement.failure
         metrics = {} if kind is ObservationKind.FAILED else measurement.metrics
-        return observe(self._problem, trial, metrics, seconds=seconds, fraction=share, kind=kind, cause=cause)
+        return observe(
+            self._problem, trial, metrics, seconds=seconds, cost=cost, fraction=share, kind=kind, cause=cause
+        )
 
     def _measurement(self, trial: Trial, share: Fraction) -> Measurement:
         measurement = self._table.get((trial.configuration.id, share))
@@ -154,5 +156,8 @@ class ReplayExecutor:
         return measurement
 
 
-def _timeout(limit: float) -> str:
-    return f"timeout: not ended after {limit:g} s"
+def _ended_at(limit: float, measurement: Measurement) -> Measurement:
+    """The run as it ends when it is not given all its time; its dollars go with its seconds."""
+    cost = None if measurement.cost is None else measurement.cost * limit / measurement.seconds
+    failure = f"timeout: not ended after {limit:g} s"
+    return replace(measurement, seconds=limit, cost=cost, failure=failure)

@@ -35,7 +35,7 @@ from leantune.orchestrator.ledger import TimeRules, dollars
 from leantune.orchestrator.workers import dead_workers, this_worker
 from leantune.problem import Problem
 from leantune.store.study import Booking, Claim, Look, Money, ReportRow, StudyStore
-from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import Tuner
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
@@ -57,7 +57,7 @@ class Plan:
     """
 
     problem: Problem
-    strategy: Strategy
+    strategy: Tuner
     seed: int
     rules: TimeRules
     lease: float | None = 60.0
