@@ -89,6 +89,7 @@ def test_a_recipe_of_ones_own_keeps_its_options() -> None:
         (log(1, 2), linear(1, 2), "space.x was log [1.0, 2.0] and is linear [1.0, 2.0]"),
         (integer(1, 2), integer(1, 2, log=True), "space.x was integer [1, 2] and is integer [1, 2] log"),
         (ordinal(1, 2), ordinal(2, 1), "space.x was ordinal [1, 2] and is ordinal [2, 1]"),
+        (ordinal(1, 2), ordinal(1, 2, scale="log"), "space.x was ordinal [1, 2] and is ordinal [1, 2] scale log"),
         (ordinal("s", "m"), choice("s", "m"), "space.x was ordinal s, m and is choice s, m"),
         (choice(16), choice(16.0), ""),
         (boolean(), when(boolean(), other="a"), 'space.x was boolean and is boolean when {"other": ["a"]}'),

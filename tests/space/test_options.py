@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leantune.errors import SpaceError
 from leantune.space import Boolean, Choice, Cluster, Clusters, Ordinal, machine
-from leantune.space.options import MAX_OTHER_OPTIONS, Options
+from leantune.space.options import MAX_OTHER_OPTIONS, Options, OrdinalScale
 from leantune.testing.generators import cluster_lists, options
 
 any_options = st.one_of(options(), cluster_lists(), st.just(Boolean()))
@@ -62,6 +62,33 @@ def test_choices_are_one_hot() -> None:
 def test_ordinals_are_ranks() -> None:
     sizes = Ordinal(("s", "m", "l"))
     np.testing.assert_array_equal(sizes.encode(every_code(sizes)), [[0.0], [0.5], [1.0]])
+
+
+def test_ordinals_of_numbers_on_a_scale() -> None:
+    linear, log = Ordinal((1, 2, 5), "linear"), Ordinal((1e-5, 1e-4, 1e-2), scale="log")
+    np.testing.assert_allclose(linear.encode(every_code(linear)), [[0.0], [0.25], [1.0]])
+    np.testing.assert_allclose(log.encode(every_code(log)), [[0.0], [1 / 3], [1.0]])
+    falling = Ordinal((4, 2, 1), "log")
+    np.testing.assert_allclose(falling.encode(every_code(falling)), [[1.0], [0.5], [0.0]])
+    assert Ordinal((7,), "log").columns == ()
+    assert Ordinal((7,), "log").table.shape == (1, 0)
+    assert Ordinal((1, 2)) == Ordinal((1, 2), "rank") != Ordinal((1, 2), "linear")
+
+
+@pytest.mark.parametrize(
+    ("options_", "scale", "says"),
+    [
+        (("s", "m"), "linear", "'s' has no place on the scale 'linear'"),
+        ((1, True), "log", "True has no place on the scale 'log'"),
+        ((0, 1), "log", "option 0 has no logarithm"),
+        ((1, 2), "cubic", "unknown scale 'cubic'"),
+    ],
+)
+def test_scales_that_do_not_suit(options_: tuple[float, ...], scale: OrdinalScale, says: str) -> None:
+    with pytest.raises(SpaceError, match=says) as caught:
+        Ordinal(options_, scale)
+    assert caught.value.where.startswith("ordinal(")
+    assert caught.value.hint
 
 
 def test_truth_is_not_one() -> None:

@@ -14,6 +14,7 @@ def test_each_word_makes_its_parameter() -> None:
     assert integer(1, 8, log=True) == Integer(1, 8, log=True)
     assert choice(16, 64) == Choice((16, 64))
     assert ordinal("s", "m") == Ordinal(("s", "m"))
+    assert ordinal(1, 10, scale="log") == Ordinal((1, 10), "log")
     assert boolean() == Boolean()
 
 

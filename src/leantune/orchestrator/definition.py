@@ -82,10 +82,18 @@ def _kind(parameter: Parameter) -> dict[str, object]:
         case Clusters():
             return {"kind": "clusters", "options": [_cluster(cluster) for cluster in parameter.options]}
         case Listed():
-            return {"kind": "ordinal" if isinstance(parameter, Ordinal) else "choice", "options": [*parameter.options]}
+            kind = "ordinal" if isinstance(parameter, Ordinal) else "choice"
+            return {"kind": kind, "options": [*parameter.options], **_scale(parameter)}
         case Boolean():
             return {"kind": "boolean"}
     return {"kind": type(parameter).__name__, "is": repr(parameter)}
+
+
+def _scale(parameter: Listed) -> dict[str, object]:
+    """Only where it is not the default, which older definitions do not mention."""
+    if isinstance(parameter, Ordinal) and parameter.scale != "rank":
+        return {"scale": parameter.scale}
+    return {}
 
 
 def _cluster(cluster: Cluster) -> dict[str, object]:
@@ -211,7 +219,7 @@ def _parameter_text(parameter: Mapping[str, object]) -> str:
         shown.append(_shown([parameter["low"], parameter["high"]]))
     if "options" in parameter:
         shown.append(_shown(parameter["options"]))
-    shown += [key for key, value in rest.items() if value]
+    shown += [key if value is True else f"{key} {_shown(value)}" for key, value in rest.items() if value]
     if "when" in parameter:
         shown.append(f"when {_shown(parameter['when'])}")
     return " ".join(shown)

@@ -5,14 +5,16 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 
 from leantune.errors import SpaceError
-from leantune.space.base import FloatArray, Parameter, Value
+from leantune.space.base import FloatArray, Parameter, Value, is_real
 from leantune.space.clusters import Cluster, identity
 
 MAX_OTHER_OPTIONS = 4  # how many other options a neighbour may jump to
+OrdinalScale = Literal["rank", "linear", "log"]
 
 
 @dataclass(frozen=True)
@@ -115,12 +117,37 @@ class Choice(Listed):
 
 @dataclass(frozen=True)
 class Ordinal(Listed):
-    """One of several options in a given order; feature = rank / (k - 1)."""
+    """One of several options in a given order; feature = rank / (k - 1).
+
+    scale: "linear" or "log" for numbers whose distances mean something; the feature is the number itself, or its
+    logarithm, min-max scaled.
+    """
+
+    scale: OrdinalScale = "rank"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        where = f"ordinal({listed(self.options)})"
+        if self.scale not in get_args(OrdinalScale):
+            hint = f"Give one of {', '.join(map(repr, get_args(OrdinalScale)))}"
+            raise SpaceError(f"unknown scale {self.scale!r}", where=where, hint=hint)
+        for option in self.options if self.scale != "rank" else ():
+            if not is_real(option):
+                hint = "Use the scale 'rank' for options that are not numbers"
+                raise SpaceError(f"option {option!r} has no place on the scale {self.scale!r}", where=where, hint=hint)
+            if self.scale == "log" and option <= 0:
+                raise SpaceError(f"option {option!r} has no logarithm", where=where, hint="Use the scale 'linear'")
 
     @cached_property
     def table(self) -> FloatArray:
         k = len(self.options)
-        return np.linspace(0.0, 1.0, k)[:, None] if k > 1 else np.empty((1, 0))
+        if k == 1:
+            return np.empty((1, 0))
+        if self.scale == "rank":
+            return np.linspace(0.0, 1.0, k)[:, None]
+        places = np.array([float(option) for option in self.options])  # type: ignore[arg-type] # checked: numbers
+        places = np.log(places) if self.scale == "log" else places
+        return np.asarray((places - places.min()) / (places.max() - places.min()))[:, None]
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from leantune.errors import SpaceError
 from leantune.space.base import Conditions, Parameter, Value
 from leantune.space.clusters import Cluster
 from leantune.space.numeric import Float, Integer
-from leantune.space.options import Boolean, Choice, Ordinal, plain
+from leantune.space.options import Boolean, Choice, Ordinal, OrdinalScale, plain
 
 P = TypeVar("P", bound=Parameter)
 
@@ -33,9 +33,12 @@ def choice(*options: Value) -> Choice:
     return Choice(options)
 
 
-def ordinal(*options: Value) -> Ordinal:
-    """One of several options in the given order, from small to large."""
-    return Ordinal(options)
+def ordinal(*options: Value, scale: OrdinalScale = "rank") -> Ordinal:
+    """One of several options in the given order, from small to large.
+
+    scale: "linear" or "log" for numbers whose distances (or ratios) mean something.
+    """
+    return Ordinal(options, scale)
 
 
 def boolean() -> Boolean:
