@@ -15,6 +15,7 @@ from leantune.errors import (
     ProblemError,
     SpaceError,
     StrategyError,
+    TableError,
     UnknownTrial,
 )
 
@@ -32,7 +33,7 @@ def test_leaves_out_what_it_does_not_know(where: str, hint: str, text: str) -> N
     assert str(LeanTuneError("bad", where=where, hint=hint)) == text
 
 
-@pytest.mark.parametrize("kind", [SpaceError, ProblemError, ObservationError, StrategyError])
+@pytest.mark.parametrize("kind", [SpaceError, ProblemError, ObservationError, StrategyError, TableError])
 def test_wrong_input_is_a_value_error(kind: type[InvalidInput]) -> None:
     assert issubclass(kind, InvalidInput)
     assert issubclass(kind, ValueError)

@@ -6,7 +6,8 @@
     │   ├── ProblemError                   goal, constraints, fractions, budget
     │   ├── ObservationError               metrics, seconds, dollars that were told
     │   ├── StrategyError                  recipes and their options
-    │   └── JobError                       the job file; `where` names file, line and key
+    │   ├── JobError                       the job file; `where` names file, line and key
+    │   └── TableError                     a table of measurements; `where` names file and line
     ├── HistoryError                       a trial cannot do that
     │   ├── UnknownTrial
     │   └── IllegalMove
@@ -63,6 +64,10 @@ class StrategyError(InvalidInput):
 
 class JobError(InvalidInput):
     """The job file is wrong."""
+
+
+class TableError(InvalidInput):
+    """A table of measurements, or an expression over its columns, is wrong."""
 
 
 class HistoryError(LeanTuneError):

@@ -1,0 +1,163 @@
+"""Arithmetic over the columns of a table, such as "(n_workers + n_ps) * price + 0.3712".
+
+Parsed by `ast` and computed here, node by node: nothing is evaluated as a program. Everything is a float, so that a
+giant power overflows at once and is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from leantune.errors import TableError
+
+LONGEST = 1000  # characters
+DEEPEST = 50  # operations inside one another
+_HINT = "Use columns, numbers, + - * / **, parentheses, and min, max, log, log2, exp, sqrt"
+
+_BINARY: Mapping[type[ast.operator], Callable[[float, float], object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+_OF_ONE: Mapping[str, Callable[[float], float]] = {
+    "log": math.log,
+    "log2": math.log2,
+    "exp": math.exp,
+    "sqrt": math.sqrt,
+}
+_OF_SEVERAL: Mapping[str, Callable[..., float]] = {"min": min, "max": max}
+_NAMES_OF_NODES: Mapping[type[ast.AST], str] = {
+    ast.Compare: "a comparison",
+    ast.BoolOp: "and / or",
+    ast.IfExp: "if ... else",
+    ast.Attribute: "a dot between names",
+    ast.Subscript: "brackets after a name",
+    ast.Lambda: "a function",
+    ast.List: "a list",
+    ast.Tuple: "a comma",
+    ast.JoinedStr: "a text",
+    ast.Starred: "a star",
+    ast.NamedExpr: ":=",
+}
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A checked expression and the names of the columns it needs; `where` is the place that complaints name."""
+
+    text: str
+    where: str = field(compare=False)
+    names: frozenset[str]
+    _tree: ast.expr = field(repr=False, compare=False)
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> Expression:
+        """Read and check; TableError for whatever is no arithmetic."""
+        if len(text) > LONGEST:
+            raise TableError(f"the expression is longer than {LONGEST} characters", where=where, hint=_HINT)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Python's opinions on what is refused below anyway
+                tree = ast.parse(text.strip(), mode="eval").body
+        except SyntaxError as error:
+            column = f" at character {error.offset}" if error.offset else ""
+            raise TableError(f"{text!r} is not an expression{column}", where=where, hint=_HINT) from None
+        except (RecursionError, MemoryError):
+            raise _too_deep(where) from None
+        except ValueError:  # a NUL character
+            raise TableError(f"{text!r} is not an expression", where=where, hint=_HINT) from None
+        names: set[str] = set()
+        _check(tree, names, where, depth=0)
+        return cls(text, where, frozenset(names), tree)
+
+    def value(self, columns: Mapping[str, float]) -> float:
+        """The result for one row; TableError where there is none that is finite."""
+        try:
+            result = _value(self._tree, columns)
+        except ZeroDivisionError:
+            raise self._undefined("divides by zero", columns) from None
+        except OverflowError:
+            raise self._undefined("is too large a number", columns) from None
+        except ValueError:  # the logarithm or root of a negative number
+            raise self._undefined("takes a logarithm or root of what has none", columns) from None
+        if not math.isfinite(result):
+            raise self._undefined("is not finite", columns)
+        return result
+
+    def _undefined(self, what: str, columns: Mapping[str, float]) -> TableError:
+        given = ", ".join(f"{name} = {columns[name]:g}" for name in sorted(self.names))
+        with_ = f" with {given}" if given else ""
+        return TableError(f"{self.text!r} {what}{with_}", where=self.where, hint="Correct the row or the expression")
+
+
+def _check(node: ast.expr, names: set[str], where: str, depth: int) -> None:
+    if depth > DEEPEST:
+        raise _too_deep(where)
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            _check_number(number, where)
+        case ast.Name():
+            names.add(node.id)
+        case ast.UnaryOp(op=ast.USub()):
+            _check(node.operand, names, where, depth + 1)
+        case ast.BinOp() if type(node.op) in _BINARY:
+            _check(node.left, names, where, depth + 1)
+            _check(node.right, names, where, depth + 1)
+        case ast.Call(func=ast.Name(id=name), keywords=[]):
+            _check_call(name, len(node.args), where)
+            for argument in node.args:
+                _check(argument, names, where, depth + 1)
+        case _:
+            shown = _NAMES_OF_NODES.get(type(node)) or repr(ast.unparse(node))
+            raise TableError(f"{shown} cannot be part of an expression", where=where, hint=_HINT)
+
+
+def _check_number(number: float, where: str) -> None:
+    try:
+        finite = math.isfinite(float(number))
+    except OverflowError:
+        finite = False
+    if not finite:
+        raise TableError("a number is too large", where=where, hint="Stay below 1e308")
+
+
+def _check_call(name: str, given: int, where: str) -> None:
+    if name not in _OF_ONE and name not in _OF_SEVERAL:
+        raise TableError(f"there is no function {name!r}", where=where, hint=_HINT)
+    if name in _OF_ONE and given != 1:
+        raise TableError(f"{name} takes one value, not {given}", where=where, hint=f"Write {name}(column)")
+    if name in _OF_SEVERAL and given < 2:
+        raise TableError(f"{name} takes two values or more, not {given}", where=where, hint=f"Write {name}(a, b)")
+
+
+def _value(node: ast.expr, columns: Mapping[str, float]) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.Name():
+            return float(columns[node.id])
+        case ast.UnaryOp():
+            return -_value(node.operand, columns)
+        case ast.BinOp():
+            result = _BINARY[type(node.op)](_value(node.left, columns), _value(node.right, columns))
+            if isinstance(result, complex):
+                raise ValueError("a root of a negative number")
+            assert isinstance(result, float)
+            return result
+        case ast.Call(func=ast.Name(id=name)):
+            values = [_value(argument, columns) for argument in node.args]
+            return _OF_ONE[name](values[0]) if name in _OF_ONE else _OF_SEVERAL[name](*values)
+    raise AssertionError(f"{type(node).__name__} was let through")
+
+
+def _too_deep(where: str) -> TableError:
+    return TableError(
+        "the expression is nested too deeply", where=where, hint="Make a further column of a part of it, under columns:"
+    )

@@ -1,0 +1,112 @@
+"""The rows of a CSV as texts, each with its line."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from leantune.errors import TableError
+
+SEPARATORS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A header and rows of as many cells; `lines` says where in the file each row starts."""
+
+    source: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[int, ...]
+    byte_order_mark: bool
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def place(self, row: int, column: str = "") -> str:
+        """As in "table.csv, line 7, column 'acc'"."""
+        shown = f", column {column!r}" if column else ""
+        return f"{self.source}, line {self.lines[row]}{shown}"
+
+    def cells(self, column: str) -> list[str]:
+        """The texts of a column of the header, without spaces around them."""
+        index = self.header.index(column)
+        return [row[index].strip() for row in self.rows]
+
+
+def read_bytes(path: Path, hint: str) -> bytes:
+    """All of the file; `hint` says what to do where it is absent."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise TableError("the file of measurements is absent", where=str(path), hint=hint) from None
+    except IsADirectoryError:
+        raise TableError("this is a folder, not a CSV", where=str(path), hint="Name the file itself") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TableError(f"the file cannot be read: {reason}", where=str(path), hint=hint) from None
+
+
+def parse_sheet(raw: bytes, source: str, separator: str = ",") -> Sheet:
+    """Check the shape of a CSV: UTF-8, one header, at least one row, none longer or shorter than the header."""
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise TableError("the file is not UTF-8", where=f"{source}, line {line}", hint="Save it as UTF-8") from None
+    rows = _numbered(text, source, separator)
+    first = next(rows, None)
+    if first is None:
+        raise TableError("the file is empty", where=source, hint="Its first line names the columns")
+    header = _header(first[1], f"{source}, line {first[0]}", separator)
+    lines: list[int] = []
+    cells: list[tuple[str, ...]] = []
+    for line, row in rows:
+        if len(row) != len(header):
+            cells_ = "1 cell" if len(row) == 1 else f"{len(row)} cells"
+            raise TableError(
+                f"the row has {cells_}, the header {len(header)}",
+                where=f"{source}, line {line}",
+                hint="Put texts that hold the separator in quotes",
+            )
+        lines.append(line)
+        cells.append(tuple(row))
+    if not cells:
+        raise TableError("the file has a header and no rows", where=source, hint="Add the measurements")
+    return Sheet(source, header, tuple(cells), tuple(lines), raw.startswith(codecs.BOM_UTF8))
+
+
+def _numbered(text: str, source: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Each row that is not blank with the line it starts at."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise TableError(
+                f"the row cannot be read: {error}",
+                where=f"{source}, line {line}",
+                hint='Close every quote, and write " inside quotes as ""',
+            ) from None
+        if row is None:
+            return
+        if any(cell.strip() for cell in row):
+            yield line, row
+
+
+def _header(cells: list[str], where: str, separator: str) -> tuple[str, ...]:
+    names = tuple(cell.strip() for cell in cells)
+    if len(names) == 1:
+        other = next((one for one in SEPARATORS if one != separator and one in names[0]), None)
+        if other is not None:
+            shown = "tab" if other == "\t" else f'"{other}"'
+            raise TableError("the header has one column", where=where, hint=f"Write separator: {shown}")
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise TableError(f"two columns are called {twice!r}", where=where, hint="Give each column its own name")
+    return names
