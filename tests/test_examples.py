@@ -12,7 +12,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 NUMBERED = sorted(path for path in EXAMPLES.iterdir() if re.match(r"\d", path.name))
-LEFTOVERS = shutil.ignore_patterns("data", "*.db*", "leantune-runs", "checkpoints", "__pycache__")
+LEFTOVERS = shutil.ignore_patterns("data", "*.db*", "leantune-runs", "leantune-replay", "checkpoints", "__pycache__")
 ENOUGH_TRIALS_FOR_A_TEST = 5  # of the demo's 20: its start of 4, and one that the models propose
 
 
@@ -139,8 +139,34 @@ def resume_and_extend(folder: Path) -> None:
     assert "all 9 trials of the budget are used" in third
 
 
+def replay_a_table(folder: Path) -> None:
+    """The commands of its first lines; and that measure.py makes what the description reads."""
+    table = copied("08_replay_a_table", folder)
+    comment = (table / "digits.yaml").read_text("utf-8")
+    facts, comparison = re.findall(r"^#     leantune ([^#\n]+)", comment, re.MULTILINE)
+    assert "configurations          45" in leantune(facts, table)
+    shown = leantune(comparison, table)
+    assert re.findall(r"^(\S+): 4 seeds, (\d+) tests each", shown, re.MULTILINE) == [
+        ("trimtuner-gp", "14"),
+        ("random", "16"),
+    ]
+    assert shown.count("% of the best  4 of 4 seeds; median $") >= 2
+    assert len(list((table / "leantune-replay").glob("*.json"))) == 8
+    assert leantune(comparison, table) == shown
+    header = re.search(r'print\("(lr,.*)"\)', (table / "measure.py").read_text("utf-8"))
+    assert header is not None
+    assert (table / "digits.csv").read_text("utf-8").startswith(f"{header[1]}\n")
+
+
 Check = Callable[[Path], None]
-SLOW: tuple[Check, ...] = (python_function, job_file, any_language, several_constraints, cheapest_anywhere)
+SLOW: tuple[Check, ...] = (
+    python_function,
+    job_file,
+    any_language,
+    several_constraints,
+    cheapest_anywhere,
+    replay_a_table,
+)
 QUICK: tuple[Check, ...] = (ask_and_tell, resume_and_extend)
 CHECKS = [*(pytest.param(check, marks=pytest.mark.slow, id=check.__name__) for check in SLOW), *QUICK]
 
@@ -158,8 +184,10 @@ def test_examples_are_numbered_from_one_and_each_is_run() -> None:
 
 @pytest.mark.parametrize("example", NUMBERED, ids=lambda path: path.name)
 def test_it_begins_by_saying_how_to_run_it(example: Path) -> None:
-    file = example / "job.yaml" if example.is_dir() else example
-    command = "leantune run job.yaml" if example.is_dir() else f"python {example.name}"
+    file, command = example, f"python {example.name}"
+    if example.is_dir():
+        (file,) = example.glob("*.yaml")
+        command = "leantune run job.yaml" if file.name == "job.yaml" else f"leantune replay {file.name}"
     comment = re.match(r'"""(.*?)"""|(?:#.*\n)+', file.read_text(encoding="utf-8"), re.DOTALL)
     assert comment is not None
     assert command in comment[0]

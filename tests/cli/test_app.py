@@ -16,7 +16,10 @@ from typer.testing import CliRunner
 import leantune
 from leantune.cli.app import app, main
 from leantune.cli.exit_codes import ExitCode
+from leantune.replay.description import parse_description
+from leantune.replay.tables import default_data, preset_names, preset_text
 from tests.cli.tiny import invoke
+from tests.replay.small import write as write_table
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]
 
@@ -35,7 +38,7 @@ def examples() -> list[str]:
 
 
 def test_the_commands_are_those_of_the_product() -> None:
-    assert COMMANDS == ["run", "status", "recommend", "verify", "extend", "report", "worker", "doctor"]
+    assert COMMANDS == ["run", "status", "recommend", "verify", "extend", "report", "worker", "replay", "doctor"]
 
 
 @pytest.mark.parametrize("name", help_pages())
@@ -52,11 +55,22 @@ def test_examples_of_the_help_pages_run(example: str, finished: Path, monkeypatc
     program, *arguments = shlex.split(example)
     assert program == "leantune"
     monkeypatch.chdir(finished.parent)
+    if arguments[0] == "replay":
+        write_table(finished.parent)
+        skip_without_data(arguments[1:2])
     result = invoke(*arguments)
     assert result.exit_code == 0, result.output
     assert result.stdout.strip()
     if "--json" in arguments:
         assert isinstance(json.loads(result.stdout), dict)
+
+
+def skip_without_data(named: list[str]) -> None:
+    """Published tables are not shipped."""
+    for table in set(named) & set(preset_names()):
+        file = default_data() / parse_description(preset_text(table), table).file
+        if not file.is_file():
+            pytest.skip(f"there is no file {file}")
 
 
 def test_version_is_the_packages() -> None:

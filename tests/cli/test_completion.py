@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from leantune.cli.completion import job_files, typed_store
+from leantune.cli.completion import job_files, table_names, typed_store
 from leantune.problem import Budget
+from leantune.replay.tables import preset_names
 from leantune.space import Space, choice
 from leantune.store.database import Database
 
@@ -45,6 +46,12 @@ def test_job_files(folder: Path, typed: str, offered: list[str]) -> None:
 def test_job_files_by_an_absolute_path(folder: Path) -> None:
     assert job_files(f"{folder}/j") == [f"{folder}/job.yaml"]
     assert job_files("/zz-nothing-begins-like-this") == []
+
+
+def test_tables_by_name_and_by_file(folder: Path) -> None:
+    assert table_names("trimtuner-r") == ["trimtuner-rnn"]
+    assert table_names("jo") == ["job.yaml"]
+    assert table_names("") == [*preset_names(), "job.yaml", "other.yml"]
 
 
 @pytest.mark.parametrize(
@@ -90,3 +97,4 @@ def test_in_bash(folder: Path) -> None:
     assert completed("leantune", "status", "--store", "sqlite:///none.db", "--study", "") == []
     assert not (folder / "none.db").exists()
     assert "recommend" in completed("leantune", "re")
+    assert completed("leantune", "replay", "trimtuner-r") == ["trimtuner-rnn"]

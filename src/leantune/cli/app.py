@@ -5,13 +5,14 @@ Exit codes are those of `leantune.cli.exit_codes`, for every command.
 
 import io
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import leantune
-from leantune.cli.completion import job_files, study_names
+from leantune.cli.completion import job_files, study_names, table_names
 from leantune.cli.exit_codes import MEANINGS, ExitCode, explained
 from leantune.cli.failures import told_errors
 
@@ -278,6 +279,100 @@ def worker(
 
         target = studies.Target(job, store, study)
         code = studies.worker(target, mode_of(plain=plain, as_json=as_json), parallel)
+    raise typer.Exit(code)
+
+
+class Incumbent(StrEnum):
+    """Whose rule recommends: each strategy's own, or one that all share."""
+
+    PAPER = "paper"
+    COMMON = "common"
+
+
+Table = Annotated[
+    str | None,
+    typer.Argument(metavar="TABLE", help="A table by its name, or its YAML file.", autocompletion=table_names),
+]
+Strategies = Annotated[
+    str, typer.Option(metavar="LIST", help="Strategies, such as trimtuner-gp,eic,'nephele(horizon=1)'.")
+]
+Seeds = Annotated[int, typer.Option(min=1, help="Runs of each strategy, with the seeds 0, 1, ...")]
+Iterations = Annotated[
+    int | None, typer.Option(min=1, help="Tests after the start [default: 44, or until the budget is spent].")
+]
+BudgetUsd = Annotated[float | None, typer.Option(metavar="USD", help="Dollars that a run may spend.")]
+Filter = Annotated[
+    str, typer.Option("--filter", metavar="FILTER", help="none, cea:0.2, random:0.1, direct or cmaes, for all.")
+]
+Rule = Annotated[Incumbent, typer.Option(help="Whose rule recommends: each paper's own, or one for all.")]
+TestsAtOnce = Annotated[int, typer.Option(min=1, help="Tests at once in a run.")]
+ProblemName = Annotated[str, typer.Option(metavar="NAME", help="Another problem of the table.")]
+Data = Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the tables' CSV files.")]
+Processes = Annotated[
+    int | None, typer.Option(min=0, help="Runs at once [default: one for each core]; 0: in this process.")
+]
+Results = Annotated[Path, typer.Option(metavar="DIR", help="The folder where results are kept.")]
+RowsFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Write every test to a CSV file.")]
+OnlyFacts = Annotated[bool, typer.Option("--facts", help="Only say what is in the table.")]
+OnlyList = Annotated[bool, typer.Option("--list", help="Only list the tables that are known by name.")]
+
+
+@app.command(
+    epilog=explained(
+        WELL,
+        WRONG_INPUT,
+        STORE_TROUBLE,
+        INTERRUPTED,
+        wrong_input="the command line or the table is wrong; nothing was started",
+        store_trouble="results cannot be kept",
+        interrupted="interrupted by Ctrl-C; runs that had ended are kept, and the same command goes on",
+    )
+)
+def replay(  # noqa: PLR0913 - its options, all by name
+    table: Table = None,
+    *,
+    strategies: Strategies = "",
+    seeds: Seeds = 8,
+    iterations: Iterations = None,
+    budget_usd: BudgetUsd = None,
+    filter_spec: Filter = "",
+    incumbent: Rule = Incumbent.PAPER,
+    parallel: TestsAtOnce = 1,
+    problem: ProblemName = "",
+    data: Data = None,
+    processes: Processes = None,
+    results: Results = Path("leantune-replay"),
+    rows: RowsFile = None,
+    facts: OnlyFacts = False,
+    list_them: OnlyList = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare strategies on measured tables.
+
+    A table has every result already, so a study of it takes no training: dollars and seconds are the table's. Without a
+    TABLE those known by name are listed; any CSV will do (docs/replay-tables.md). Runs are kept: a second comparison
+    only adds what is missing.
+
+    \b
+    Examples:
+      $ leantune replay
+      $ leantune replay trimtuner-rnn --facts --json
+      $ leantune replay measured.yaml --strategies eic,random --seeds 2 --iterations 4
+    """  # noqa: D301 (as above)
+    with told_errors(as_json=as_json):
+        from leantune.cli import replay as replaying
+        from leantune.replay.pool import Source
+
+        source = Source(table or "", data, problem)
+        if table is None or list_them:
+            code = replaying.list_presets(data, as_json=as_json)
+        elif facts:
+            code = replaying.tell_facts(source, as_json=as_json)
+        else:
+            length = (iterations, budget_usd, parallel)
+            compared = replaying.Comparison(source, strategies, seeds, filter_spec, *length)
+            output = replaying.Output(incumbent, results, rows, as_json)
+            code = replaying.compare(compared, output, processes)
     raise typer.Exit(code)
 
 

@@ -1,7 +1,8 @@
-"""What the Tab key offers: job files, and names of studies once the store is known."""
+"""What the Tab key offers: job files, tables, and names of studies once the store is known."""
 
 import os
 from collections.abc import Mapping
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +19,13 @@ def job_files(incomplete: str) -> list[str]:
         return []
     found = (entry.name for entry in place.iterdir() if entry.suffix in SUFFIXES and entry.is_file())
     return sorted(f"{folder}/{name}" if "/" in incomplete else name for name in found if name.startswith(beginning))
+
+
+def table_names(incomplete: str) -> list[str]:
+    """Tables that are known by name, and descriptions in files."""
+    shipped = files("leantune.replay").joinpath("presets").iterdir()  # not by the reader of tables: that takes a second
+    names = (entry.name.removesuffix(".yaml") for entry in shipped if entry.name.endswith(".yaml"))
+    return sorted(name for name in names if name.startswith(incomplete)) + job_files(incomplete)
 
 
 def study_names(context: typer.Context, incomplete: str) -> list[str]:

@@ -16,8 +16,8 @@ from leantune.units import Seconds
 class Measurement:
     """One row of a table: what a run reported and how long it took.
 
-    failure: why it brought no metrics. cost: its dollars; None: seconds times the configuration's rate. cut: the run had
-    reached a time limit, so that its seconds and dollars are lower bounds.
+    failure: why it brought no metrics. cost: its dollars; None: seconds times the configuration's rate. cut: the run
+    had reached a time limit, so that its seconds and dollars are lower bounds.
     """
 
     metrics: Mapping[str, float]
