@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import leantune
 from leantune.cli.app import app, main
 from leantune.cli.exit_codes import ExitCode
-from leantune.replay.description import parse_description
 from leantune.replay.tables import default_data, preset_names, preset_text
+from leantune.replay.tables.description import parse_description
 from tests.cli.tiny import invoke
 from tests.replay.small import write as write_table
 

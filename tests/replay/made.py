@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from leantune.replay.columns import Columns
-from leantune.replay.described import Description, Units
-from leantune.replay.description import parse_description
-from leantune.replay.sheet import parse_sheet
 from leantune.replay.tables import MeasuredTable, load_table
+from leantune.replay.tables.columns import Columns
+from leantune.replay.tables.described import Description, Units
+from leantune.replay.tables.description import parse_description
+from leantune.replay.tables.sheet import parse_sheet
 
 # Two configurations x two fractions.
 CSV = """\

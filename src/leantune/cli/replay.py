@@ -17,13 +17,13 @@ from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StrategyError
 from leantune.problem import Problem
 from leantune.replay.contenders import contender, split_specs
-from leantune.replay.description import parse_description
 from leantune.replay.facts import facts
 from leantune.replay.kept import Kept
 from leantune.replay.pool import Done, Source, Task, run_all
 from leantune.replay.runs import PAPER, Settings, check
 from leantune.replay.summary import summarise
 from leantune.replay.tables import MeasuredTable, default_data, preset_names, preset_text
+from leantune.replay.tables.description import parse_description
 from leantune.replay.truth import Truth
 from leantune.report.words import counted, duration
 from leantune.strategies.registry import RECIPES

@@ -17,10 +17,10 @@ from pathlib import Path
 from leantune.cli.words import aligned, goal_words
 from leantune.problem import Direction, Problem
 from leantune.replay.arrivals import Median
-from leantune.replay.described import Description
 from leantune.replay.runs import Row, Settings
 from leantune.replay.summary import Arrivals, Summary, finite
 from leantune.replay.tables import MeasuredTable
+from leantune.replay.tables.described import Description
 from leantune.report.words import counted, duration, listed, percent, quantity, share_of_data, significant, usd
 
 Json = dict[str, object]

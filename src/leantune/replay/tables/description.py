@@ -12,7 +12,7 @@ from leantune.errors import TableError
 from leantune.jobfile.parameters import read_space
 from leantune.jobfile.tree import Entry, read_tree
 from leantune.problem import COST, TIME, maximize, minimize
-from leantune.replay.described import (
+from leantune.replay.tables.described import (
     CLUSTER,
     ClusterColumns,
     Description,
@@ -30,7 +30,7 @@ from leantune.replay.described import (
     TimeColumn,
     Units,
 )
-from leantune.replay.sheet import SEPARATORS
+from leantune.replay.tables.sheet import SEPARATORS
 from leantune.space import Boolean, Clusters, Machine, Space
 from leantune.units import UNITS
 

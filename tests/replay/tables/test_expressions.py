@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leantune.errors import TableError
-from leantune.replay.expressions import DEEPEST, LONGEST, Expression
+from leantune.replay.tables.expressions import DEEPEST, LONGEST, Expression
 
 COLUMNS = {"a": 3.0, "b": 0.5, "n_ps": 1.0}
 FUNCTIONS: dict[str, Callable[..., float]] = {

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leantune.errors import TableError
-from leantune.replay.cells import is_missing, plain_number
-from leantune.replay.columns import Columns
-from leantune.replay.described import Formula, Kind, ParameterColumn
+from leantune.replay.tables.cells import is_missing, plain_number
+from leantune.replay.tables.columns import Columns
+from leantune.replay.tables.described import Formula, Kind, ParameterColumn
 from leantune.space import Boolean, Choice, Ordinal, Parameter, Value
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from leantune.errors import TableError
-from leantune.replay.described import MetricUnit
+from leantune.replay.tables.described import MetricUnit
 from leantune.units import UNITS
 
 MISSING = frozenset({"", "nan", "na", "n/a", "#n/a", "null", "none", "-", "?", "inf", "+inf", "-inf", "infinity"})

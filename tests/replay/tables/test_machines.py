@@ -4,7 +4,7 @@ import pytest
 
 from leantune.cloud.catalog import catalogue
 from leantune.errors import InvalidInput
-from leantune.replay.machines import Rented, rent
+from leantune.replay.tables.machines import Rented, rent
 from leantune.space import Machine
 from tests.replay.made import columns, described
 

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from leantune.cloud.catalog import catalogue
 from leantune.errors import TableError
-from leantune.replay.columns import Columns
-from leantune.replay.described import ClusterColumns, Formula
+from leantune.replay.tables.columns import Columns
+from leantune.replay.tables.described import ClusterColumns, Formula
 from leantune.space import Cluster, Clusters, Machine
 
 MOST_NODES = 1_000_000

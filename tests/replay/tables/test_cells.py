@@ -3,8 +3,8 @@
 import pytest
 
 from leantune.errors import TableError
-from leantune.replay.cells import Numbers, as_shares, plain_number, read_numbers
-from leantune.replay.described import MetricUnit
+from leantune.replay.tables.cells import Numbers, as_shares, plain_number, read_numbers
+from leantune.replay.tables.described import MetricUnit
 
 
 def place(row: int) -> str:

@@ -8,12 +8,12 @@ import pytest
 
 from leantune.errors import InvalidInput, JobError
 from leantune.problem import maximize, minimize
-from leantune.replay.described import Duplicates, Kind, Lacking, MetricUnit, Missing, Units
-from leantune.replay.description import KEYS, parse_description
 from leantune.replay.tables import preset_names, preset_text
+from leantune.replay.tables.described import Duplicates, Kind, Lacking, MetricUnit, Missing, Units
+from leantune.replay.tables.description import KEYS, parse_description
 from tests.replay.made import described, text
 
-DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "replay-tables.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "replay-tables.md"
 BLOCKS = re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
 
 

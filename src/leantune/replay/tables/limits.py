@@ -8,9 +8,9 @@ from statistics import median
 from leantune.errors import ProblemError
 from leantune.jobfile.tree import Entry, as_yaml
 from leantune.problem import COST, TIME, Constraint, Problem
-from leantune.replay.described import Description, ProblemText, Remark
-from leantune.replay.description import check_metric
-from leantune.replay.pairs import Pairs
+from leantune.replay.tables.described import Description, ProblemText, Remark
+from leantune.replay.tables.description import check_metric
+from leantune.replay.tables.pairs import Pairs
 
 _MEDIAN = re.compile(r"\s*(?P<metric>[^\s<>=@!≤≥]+)\s*(?P<sign><=|>=|≤|≥)\s*median\s*(?P<sure>@.*)?")
 _UNIT = {COST: " USD", TIME: " s"}

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from leantune.errors import TableError
 from leantune.executors.replay import Measurement
-from leantune.replay.described import Description, Duplicates, Lacking, Missing, Remark
-from leantune.replay.rows import Key, Rows, Run, key_value
+from leantune.replay.tables.described import Description, Duplicates, Lacking, Missing, Remark
+from leantune.replay.tables.rows import Key, Rows, Run, key_value
 from leantune.space import Parameter, Predicate, Space, Value
 from leantune.space.enumeration import LARGEST_GRID
 

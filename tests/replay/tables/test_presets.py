@@ -3,9 +3,9 @@
 import pytest
 
 from leantune.problem import Problem
-from leantune.replay.description import parse_description
 from leantune.replay.facts import facts
 from leantune.replay.tables import MeasuredTable, default_data, load_table, preset_text
+from leantune.replay.tables.description import parse_description
 
 
 def loaded(name: str, problem: str = "") -> MeasuredTable:

@@ -1,4 +1,4 @@
-"""Tables of measurements: any CSV with a YAML beside it that says which columns are what (docs/replay-tables.md)."""
+"""A table as a whole: the YAML, the CSV it names, and a problem about it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from types import MappingProxyType
 from leantune.errors import TableError
 from leantune.executors.replay import Measurement
 from leantune.problem import Problem
-from leantune.replay.columns import Columns
-from leantune.replay.described import Description, Remark
-from leantune.replay.description import parse_description
-from leantune.replay.limits import state
-from leantune.replay.pairs import gather
-from leantune.replay.rows import read_rows
-from leantune.replay.sheet import parse_sheet, read_bytes
+from leantune.replay.tables.columns import Columns
+from leantune.replay.tables.described import Description, Remark
+from leantune.replay.tables.description import parse_description
+from leantune.replay.tables.limits import state
+from leantune.replay.tables.pairs import gather
+from leantune.replay.tables.rows import read_rows
+from leantune.replay.tables.sheet import parse_sheet, read_bytes
 
 DATA_VARIABLE = "LEANTUNE_DATA"
-_PRESETS = "leantune.replay"
-_REPOSITORY = Path(__file__).resolve().parents[3]
+_PRESETS = "leantune.replay.tables"
+_REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from leantune.errors import InvalidInput
-from leantune.replay.described import Units
-from leantune.replay.rows import Rows, read_rows
+from leantune.replay.tables.described import Units
+from leantune.replay.tables.rows import Rows, read_rows
 from leantune.space import Clusters
 from tests.replay.made import CSV, columns, described
 

@@ -7,10 +7,10 @@ from difflib import get_close_matches
 
 from leantune.errors import TableError
 from leantune.jobfile.tree import Entry
-from leantune.replay.cells import Numbers, as_shares, plain_number, read_numbers
-from leantune.replay.described import Formula, MadeColumn, MetricUnit, Remark, Units
-from leantune.replay.expressions import Expression
-from leantune.replay.sheet import Sheet
+from leantune.replay.tables.cells import Numbers, as_shares, plain_number, read_numbers
+from leantune.replay.tables.described import Formula, MadeColumn, MetricUnit, Remark, Units
+from leantune.replay.tables.expressions import Expression
+from leantune.replay.tables.sheet import Sheet
 
 
 class Columns:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from leantune.errors import InvalidInput, TableError
-from leantune.replay.cells import is_missing, plain_number
-from leantune.replay.columns import Columns
-from leantune.replay.described import CLUSTER, Description, FractionColumn
-from leantune.replay.machines import Rented, rent
-from leantune.replay.values import span
+from leantune.replay.tables.cells import is_missing, plain_number
+from leantune.replay.tables.columns import Columns
+from leantune.replay.tables.described import CLUSTER, Description, FractionColumn
+from leantune.replay.tables.machines import Rented, rent
+from leantune.replay.tables.values import span
 from leantune.space import Cluster, Parameter, Value
 from leantune.units import SECONDS_PER_HOUR, parse_share
 

@@ -109,9 +109,9 @@ def test_where_data_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     assert default_data() == tmp_path
     monkeypatch.delenv(DATA_VARIABLE)
-    repository = Path(__file__).resolve().parents[2]
+    repository = Path(__file__).resolve().parents[3]
     assert default_data() == repository.parent / "shared" / "data"
-    monkeypatch.setattr("leantune.replay.tables._REPOSITORY", tmp_path)
+    monkeypatch.setattr("leantune.replay.tables.loading._REPOSITORY", tmp_path)
     assert default_data() == Path("shared/data")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from leantune.errors import JobError, TableError
-from leantune.replay.values import Spanned, span
+from leantune.replay.tables.values import Spanned, span
 from leantune.space import Parameter, Value, boolean, choice, ordinal
 from tests.replay.made import columns, described
 

@@ -4,7 +4,7 @@ import pytest
 
 from leantune.errors import JobError, TableError
 from leantune.jobfile.tree import Entry, Where
-from leantune.replay.described import Formula, MetricUnit, Remark, Units
+from leantune.replay.tables.described import Formula, MetricUnit, Remark, Units
 from tests.replay.made import columns
 
 CSV = "vm,n,mean time,acc\nsmall,1,2 min,0.5\nlarge,2,3 min,80\nsmall,,1 min,0.7\n"

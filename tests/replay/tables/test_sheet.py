@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import TableError
-from leantune.replay.sheet import parse_sheet, read_bytes
+from leantune.replay.tables.sheet import parse_sheet, read_bytes
 
 
 def refused(raw: bytes, separator: str = ",") -> TableError:
