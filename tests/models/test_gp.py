@@ -238,7 +238,7 @@ def test_caps_on_density_and_posterior() -> None:
     posterior = thinned(standard, 20)
     density = posterior[thinned(standard[posterior], 10)]
     assert (model.points.x == points.x[posterior]).all()
-    assert model.targets.shape == (5, 20)
+    assert model.targets.shape == (fitter.samples, 20)
     # only what the density uses moves the hyper-parameters
     elsewhere = points.x.copy()
     elsewhere[np.setdiff1d(posterior, density)] = 0.5

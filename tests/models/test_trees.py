@@ -7,6 +7,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,8 +31,8 @@ def rows(points: Points) -> FloatArray:
     return np.column_stack([points.x, points.s])
 
 
-def fit(data: Data, seed: int = 0, trees: int = 10) -> Trees:
-    return TreesFitter(trees).fit(data, grows_with_data=False, seed=seed)
+def fit(data: Data, seed: int = 0, trees: int = 10, trend: bool = True) -> Trees:
+    return TreesFitter(trees, trend=trend).fit(data, grows_with_data=False, seed=seed)
 
 
 def smooth(seed: int, count: int) -> Points:
@@ -226,11 +227,61 @@ def test_another_seed_is_another_forest() -> None:
     assert (fit(hill(), seed=1).predict(at).mean != fit(hill(), seed=2).predict(at).mean).any()
 
 
+# -------------------- the common slope over fractions
+
+
+def rising(slope: float, levels: FloatArray) -> Data:
+    """Eight configurations, each measured at every level; they differ by more than the slope."""
+    x = np.linspace(0.0, 1.0, 8)
+    points = Points(np.repeat(x, len(levels))[:, None], np.tile(levels, 8))
+    return Data.measured(points, np.sin(6.0 * points.x[:, 0]) + slope * points.s)
+
+
+def test_a_slope_over_fractions_is_extrapolated() -> None:
+    data = rising(4.0, np.array([0.0, 0.3, 0.6]))
+    at_full = Points(np.linspace(0.0, 1.0, 8)[:, None], np.ones(8))
+    truth = np.sin(6.0 * at_full.x[:, 0]) + 4.0
+    missed = {trend: np.abs(fit(data, trees=50, trend=trend).predict(at_full).mean - truth) for trend in (True, False)}
+    assert missed[True].mean() < 0.3
+    assert missed[False].mean() > 1.5, "trees alone repeat what they saw at 0.6"
+
+
+def test_the_slope_is_that_of_least_squares_with_a_level_for_each_configuration() -> None:
+    rng = np.random.default_rng(3)
+    x, s = rng.integers(0, 5, 40), rng.choice([0.0, 0.25, 0.5, 1.0], 40)
+    y = rng.standard_normal(5)[x] + 2.0 * s + 0.3 * rng.standard_normal(40)
+    censored = rng.random(40) < 0.2
+    y_seen = np.where(censored, -50.0, y)  # a bound that would drag the slope away
+    data = Data(Points(x[:, None] / 4.0, s), y_seen, censored)
+    levels = (x[:, None] == np.arange(5)).astype(np.float64)
+    design = np.column_stack([s, levels])[~censored]
+    expected = np.linalg.lstsq(design, y[~censored], rcond=None)[0][0]
+    model = TreesFitter(imputation_rounds=1).fit(data, grows_with_data=True, seed=0)
+    assert model.slope == pytest.approx(expected, rel=1e-9)
+
+
+def test_without_two_fractions_of_one_configuration_there_is_no_slope() -> None:
+    points = Points(np.linspace(0.0, 1.0, 6)[:, None], np.linspace(0.0, 1.0, 6))
+    assert fit(Data.measured(points, np.arange(6.0))).slope == 0.0
+
+
+def test_added_and_simulated_points_follow_the_slope() -> None:
+    data = rising(4.0, np.array([0.0, 0.5]))
+    model, new = fit(data, trees=200), Points(np.array([[0.5]]), np.array([1.0]))
+    grown = model.extend(new, np.array([9.0]))
+    assert grown.slope == model.slope
+    told = model.predict(new).mean[0]
+    assert told < grown.predict(new).mean[0] < 9.0
+    simulated = model.simulate(new, Roots.of(1), new)
+    assert simulated.mean[0, 0, 0] == pytest.approx(told, abs=0.15)
+
+
 # -------------------- where the optimum lies
 
 
 def two_floors() -> tuple[Data, Points, Points]:
-    """At s~ = 0 all is far lower than at 1, so every tree parts the two first: tests at 0 say nothing of R at 1.
+    """At s~ = 0 all is far lower than at 1, so every tree parts the two first (unless the slope between them is taken
+    out, hence trend=False): tests at 0 say nothing of R at 1.
 
     11 x; all of them seen at 0, five at 1 (twice, so that no bootstrap goes without). Tested: the eleven at 0, then the
     six at 1 that were not seen.
@@ -252,7 +303,7 @@ def shared_divergence(samples: FloatArray) -> float:
 
 def brute_force_gain(data: Data, tested: Points, at: Points, trees: int, samples: int) -> FloatArray:
     """Every tree grown from nothing for every test and outcome; argmax by numpy."""
-    model = fit(data, seed=1000, trees=trees)
+    model = fit(data, seed=1000, trees=trees, trend=False)
     w = np.random.default_rng(0).standard_normal((samples, trees))
 
     def divergence(grown: Trees) -> float:
@@ -276,7 +327,7 @@ def gain_of(model: Trees, tested: Points, at: Points, samples: int, seed: int = 
 
 def test_a_test_that_says_nothing_of_the_optimum_gains_nothing_and_others_do() -> None:
     data, tested, at = two_floors()
-    gains = np.stack([gain_of(fit(data, seed=seed, trees=30), tested, at, 500) for seed in range(6)])
+    gains = np.stack([gain_of(fit(data, seed=seed, trees=30, trend=False), tested, at, 500) for seed in range(6)])
     assert np.abs(gains[:, :11]).max() < 1e-12
     assert gains[:, 11:].mean() > 0.05
 
@@ -284,14 +335,14 @@ def test_a_test_that_says_nothing_of_the_optimum_gains_nothing_and_others_do() -
 def test_the_gain_ranks_tests_as_brute_force_with_many_trees_does() -> None:
     data, tested, at = two_floors()
     reference = brute_force_gain(data, tested, at, trees=300, samples=1000)
-    gains = [gain_of(fit(data, seed=seed, trees=100), tested, at, 1000, seed) for seed in range(4)]
+    gains = [gain_of(fit(data, seed=seed, trees=100, trend=False), tested, at, 1000, seed) for seed in range(4)]
     assert np.mean([spearmanr(reference, gain).statistic for gain in gains]) >= 0.8
 
 
 def test_points_that_no_tree_tells_apart_share_the_probability() -> None:
     data, _, _ = two_floors()
     at = Points(np.array([[0.5], [0.5], [0.0], [0.5]]), np.ones(4))
-    probability = fit(data, trees=30).optimum(at, 400, 0).probability
+    probability = fit(data, trees=30, trend=False).optimum(at, 400, 0).probability
     assert probability[0] == probability[1] == probability[3] > 0.25
     assert probability.sum() == pytest.approx(1.0)
 
@@ -341,7 +392,8 @@ def test_conditioning_is_that_of_a_gaussian() -> None:
 
 def test_conditioning_on_what_says_little_gains_little() -> None:
     data, tested, at = two_floors()
-    gain = gain_of(conditioned(1000).fit(data, grows_with_data=False, seed=0), tested, at, 2000)
+    apart = replace(conditioned(1000), trend=False)
+    gain = gain_of(apart.fit(data, grows_with_data=False, seed=0), tested, at, 2000)
     assert np.abs(gain[:11]).max() < 0.05 * gain[11:].mean()
     assert (gain[11:] > 0.0).all()
 

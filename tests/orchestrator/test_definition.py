@@ -36,7 +36,7 @@ def changed(before: Parameter, after: Parameter) -> Changes:
 
 def test_a_definition_in_full() -> None:
     sizes = {"accelerators": 0, "provider": "private", "region": ""}
-    assert describe(PROBLEM, "nephele", {"trees": 5, "horizon": 1}, 7) == {
+    assert describe(PROBLEM, "nephele", {"trees": 20, "horizon": 1}, 7) == {
         "space": [
             {"name": "lr", "kind": "log", "low": 1e-5, "high": 1.0},
             {"name": "width", "kind": "linear", "low": 0.0, "high": 2.0},

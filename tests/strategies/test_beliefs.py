@@ -34,7 +34,7 @@ PAIRS = [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)]
 
 def test_cost_and_time_are_one_quantity_with_the_tighter_bound() -> None:
     problem = problem_with("cost <= 0.05 USD", "time <= 100 s")
-    belief = belief_of(problem, told(problem, PAIRS))
+    belief = belief_of(problem, told(problem, PAIRS), replace(quick("eic"), spend="dollars"))
     assert [q.name for q in belief.quantities] == ["accuracy", "cost"]
     rates = problem.space.grid().rates
     assert rates is not None
@@ -70,7 +70,7 @@ def test_objective_to_minimise_is_turned_and_its_limits_with_it() -> None:
         toy_space(), minimize("cost", at="anywhere"), ["time <= 100 s", "accuracy >= 0.6"], ("1/10", "1/2", 1)
     )
     history = told(problem, PAIRS)
-    belief = belief_of(problem, history, quick("cherrypick"))
+    belief = belief_of(problem, history, replace(quick("cherrypick"), spend="dollars"))
     assert belief.spend == 0
     assert belief.objective.name == "cost"
     (own,) = [limit for limit in belief.limits if limit.quantity == 0]

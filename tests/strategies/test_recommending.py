@@ -76,7 +76,10 @@ def test_predicted_recommendations_explain_themselves() -> None:
     assert found.why.startswith("Largest predicted accuracy")
     assert "of 24 configurations" in found.why
     assert set(found.probabilities) == {"cost <= 0.05 USD"}
-    assert {"accuracy", "cost"} <= set(found.metrics)
+    assert set(found.metrics) == {"accuracy", "time", "cost"}
+    rate = found.configuration.usd_per_hour
+    assert rate is not None
+    assert found.metrics["cost"].mean == pytest.approx(found.metrics["time"].mean * rate / 3600)
     row = problem.space.grid().index_of(found.configuration)
     assert row is not None
     assert found.tested == (row % 2 == 0)
@@ -93,7 +96,7 @@ def test_limits_that_nothing_meets_are_said() -> None:
 def test_time_limits_are_judged_though_dollars_are_modelled() -> None:
     problem = Problem(toy_space(), maximize("accuracy"), ["time <= 100 s"], ("1/10", "1/2", 1))
     history = told(problem, [(row, 2) for row in range(0, 24, 2)])
-    by_dollars = Strategy(quick("eic")).recommend(problem, history, seed=0)
+    by_dollars = Strategy(replace(quick("eic"), spend="dollars")).recommend(problem, history, seed=0)
     by_seconds = Strategy(replace(quick("eic"), spend="seconds")).recommend(problem, history, seed=0)
     for found in (by_dollars, by_seconds):
         assert 0.9 <= found.probabilities["time <= 100 s"] <= 1.0

@@ -31,7 +31,7 @@ GRID_BLOCK = 4096  # configurations predicted at once: bounds memory, and is the
 class Priors:
     """Independent normal priors on theta (see gp_kernels); features and s~ lie in [0, 1], targets are standardised."""
 
-    log_scale: tuple[float, float] = (0.0, 1.0)
+    log_scale: tuple[float, float] = (0.5, 1.0)
     log_amplitude: tuple[float, float] = (0.0, 0.7)
     mixing: tuple[float, float] = (0.0, 1.0)
     log_slope: tuple[float, float] = (-0.5, 1.0)
@@ -56,9 +56,9 @@ class GpFitter:
     to be predicted: n^2 pairs <= posterior_work, but never fewer than the density.
     """
 
-    samples: int = 5
-    burn_in: int = 12
-    thinning: int = 3
+    samples: int = 10
+    burn_in: int = 16
+    thinning: int = 2
     hyperparameters: Literal["sampled", "map"] = "sampled"
     priors: Priors = Priors()
     density_observations: int = 200

@@ -5,6 +5,11 @@ trees give a Gaussian. The bootstrap is kept as whole weights: multinomial for t
 a point that is added later, drawn beforehand per (tree, index of the added point). So the present model and every
 simulated one share bootstrap and cuts, and differ by the new point and not by luck.
 
+Trees cannot extrapolate: at a fraction that was hardly tested they repeat what smaller ones showed. So they are grown
+on what is left of the targets once a common slope in s~ is taken out (`trend`), the trees' form of what Fabolas' kernel
+knows: log dollars, log seconds and the log of the error change with log s much alike for all configurations. How much
+that helps on the papers' tables is what `python -m benchmarks.model_error` measures.
+
 Symbols: T trees, n observations, f = d + 1 features, B simulated tests, K roots, R points, S samples. Targets are
 standardised by the mean and deviation of the *fitted* observations; what is added later is measured on the same
 scale.
@@ -41,14 +46,15 @@ class TreesFitter:
     targets' own, which is also the noise of a simulated measurement: a leaf of one observation must not claim
     certainty. imputation_rounds: a censored target is replaced by E[y | y beyond the bound] under the prediction of
     the trees that did not see it (of all trees where fewer than two did not), so many times; the first round starts
-    from the bound. gain: how `OptimumBelief.expected_divergence` learns from a simulated test, see `RegrownOptimum`
-    and `ConditionedOptimum`.
+    from the bound. trend: take the slope in s~ out first. gain: how `OptimumBelief.expected_divergence` learns from a
+    simulated test, see `RegrownOptimum` and `ConditionedOptimum`.
     """
 
     trees: int = 10
     min_leaf: int = 1
     floor: float = 0.05
     imputation_rounds: int = 2
+    trend: bool = True
     gain: Gain = "regrown"
     gain_trees: int = 300
 
@@ -68,11 +74,14 @@ class TreesFitter:
         if not len(data):
             raise StrategyError("there is no observation", where="TreesFitter.fit", hint="Test something first")
         rows = _features(data.points)
-        model = _grow(self, rows, data.y, seed)
+        slope = _slope(data) if self.trend else 0.0
+        rise = slope * data.points.s
+        model = _grow(self, rows, data.y - rise, slope, seed)
         if data.censored.any():
             for _ in range(self.imputation_rounds):
-                y = np.where(data.censored, _beyond(data, *model.out_of_bag()), data.y)
-                model = _grow(self, rows, y, seed)
+                mean, sd = model.out_of_bag()
+                y = np.where(data.censored, _beyond(data, mean + rise, sd), data.y)
+                model = _grow(self, rows, y - rise, slope, seed)
         return model
 
 
@@ -83,6 +92,7 @@ class Trees:
     settings: TreesFitter
     table: kernels.Table
     forest: kernels.Forest
+    slope: float
     centre: float
     spread: float
     observed: int
@@ -90,7 +100,7 @@ class Trees:
 
     def predict(self, points: Points) -> Gaussian:
         """See Surrogate."""
-        return self._answer(*self._predict_rows(_features(points)))
+        return self._answer(*self._predict_rows(_features(points)), points.s)
 
     def predict_grid(self, x: FloatArray, levels: FloatArray) -> Gaussian:
         """See Surrogate."""
@@ -103,12 +113,13 @@ class Trees:
             mean[start:stop], sd[start:stop] = (array.reshape(len(part), -1) for array in moments)
 
         parallel_blocks(block, len(x), max(1, ROW_BLOCK // max(1, len(levels))))
-        return self._answer(mean, sd)
+        return self._answer(mean, sd, levels)
 
     def extend(self, points: Points, y: FloatArray) -> Trees:
         """See Surrogate: regrown, on the scale of the fitted observations."""
         rows = np.concatenate([self.table.x, _features(points)])
-        return self._regrown(rows, np.concatenate([self.table.y, kernels.on_grid((y - self.centre) / self.spread)]))
+        flat = kernels.on_grid((y - self.slope * points.s - self.centre) / self.spread)
+        return self._regrown(rows, np.concatenate([self.table.y, flat]))
 
     def with_trees(self, count: int) -> Trees:
         """The same data with another number of trees."""
@@ -126,7 +137,7 @@ class Trees:
             kernels.simulate(self.forest, bench, places, tests[part], outcomes[part], floor, mean[part], sd[part])
 
         parallel_blocks(block, len(points), TEST_BLOCK)
-        return self._answer(mean, sd)
+        return self._answer(mean, sd, at.s)
 
     def optimum(self, at: Points, samples: int, seed: int) -> RegrownOptimum | ConditionedOptimum:
         """See Surrogate."""
@@ -196,8 +207,9 @@ class Trees:
         kernels.moments(self.values(rows), self.settings.floor, mean, sd)
         return mean, sd
 
-    def _answer(self, mean: FloatArray, sd: FloatArray) -> Gaussian:
-        return Gaussian(self.centre + self.spread * mean, self.spread * sd)
+    def _answer(self, mean: FloatArray, sd: FloatArray, s: FloatArray) -> Gaussian:
+        """Back on the modelled scale; s belongs to the last axis."""
+        return Gaussian(self.slope * s + self.centre + self.spread * mean, self.spread * sd)
 
 
 def _mixture(trees: int, samples: int, rng: np.random.Generator) -> FloatArray:
@@ -317,12 +329,28 @@ def _bootstrap(observations: int, trees: int, seed: int) -> FloatArray:
     return rng.multinomial(observations, shares, size=trees).astype(np.float64)
 
 
-def _grow(settings: TreesFitter, rows: FloatArray, y: FloatArray, seed: int) -> Trees:
+def _slope(data: Data) -> float:
+    """How y rises with s~, from measurements of the same configuration at several fractions:
+
+        sum (s - mean_x s) (y - mean_x y) / sum (s - mean_x s)^2,   mean_x over the measurements of one configuration
+
+    0 where no configuration was measured at two. Bounds say nothing about it.
+    """
+    measured = ~data.censored
+    _, group = np.unique(data.points.x[measured], axis=0, return_inverse=True)
+    s, y = data.points.s[measured], data.y[measured]
+    size = np.bincount(group)
+    s, y = (values - (np.bincount(group, values) / size)[group] for values in (s, y))
+    spread = float(s @ s)
+    return float(s @ y) / spread if spread > 0.0 else 0.0
+
+
+def _grow(settings: TreesFitter, rows: FloatArray, y: FloatArray, slope: float, seed: int) -> Trees:
     centre, spread = float(y.mean()), float(y.std())
     if spread <= 1e-12 * max(1.0, abs(centre)):  # constant: there is no scale to measure a deviation by
         spread = 1.0
     table = kernels.Table(rows, kernels.on_grid((y - centre) / spread), _bootstrap(len(y), settings.trees, seed))
-    return Trees(settings, table, _grown(table, seed, settings.min_leaf), centre, spread, len(y), seed)
+    return Trees(settings, table, _grown(table, seed, settings.min_leaf), slope, centre, spread, len(y), seed)
 
 
 def _grown(table: kernels.Table, seed: int, min_leaf: int) -> kernels.Forest:

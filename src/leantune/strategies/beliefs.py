@@ -157,12 +157,18 @@ def _best(objective: FloatArray, counts: BoolArray) -> float | None:
     return float(objective[counts].max()) if counts.any() else None
 
 
-def expectations(belief: Belief, beliefs: Sequence[Gaussian]) -> dict[str, Estimate]:
-    """Every modelled metric but success at one pair, on its own scale; beliefs: per quantity, each [1]."""
-    return {
+def expectations(belief: Belief, beliefs: Sequence[Gaussian], row: int) -> dict[str, Estimate]:
+    """Every modelled metric but success at one pair of the configuration in `row`, on its own scale; beliefs: per
+    quantity, each [1]. Where seconds are modelled for dollars, both are told.
+    """
+    found = {
         quantity.name: Estimate(
             float(quantity.transform.expectation(gaussian)[0]), float(quantity.transform.deviation(gaussian)[0])
         )
         for quantity, gaussian in zip(belief.quantities, beliefs, strict=True)
         if quantity.name != SUCCESS
     }
+    if belief.spend_in_seconds and belief.candidates.rates is not None and COST not in found:
+        rate = float(belief.candidates.rates[row]) / SECONDS_PER_HOUR
+        found[COST] = Estimate(found[TIME].mean * rate, found[TIME].sd * rate)
+    return found

@@ -14,6 +14,8 @@ from leantune.problem import At
 from leantune.strategies.designs import Design
 from leantune.strategies.stops import StopRule
 
+Spend = Literal["dollars", "seconds"]
+
 
 class Shares(StrEnum):
     """Which shares of the data a recipe tests."""
@@ -58,8 +60,8 @@ class Recipe:
     """One named strategy.
 
     serves: problems it is made for; with the single fraction 1 both are one. models, acquisition: None means random
-    search. spend: model dollars as a black box, as the papers do, or seconds times the known rate. repeats: how often
-    one pair may be tested.
+    search. spend: model seconds and multiply by the known rate, or model dollars as a black box, as the papers do (and
+    as is done in any case where rates are unknown). repeats: how often one pair may be tested.
     """
 
     name: str
@@ -70,7 +72,7 @@ class Recipe:
     tests: Shares = Shares.ALL
     serves: frozenset[At] = frozenset(At)
     incumbent: Incumbent = Incumbent()
-    spend: Literal["dollars", "seconds"] = "dollars"
+    spend: Spend = "seconds"
     repeats: int = 1
     stops: tuple[StopRule, ...] = ()
     caps: Caps = Caps()

@@ -25,7 +25,7 @@ def recommendation_at(
     problem = table.problem
     one = np.array([row])
     beliefs = belief.at_full(one)
-    metrics = expectations(belief, beliefs)
+    metrics = expectations(belief, beliefs, row)
     probabilities = {c.text: probability_of(belief, c, one) for c in problem.constraints}
     configuration = table.configurations[row]
     tested = _measured_fractions(table.history, configuration.id)

@@ -92,7 +92,8 @@ class Strategy:
             *_cap_notes(table, recipe),
             *table.notes,
         )
-        return self._proposal(table, chosen, expectations(known, known.at(chosen)), notes)
+        expected = expectations(known, known.at(chosen), int(chosen.configuration[0]))
+        return self._proposal(table, chosen, expected, notes)
 
     def _proposal(self, table: Table, pair: Pairs, expected: dict[str, Estimate], notes: tuple[str, ...]) -> Proposal:
         fraction: Fraction = table.problem.fractions[int(pair.level[0])]
