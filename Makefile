@@ -16,7 +16,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench crash clean
+.PHONY: help demo test check bench papers crash clean
 .NOTPARALLEL:
 
 help: ## say what can be made
@@ -36,6 +36,9 @@ check: $(VENV)/.dev ## lint, format, types and layers
 
 bench: $(VENV)/.bench ## time one recommendation of every recipe, as JSON
 	@$(BIN)/python -m benchmarks.recommend --json
+
+papers: $(VENV)/.bench ## replay the experiments of the papers and write docs/results.md (hours; goes on where it was)
+	$(BIN)/python -m benchmarks.papers
 
 crash: $(VENV)/.dev ## kill studies of a real strategy at 200 random moments (some minutes)
 	$(BIN)/python -m tests.crash --trials 44 --strategy trimtuner-gp --kills 200

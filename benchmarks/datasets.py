@@ -1,14 +1,13 @@
 """Problems with known answers: the measurements that TrimTuner's authors published, and generated ones.
 
-The published tables are read where they lie (`<repository>/../shared/data`, or the folder that LEANTUNE_DATA names) and
-are never copied. Where one is absent, `load` generates a table of the same shape and `Dataset.source` says so.
+The published tables are read where they lie, as `leantune.replay` does (`<repository>/../shared/data`, or the folder
+that LEANTUNE_DATA names). Where one is absent, `load` generates a table of the same shape and `Dataset.source` says so.
 """
 
 from __future__ import annotations
 
 import csv
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -20,20 +19,29 @@ import numpy as np
 from leantune import clusters, errors, maximize, ordinal
 from leantune.executors.replay import Measurement
 from leantune.executors.replay import Table as ReplayTable
-from leantune.problem import Budget, Problem
+from leantune.problem import COST, Budget, Problem
+from leantune.replay.tables import default_data, load_table
 from leantune.space import Configuration, Configurations, Space, choice
 from leantune.strategies.seeds import derived_seed
-from leantune.units import Seconds
 
-DATA_VARIABLE = "LEANTUNE_DATA"
-DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 GENERATED = "generated"
+WRITTEN = (  # columns of the authors' files that matter
+    "n_workers",
+    "learning_rate",
+    "batch_size",
+    "synchronism",
+    "vm_flavor",
+    "training_set_size",
+    "n_ps",
+    "training_time",
+    "acc",
+)
+GENERATED_LIFT = 0.1  # of the accuracies that are written, so that some small shares are good enough
 
 ACCURACY = "accuracy"
 FULL_SIZE = 60_000  # images of the training set
 FRACTIONS = tuple(Fraction(size, FULL_SIZE) for size in (1_000, 6_000, 15_000, 30_000, 60_000))
 COST_LIMITS = {"rnn": 0.02, "multilayer": 0.06, "cnn": 0.10}  # USD (TrimTuner, section IV)
-TIME_LIMIT = Seconds(600.0)  # the authors stopped every run after ten minutes
 
 Measure = Callable[[Configuration, Fraction], Measurement]
 
@@ -42,7 +50,7 @@ Measure = Callable[[Configuration, Fraction], Measurement]
 class Dataset:
     """A space with shares of the data, what a run of each pair brings, and a limit in dollars at full data.
 
-    source: the file the measurements come from, or "generated". time_limit: runs that reach it were cut there.
+    source: the file the measurements come from, or "generated".
     """
 
     name: str
@@ -51,7 +59,6 @@ class Dataset:
     fractions: tuple[Fraction, ...]
     cost_limit: float
     measure: Measure
-    time_limit: Seconds | None = None
 
     @property
     def pairs(self) -> int:
@@ -75,13 +82,12 @@ def load(name: str) -> Dataset:
         raise errors.InvalidInput(
             f"there is no table {name!r}", where="datasets.load", hint=f"Give one of {', '.join(COST_LIMITS)}"
         )
-    path = table_path(name)
-    return published(name, path) if path.is_file() else generated(name, trimtuner_space())
+    return published(name) if table_path(name).is_file() else generated(name, trimtuner_space())
 
 
 def table_path(name: str) -> Path:
     """Where the published table of that name is looked for."""
-    return Path(os.environ.get(DATA_VARIABLE) or DEFAULT_DATA) / "trimtuner" / f"{name}.csv"
+    return default_data() / "trimtuner" / f"{name}.csv"
 
 
 def trimtuner_space() -> Space:
@@ -100,35 +106,40 @@ def trimtuner_space() -> Space:
     )
 
 
-def published(name: str, path: Path) -> Dataset:
+def published(name: str) -> Dataset:
     """A table of TrimTuner's authors."""
-    space = trimtuner_space()
-    rows = dict(_rows(path))
-    expected = len(space.grid()) * len(FRACTIONS)
-    if len(rows) != expected:
-        raise errors.InvalidInput(
-            f"{len(rows)} different pairs", where=str(path), hint=f"TrimTuner's tables have {expected}"
-        )
+    table = load_table(f"trimtuner-{name}")
+    expected = len(trimtuner_space().grid()) * len(FRACTIONS)
+    if len(table.measurements) != expected or table.problem.fractions != FRACTIONS:
+        hint = f"TrimTuner's tables have {expected}"
+        raise errors.InvalidInput(f"{len(table.measurements)} usable pairs", where=table.source, hint=hint)
+    (limit,) = (one.limit for one in table.problem.constraints if one.metric == COST)
 
     def measure(configuration: Configuration, share: Fraction) -> Measurement:
-        cluster = configuration.cluster
-        assert cluster is not None
-        own = tuple(configuration[parameter] for parameter in ("learning_rate", "batch_size", "synchronism"))
-        return rows[(*own, cluster.type, cluster.nodes, share)]
+        return table.measurements[configuration.id, share]
 
-    return Dataset(name, str(path), space, FRACTIONS, COST_LIMITS[name], measure, TIME_LIMIT)
+    return Dataset(name, table.source, table.problem.space, FRACTIONS, limit, measure)
 
 
-def _rows(path: Path) -> Iterator[tuple[tuple[object, ...], Measurement]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:  # rnn.csv starts with a byte-order mark
-        for row in csv.DictReader(file):
-            share = Fraction(int(row["training_set_size"]), FULL_SIZE)
-            own = (float(row["learning_rate"]), int(row["batch_size"]), row["synchronism"])
-            seconds = float(row["training_time"])
-            yield (
-                (*own, row["vm_flavor"], int(row["n_workers"]), share),
-                Measurement({ACCURACY: float(row["acc"])}, seconds),
-            )
+def write_generated(name: str, folder: Path) -> Path:
+    """A generated table as TrimTuner's authors would have written it, for runs without the published ones.
+
+    Seconds are scaled so that half of the configurations keep the limit of that table.
+    """
+    made = generated(name, trimtuner_space())
+    scale = COST_LIMITS[name] / made.cost_limit
+    path = folder / "trimtuner" / f"{name}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(WRITTEN)
+        for x, share in product(made.space.grid(), FRACTIONS):
+            seen, cluster = made.measure(x, share), x.cluster
+            assert cluster is not None
+            own = [cluster.nodes, x["learning_rate"], x["batch_size"], x["synchronism"], cluster.type]
+            size, accuracy = int(share * FULL_SIZE), min(0.99, seen.metrics[ACCURACY] + GENERATED_LIFT)
+            writer.writerow([*own, size, 1, f"{seen.seconds * scale:.6f}", f"{accuracy:.6f}"])
+    return path
 
 
 def large_space(pairs: int) -> Space:

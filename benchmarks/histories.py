@@ -55,6 +55,6 @@ def _tested(
 
 def _seen(dataset: Dataset, problem: Problem, trial: Trial, share: Fraction) -> Observation:
     measured = dataset.measure(trial.configuration, share)
-    cut = dataset.time_limit is not None and measured.seconds >= dataset.time_limit
-    kind = ObservationKind.CENSORED if cut else ObservationKind.MEASURED
-    return observe(problem, trial, measured.metrics, seconds=measured.seconds, fraction=share, kind=kind)
+    kind = ObservationKind.CENSORED if measured.cut else ObservationKind.MEASURED
+    seconds, dollars = measured.seconds, measured.cost
+    return observe(problem, trial, measured.metrics, seconds=seconds, cost=dollars, fraction=share, kind=kind)

@@ -2,6 +2,8 @@
 
 A reference is prepared (data in the library's own form) and then called once to make a suggestion; the call is what is
 timed. Each runs on one thread, with the settings that the library chooses by itself.
+
+`optuna_tuner` is Optuna as somebody would use it instead of LeanTune: it chooses tests and recommends, in a replay.
 """
 
 from __future__ import annotations
@@ -9,33 +11,45 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from leantune import errors
 from leantune.acquisition.base import Pairs
-from leantune.history import History, Observation
-from leantune.models.base import FloatArray
+from leantune.history import History, Observation, ObservationKind
+from leantune.models.base import BoolArray, FloatArray
 from leantune.models.blas import one_blas_thread
 from leantune.models.trees import TreesFitter
 from leantune.problem import COST, Direction, Problem
 from leantune.space import Boolean, Choice, Cluster, Clusters, Configuration, Ordinal, Space
 from leantune.strategies.beliefs import build_belief
 from leantune.strategies.candidates import Table
+from leantune.strategies.designs import LatinHypercube
 from leantune.strategies.evidence import Evidence
+from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
+from leantune.strategies.recommending import cheapest_measured
 from leantune.strategies.registry import recipe
+from leantune.strategies.seeds import derived_seed
 
 if TYPE_CHECKING:
+    from optuna import Study
     from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler
+    from optuna.trial import FrozenTrial
 
 BOTORCH_BLOCK = 256  # points evaluated at once: bounds memory; from 64 to all at once it takes equally long
+INSTALL = "pip install 'leantune[bench]'"
 SHARE = "share of the data"
 EXCESS = "excess"
+OPTUNA_START = 4  # configurations at full data, those that `eic` starts with under the same seed
+OPTUNA_TRIES = 8  # suggestions asked for while they repeat a test
+
+SamplerName = Literal["tpe", "gp"]
 
 Reference = Callable[[], object]
 
@@ -48,12 +62,13 @@ RECIPES: dict[str, Callable[[], Recipe]] = {
 
 
 @contextmanager
-def needs_extra(library: str) -> Iterator[None]:
+def needs_extra(
+    library: str, hint: str = f"{INSTALL}, or --quick, which leaves out what is not installed"
+) -> Iterator[None]:
     """Say which extra brings a library that is not installed."""
     try:
         yield
     except ImportError as error:
-        hint = "pip install 'leantune[bench]', or --quick, which leaves out what is not installed"
         raise errors.MissingExtra(f"{library} is not installed", where="benchmarks", hint=hint) from error
 
 
@@ -169,6 +184,174 @@ def optuna_gp(problem: Problem, history: History, *, seed: int, limits: bool = F
 def _excesses(problem: Problem, seen: Observation) -> list[float]:
     """Dollars above each limit on dollars; at most 0 where it holds."""
     return [(seen.cost or 0.0) - limit.limit for limit in problem.constraints if limit.metric == COST]
+
+
+@dataclass(frozen=True)
+class OptunaTuner:
+    """Optuna's sampler at full data, told of every limit through `constraints_func`, otherwise as it comes.
+
+    The start is eic's (the same configurations under the same seed) and counts as the sampler's startup trials, so that
+    both begin to model after the same tests. Every answer is a function of (problem, history, seed): the study is built
+    anew from the history, the sampler's seed comes from the number of trials. Optuna may suggest what was tested
+    already, or what the space does not allow: it is asked again with other seeds, and if that does not help, the
+    nearest untested configuration is taken; notes say so. Recommended is the best measured configuration that keeps the
+    limits.
+    """
+
+    sampler: SamplerName
+
+    def check(self, problem: Problem) -> None:
+        """Only finite spaces are translated."""
+        optuna_distributions(problem.space, (Fraction(1),))
+
+    def ask(self, problem: Problem, history: History, *, seed: int, count: int = 1) -> tuple[Proposal, ...]:
+        """The next tests, all at full data."""
+        proposals: list[Proposal] = []
+        with one_blas_thread():
+            for _ in range(count):
+                proposal = self._propose(problem, history, seed)
+                proposals.append(proposal)
+                history, _trial = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
+        return tuple(proposals)
+
+    def recommend(self, problem: Problem, history: History, *, seed: int) -> Recommendation:
+        """The best measured one that keeps the limits; Optuna's own best trial is the same."""
+        return cheapest_measured(problem, history)
+
+    def stop_reason(self, problem: Problem, history: History, *, seed: int) -> str | None:
+        """It ends when the dollars are spent."""
+        spent = problem.budget.usd is not None and history.cost >= problem.budget.usd
+        return "the budget is spent" if spent else None
+
+    def _propose(self, problem: Problem, history: History, seed: int) -> Proposal:
+        full = (Fraction(1),)
+        start = LatinHypercube(OPTUNA_START).next(problem, history, seed)
+        if start is not None:
+            return Proposal(start.configuration, full[0], full, {}, ("start",))
+        grid = problem.space.grid()
+        tested = set(grid.indices_of(trial.configuration for trial in history.trials))
+        untested = np.array([row not in tested for row in range(len(grid))])
+        if not untested.any():
+            raise errors.StudyOver("every configuration has been tested", where=f"optuna {self.sampler}")
+        rows = {_as_key(optuna_parameters(problem, x, full[0])): row for row, x in enumerate(grid)}
+        row, note = self._untested_row(problem, history, seed, rows, untested)
+        return Proposal(grid[row], full[0], full, {}, (f"optuna {self.sampler}", *note))
+
+    def _untested_row(
+        self,
+        problem: Problem,
+        history: History,
+        seed: int,
+        rows: dict[tuple[object, ...], int],
+        untested: BoolArray,
+    ) -> tuple[int, tuple[str, ...]]:
+        distributions = optuna_distributions(problem.space, (Fraction(1),))
+        found: dict[str, object] = {}
+        for attempt in range(OPTUNA_TRIES):
+            sampler = _sampler(self.sampler, derived_seed(seed, "optuna", len(history.trials), attempt))
+            found = dict(_study(problem, history, sampler, distributions).ask(distributions).params)
+            row = rows.get(_as_key(found))
+            if row is not None and untested[row]:
+                return row, (f"asked {attempt + 1} times: it repeated itself",) if attempt else ()
+        return _nearest(found, rows, untested, distributions), (
+            f"fallback: {OPTUNA_TRIES} suggestions were tested already; the nearest untested one",
+        )
+
+
+def optuna_tuner(sampler: SamplerName = "tpe") -> OptunaTuner:
+    """Optuna's TPE or GP sampler in place of a strategy: "benchmarks.methods:optuna_tuner(sampler='gp')"."""
+    if sampler not in ("tpe", "gp"):
+        raise errors.StrategyError(f"there is no sampler {sampler!r}", where="optuna_tuner", hint="Give 'tpe' or 'gp'")
+    with needs_extra("optuna"):
+        import optuna
+    if sampler == "gp":
+        with needs_extra("torch"):
+            import torch  # noqa: F401 - Optuna's GP is made of it
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return OptunaTuner(sampler)
+
+
+def _sampler(name: SamplerName, seed: int) -> BaseSampler:
+    from optuna.samplers import GPSampler, TPESampler
+
+    def excess(trial: FrozenTrial) -> list[float]:
+        return list(trial.user_attrs[EXCESS])
+
+    made = TPESampler if name == "tpe" else GPSampler
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # Optuna 5 has a newer way to tell of limits, Optuna 4 has not
+        return made(seed=seed % 2**32, n_startup_trials=OPTUNA_START, constraints_func=excess)
+
+
+def _study(
+    problem: Problem, history: History, sampler: BaseSampler, distributions: dict[str, BaseDistribution]
+) -> Study:
+    """What was measured at full data, in Optuna's words."""
+    import optuna
+
+    maximise = problem.goal.direction is Direction.MAXIMIZE
+    study = optuna.create_study(direction="maximize" if maximise else "minimize", sampler=sampler)
+    study.add_trials(
+        [
+            _completed(problem, optuna_parameters(problem, trial.configuration, Fraction(1)), seen, distributions)
+            for trial, seen in history.observations
+            if seen.kind is not ObservationKind.FAILED and seen.fraction == 1
+        ]
+    )
+    return study
+
+
+def _completed(
+    problem: Problem, parameters: dict[str, object], seen: Observation, distributions: dict[str, BaseDistribution]
+) -> FrozenTrial:
+    import optuna
+
+    excess = [
+        (seen.value(limit.metric) - limit.limit) * (1.0 if limit.upper else -1.0) for limit in problem.constraints
+    ]
+    return optuna.create_trial(
+        params={**parameters, SHARE: 0},
+        distributions=distributions,
+        value=seen.value(problem.goal.metric),
+        user_attrs={EXCESS: excess},
+        system_attrs={"constraints": excess},
+    )
+
+
+def _as_key(parameters: dict[str, object]) -> tuple[object, ...]:
+    """The parameters of a configuration, without the share of the data, in one order."""
+    return tuple(parameters[name] for name in sorted(parameters) if name != SHARE)
+
+
+def _nearest(
+    wanted: dict[str, object],
+    rows: dict[tuple[object, ...], int],
+    untested: BoolArray,
+    distributions: dict[str, BaseDistribution],
+) -> int:
+    """The untested row with the smallest sum of differences: ranks over their range, categories equal or not."""
+    from optuna.distributions import IntDistribution
+
+    names = [name for name in sorted(wanted) if name != SHARE]
+
+    def distance(key: tuple[object, ...]) -> float:
+        total = 0.0
+        for name, value in zip(names, key, strict=True):
+            kind, target = distributions[name], wanted[name]
+            if isinstance(kind, IntDistribution) and isinstance(value, int) and isinstance(target, int):
+                total += abs(value - target) / max(kind.high - kind.low, 1)
+            else:
+                total += float(value != target)
+        return total
+
+    return min((row for row in rows.values() if untested[row]), key=_by_row(rows, distance))
+
+
+def _by_row(
+    rows: dict[tuple[object, ...], int], distance: Callable[[tuple[object, ...]], float]
+) -> Callable[[int], tuple[float, int]]:
+    keys = {row: key for key, row in rows.items()}
+    return lambda row: (distance(keys[row]), row)
 
 
 def optuna_distributions(space: Space, fractions: tuple[Fraction, ...]) -> dict[str, BaseDistribution]:

@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.datasets import (
     ACCURACY,
-    DATA_VARIABLE,
     FRACTIONS,
     GENERATED,
     Dataset,
@@ -16,8 +15,10 @@ from benchmarks.datasets import (
     load,
     table_path,
     trimtuner_space,
+    write_generated,
 )
 from leantune import errors
+from leantune.replay.tables import DATA_VARIABLE, load_table
 
 
 def full_data(dataset: Dataset) -> list[tuple[float, float]]:
@@ -65,11 +66,29 @@ def test_generated_measurements_are_the_same_every_time_and_improve_with_data() 
 
 def test_an_incomplete_table_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
-    header = "learning_rate,batch_size,synchronism,vm_flavor,n_workers,training_set_size,training_time,acc\n"
-    table_path("rnn").parent.mkdir()
-    table_path("rnn").write_text(f"\ufeff{header}0.001,16,sync,t2.small,8,60000,12.5,0.9\n", encoding="utf-8")
-    with pytest.raises(errors.InvalidInput, match=r"1 different pairs.*1440"):
+    path = write_generated("rnn", tmp_path)
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-3]), encoding="utf-8")
+    with pytest.raises(errors.InvalidInput, match=r"usable pairs.*1440"):
         load("rnn")
+
+
+def test_a_written_table_reads_like_the_published_ones(tmp_path: Path) -> None:
+    write_generated("rnn", tmp_path)
+    for problem, least in (("", 50), ("cheapest", 20)):
+        table = load_table("trimtuner-rnn", data=tmp_path, problem=problem)
+        assert table.problem.fractions == FRACTIONS
+        assert len(table.measurements) == 1_440
+        limits = {limit.metric: limit for limit in table.problem.constraints}
+        kept = [
+            row
+            for (_, share), row in table.measurements.items()
+            if (share == 1 or problem)
+            and all(
+                limit.holds({**row.metrics, "cost": row.cost or 0.0, "time": row.seconds}[name])
+                for name, limit in limits.items()
+            )
+        ]
+        assert least < len(kept) < 1_300
 
 
 def test_unknown_tables_and_sizes_are_refused() -> None:

@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import get_type_hints
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from leantune.errors import StrategyError
 from leantune.filters.base import Filter
@@ -116,11 +118,13 @@ def _named(name: str, options: dict[str, object], spec: str) -> Recipe:
     return recipe(name, **options)
 
 
-def _fits(value: object, kind: type) -> bool:
+def _fits(value: object, kind: Any) -> bool:
     """Whether it is of that type; a whole number is a float too, a truth value is no number."""
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, kind) or (isinstance(value, int) and isinstance(0.0, kind))
+    try:
+        TypeAdapter(kind).validate_python(value, strict=True)
+    except ValidationError:
+        return False
+    return True
 
 
 def _module(name: str) -> ModuleType:

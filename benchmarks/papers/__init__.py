@@ -1,0 +1,1 @@
+"""The papers, measured again: `make papers` writes docs/results.md, its figures and a page for the pointer."""
