@@ -152,8 +152,8 @@ def _trees_as_good(results: Results) -> Claim:
         for table, (trees, gp) in found.items()
     )
     why = (
-        "A Gaussian process with a kernel for the share of the data extrapolates from small shares to all data; trees "
-        "are constant beyond what they have seen."
+        "A Gaussian process with a kernel for the share of the data learns for each configuration how it changes with "
+        "the data; trees have one slope for all."
     )
     return settled(Claim(text, where, "slightly", ours, verdict, why))
 

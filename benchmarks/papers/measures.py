@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 
 from benchmarks.papers.results import Run, Runs
-from leantune.replay.arrivals import LEVEL, RESAMPLES, Arrival, Median, arrival
+from leantune.replay.arrivals import LEVEL, RESAMPLES, Arrival, Median, arrival, medians_of
 from leantune.replay.runs import Advice
 
 Good = Callable[[Advice], bool]
@@ -88,8 +88,8 @@ def ratio(above: Sequence[float], below: Sequence[float], *, seed: int = 0) -> M
         return Median(math.nan, math.nan, math.nan, 0, 0)
     left, right = (np.asarray(values[:count], dtype=np.float64) for values in (above, below))
     drawn = np.random.default_rng(seed).integers(count, size=(RESAMPLES, count))
-    value = _over(_medians(left), _medians(right))
-    resampled = _over(_medians(left[drawn]), _medians(right[drawn]))
+    value = _over(medians_of(left), medians_of(right))
+    resampled = _over(medians_of(left[drawn]), medians_of(right[drawn]))
     tail = (1.0 - LEVEL) / 2.0
     low = np.sort(np.where(np.isnan(resampled), 0.0, resampled))[round(tail * (RESAMPLES - 1))]
     high = np.sort(np.where(np.isnan(resampled), np.inf, resampled))[round((1.0 - tail) * (RESAMPLES - 1))]
@@ -99,12 +99,6 @@ def ratio(above: Sequence[float], below: Sequence[float], *, seed: int = 0) -> M
 
 def _mean(values: Sequence[float]) -> float:
     return fmean(values) if values else math.nan
-
-
-def _medians(values: np.ndarray) -> np.ndarray:
-    ordered = np.sort(values, axis=-1)
-    count = ordered.shape[-1]
-    return np.asarray((ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2.0)
 
 
 def _over(above: np.ndarray, below: np.ndarray) -> np.ndarray:

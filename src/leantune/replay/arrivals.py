@@ -69,14 +69,14 @@ def median(values: Sequence[float], *, seed: int = 0) -> Median:
     if not len(given):
         return Median(math.nan, math.nan, math.nan, 0, 0)
     drawn = np.random.default_rng(seed).integers(len(given), size=(RESAMPLES, len(given)))
-    medians = np.sort(_medians(given[drawn]))
+    medians = np.sort(medians_of(given[drawn]))
     tail = (1.0 - LEVEL) / 2.0
     low, high = (medians[round(quantile * (RESAMPLES - 1))] for quantile in (tail, 1.0 - tail))
-    return Median(float(_medians(given)), float(low), float(high), int(np.isfinite(given).sum()), len(given))
+    return Median(float(medians_of(given)), float(low), float(high), int(np.isfinite(given).sum()), len(given))
 
 
-def _medians(values: np.ndarray) -> np.ndarray:
-    """Along the last axis; of an even number the mean of the middle two, infinite if one of them is."""
+def medians_of(values: np.ndarray) -> np.ndarray:
+    """Medians along the last axis; of an even number the mean of the middle two, infinite if one of them is."""
     ordered = np.sort(values, axis=-1)
     count = ordered.shape[-1]
     return np.asarray((ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2.0)
