@@ -14,6 +14,7 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped] # it shi
 from benchmarks.papers.colours import look
 from benchmarks.papers.curves import Curve
 from benchmarks.papers.drawings import Dot, DotPanel, Drawing, Line, Panel
+from benchmarks.papers.words import number
 from leantune.models.base import BoolArray, FloatArray
 
 Json = dict[str, object]
@@ -26,7 +27,7 @@ nav a{margin-right:1rem}
 _SCRIPT = """
 const figures = JSON.parse(document.getElementById('figures').textContent);
 for (const [id, figure] of Object.entries(figures))
-  Plotly.newPlot(id, figure.data, figure.layout, {responsive: true, displaylogo: false});
+  Plotly.newPlot(id, figure.data, figure.layout, {responsive: true, displayModeBar: false});
 """
 
 
@@ -129,35 +130,40 @@ def _corners(found: Curve) -> BoolArray:
 def _dots(panel: DotPanel) -> list[Json]:
     traces: list[Json] = []
     symbols = {"90%": "circle", "95%": "square", "99%": "diamond"}
+    ends = [end for dot in panel.dots for end in (dot.at.value, dot.at.high) if math.isfinite(end)]
+    edge = 1.5 * max(ends, default=1.0)  # where those stand that never arrive in most seeds
     for series in dict.fromkeys(dot.series for dot in panel.dots):
-        dots = [dot for dot in panel.dots if dot.series == series and math.isfinite(dot.at.value)]
+        dots = [dot for dot in panel.dots if dot.series == series]
+        arrives = [math.isfinite(dot.at.value) for dot in dots]
+        known = list(zip(dots, arrives, strict=True))
         traces.append(
             {
                 "mode": "markers",
                 "name": f"{series} of the optimum",
-                "x": [_short(dot.at.value) for dot in dots],
+                "x": [_short(dot.at.value if there else edge) for dot, there in known],
                 "y": [dot.method for dot in dots],
                 "marker": {
-                    "symbol": symbols.get(series, "circle"),
+                    "symbol": [symbols.get(series, "circle") if there else "triangle-right" for there in arrives],
                     "size": 9,
                     "color": [look(d.method)[0] for d in dots],
                 },
                 "error_x": {
                     "type": "data",
                     "symmetric": False,
-                    "array": [_short(d.at.high - d.at.value) if math.isfinite(d.at.high) else 0 for d in dots],
-                    "arrayminus": [_short(d.at.value - d.at.low) for d in dots],
+                    "array": [_short(min(d.at.high, edge) - d.at.value) if ok else 0 for d, ok in known],
+                    "arrayminus": [_short(d.at.value - d.at.low) if ok else 0 for d, ok in known],
                     "thickness": 1,
                 },
                 "text": list(map(_told, dots)),
-                "hovertemplate": "%{y}: %{x:.4g}, %{text}<extra></extra>",
+                "hovertemplate": "%{y}: %{text}<extra></extra>",
             }
         )
     return traces
 
 
 def _told(dot: Dot) -> str:
-    return f"{dot.at.finite} of {dot.at.count} seeds arrive"
+    when = number(dot.at.value) if math.isfinite(dot.at.value) else "never in most seeds"
+    return f"{when}, {dot.at.finite} of {dot.at.count} seeds arrive"
 
 
 def _rounded(values: FloatArray) -> list[float | None]:
