@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from inspect import signature
 from statistics import mean
 
 from benchmarks.methods import INSTALL
 from benchmarks.papers.inventory import CHEAPEST, Inventory
 from leantune.replay.pool import Source, Task
 from leantune.replay.runs import Settings
+from leantune.strategies.registry import RECIPES
 
 SEEDS, FEW_SEEDS = 20, 5
 ITERATIONS = 44  # TrimTuner, section IV
@@ -207,22 +209,30 @@ def _knobs_of_nephele(inventory: Inventory, effort: Effort, table: str) -> Itera
 
 
 def _knobs_at_full_data(inventory: Inventory, effort: Effort, table: str) -> Iterator[Case]:
-    def case(setup: str, method: str, spec: str, iterations: int = ITERATIONS) -> Case:
+    def case(setup: str, method: str, name: str, iterations: int = ITERATIONS, **option: object) -> Case:
+        spec = changed_spec(name, **option)
         return Case(setup, table, method, inventory.source(table), Settings(spec, iterations=iterations))
 
-    for trees in (5, 10, 20, 30):
-        yield case("trees of trimtuner", f"{trees} trees", f"trimtuner(trees={trees})")
+    for trees in (5, 10, 20, 50):
+        yield case("trees of trimtuner", f"{trees} trees", "trimtuner", trees=trees)
     for name in ("trimtuner", "trimtuner-gp"):
         for points in (1, 2, 4):
             method = f"{points} starting point{'s' if points > 1 else ''}"
-            yield case(f"start of {name}", method, f"{name}(points={points})")
+            yield case(f"start of {name}", method, name, points=points)
         for method, differenced in (("Eq. 5 as printed", False), ("differenced gain", True)):
-            yield case(f"gain of {name}", method, f"{name}(differenced={differenced})")
+            yield case(f"gain of {name}", method, name, differenced=differenced)
         for method, spend in (("seconds times the price", "seconds"), ("dollars as a black box", "dollars")):
-            yield case(f"cost model of {name}", method, f"{name}(spend={spend!r})")
+            yield case(f"cost model of {name}", method, name, spend=spend)
     iterations = THESIS_ITERATIONS_FULL if effort.full else THESIS_ITERATIONS
     for method, refit in (("with the simulated refit", True), ("without it", False)):
-        yield case("ESc of fabulinus", method, f"fabulinus(refit={refit})", iterations)
+        yield case("ESc of fabulinus", method, "fabulinus", iterations, refit=refit)
+
+
+def changed_spec(name: str, **options: object) -> str:
+    """A strategy with these options, those at their default left out: what another group has run is not run again."""
+    defaults = {option: known.default for option, known in signature(RECIPES[name]).parameters.items()}
+    told = [f"{option}={value!r}" for option, value in options.items() if value != defaults[option]]
+    return f"{name}({', '.join(told)})" if told else name
 
 
 def _others(inventory: Inventory, effort: Effort) -> Iterator[Case]:

@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.papers import experiments
-from benchmarks.papers.experiments import BUDGETS, FILTERS, MODELS, OUTLINES, Case, Effort, groups, other_budget
+from benchmarks.papers.experiments import (
+    BUDGETS,
+    FILTERS,
+    MODELS,
+    OUTLINES,
+    Case,
+    Effort,
+    changed_spec,
+    groups,
+    other_budget,
+)
 from benchmarks.papers.inventory import Inventory
 from leantune.replay.contenders import contender
 from tests.benchmarks.papers.made import inventory
@@ -98,3 +108,8 @@ def test_without_optuna_its_group_is_empty(monkeypatch: pytest.MonkeyPatch) -> N
 def test_groups_can_be_chosen() -> None:
     assert list(groups(EVERYTHING, Effort(), ("filters",))) == ["filters"]
     assert list(groups(EVERYTHING, Effort())) == list(OUTLINES)
+
+
+def test_options_at_their_default_are_not_another_strategy() -> None:
+    assert changed_spec("trimtuner", points=1) == "trimtuner"
+    assert changed_spec("trimtuner", points=2, spend="seconds") == "trimtuner(points=2, spend='seconds')"
