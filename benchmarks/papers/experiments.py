@@ -67,7 +67,7 @@ OTHER_METHODS = {
 }
 OTHER_SHARE, OTHER_BUDGET = 0.03, 3.0  # initial: what this share of the configurations costs on average; whole: x 3
 OTHER_POINTS = 4  # at least
-FEW_TREES, LOOK_AHEAD_TESTS = 5, 16  # with which h = 2 takes minutes a run rather than hours
+FEW_TREES, LOOK_AHEAD_TESTS = 5, 10  # with which h = 2 takes minutes a run rather than hours
 _LONGEST = "horizon=2"
 
 
