@@ -78,7 +78,7 @@ def _run(given: argparse.Namespace, console: Console) -> None:
 def _collect(chosen: dict[str, Group], given: argparse.Namespace, console: Console) -> Results:
     with _progress(console) as progress:
         bars = {
-            name: progress.add_task(name, total=group.seeds * len(group.cases), start=False)
+            name: progress.add_task(name, total=len({task for _, task in group.tasks()}), start=False)
             for name, group in chosen.items()
         }
 
