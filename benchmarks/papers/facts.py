@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.papers.inventory import CHEAPEST, Inventory
-from leantune.replay.facts import facts, measured
+from leantune.problem import COST
+from leantune.replay.facts import facts
+from leantune.replay.truth import Truth
 
 HIGH_ACCURACY = 0.85  # thesis, Table II
 
@@ -45,12 +47,9 @@ def thesis_table_2(inventory: Inventory, table: str) -> tuple[int, int] | None:
     found = inventory.tables.get((table, ""))
     if found is None:
         return None
-    limits, goal = found.problem.constraints, found.problem.goal.metric
-    accuracies = [
-        row.metrics[goal]
-        for (_, share), row in found.measurements.items()
-        if share == 1 and all(limit.holds(measured(row, limit.metric) or 0.0) for limit in limits)
-    ]
+    truth = Truth.of(found)
+    verdicts = [truth.judge(pair) for pair in found.measurements if pair[1] == 1]
+    accuracies = [one.metrics[found.problem.goal.metric] for one in verdicts if one.feasible]
     return len(accuracies), sum(accuracy >= HIGH_ACCURACY for accuracy in accuracies)
 
 
@@ -66,12 +65,8 @@ def production_savings(inventory: Inventory, table: str) -> Production | None:
     found = inventory.tables.get((table, CHEAPEST))
     if found is None:
         return None
-    feasible = {
-        pair: row.cost
-        for pair, row in found.measurements.items()
-        if row.cost is not None
-        and all(limit.holds(measured(row, limit.metric) or 0.0) for limit in found.problem.constraints)
-    }
+    truth = Truth.of(found)
+    feasible = {pair: one.metrics[COST] for pair in found.measurements if (one := truth.judge(pair)).feasible}
     best = min(feasible, key=lambda pair: feasible[pair])
     full = min(cost for (_, share), cost in feasible.items() if share == 1)
     return Production(str(best[1]), feasible[best], full)

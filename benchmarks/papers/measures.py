@@ -18,17 +18,17 @@ Good = Callable[[Advice], bool]
 
 def within(share: float) -> Good:
     """Whether a recommendation is feasible and at least that share of the optimum."""
-    return lambda advice: advice.verdict.feasible and advice.verdict.ratio <= 1.0 / share * (1.0 + 1e-12)
+    return lambda advice: advice.verdict.within(share)
 
 
 def near_full(factor: float) -> Good:
     """Whether it is feasible and costs at most `factor` times the best at full data."""
-    return lambda advice: advice.verdict.feasible and advice.verdict.ratio_full <= factor * (1.0 + 1e-12)
+    return lambda advice: advice.verdict.at_most(factor, full=True)
 
 
 def near_best(factor: float) -> Good:
     """Whether it is feasible and costs at most `factor` times the best anywhere."""
-    return lambda advice: advice.verdict.feasible and advice.verdict.ratio <= factor * (1.0 + 1e-12)
+    return lambda advice: advice.verdict.at_most(factor)
 
 
 def feasible(advice: Advice) -> bool:

@@ -296,5 +296,5 @@ def minutes_table(results: Results) -> str:
             rows.append([name, outline.title, "not run", NONE, NONE])
             continue
         took = NONE if timing is None else f"{timing.seconds / 60:.1f} min for {timing.replays} replays"
-        rows.append([name, outline.title, str(group.seeds), str(group.seeds * len(group.cases)), took])
+        rows.append([name, outline.title, str(group.seeds), str(len({task for _, task in group.tasks()})), took])
     return markdown(["group", "what for", "seeds", "replays", "wall-clock time, as measured"], rows)

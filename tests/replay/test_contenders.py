@@ -140,7 +140,6 @@ def test_a_wrong_filter_is_refused_even_where_none_is_used(text: str, message: s
 
 def test_without_a_filter_the_recipe_keeps_its_own() -> None:
     assert recipe_of("nephele").filter == FeasibleAffordable()
-    assert recipe_of("random", "cea") == recipe("random"), "there is nothing to filter"
 
 
 def test_the_common_rule() -> None:
@@ -180,3 +179,19 @@ def test_a_recipe_of_ones_own(own: str) -> None:
 def test_what_is_wrong_with_ones_own_is_said(own: str, function: str, message: str) -> None:
     with pytest.raises(StrategyError, match=message):
         contender(f"{own}:{function}")
+
+
+def test_commas_inside_nested_parentheses_belong_to_one_strategy() -> None:
+    assert split_specs("m:f(a=1, b=(1, 2)),eic") == ["m:f(a=1, b=(1, 2))", "eic"]
+
+
+def test_a_filter_for_what_has_nothing_to_filter_is_refused() -> None:
+    with pytest.raises(StrategyError, match="random has no acquisition"):
+        contender("random", "cea:0.1")
+
+
+def test_a_module_that_cannot_be_loaded_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_tuner.py").write_text("def make(:\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(StrategyError, match="cannot be loaded: SyntaxError"):
+        contender("broken_tuner:make")

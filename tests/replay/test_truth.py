@@ -62,7 +62,7 @@ def test_what_failed_or_was_never_measured_is_worth_nothing(pair: tuple[str, Fra
     verdict = TWO_LIMITS.judge(pair)
     assert (verdict.metrics, verdict.feasible, verdict.accuracy_c) == ({}, False, 0.0)
     assert math.isinf(verdict.ratio)
-    assert not TWO_LIMITS.within(verdict, 0.01)
+    assert not verdict.within(0.01)
 
 
 @pytest.mark.parametrize(("limit", "value"), [("q >= 0", -1.0), ("q >= -2", -3.0), ("q <= -2", 0.0), ("q <= 0", 3.0)])
@@ -107,7 +107,7 @@ def test_at_full_data_smaller_fractions_are_no_answers() -> None:
 def test_nothing_feasible_has_no_best() -> None:
     nothing = truth(maximize("accuracy"), ["cost <= 0.5 USD"], {("a", FULL): measured(0.9)})
     assert math.isnan(nothing.best)
-    assert not nothing.within(nothing.judge((IDS["a"], FULL)), 0.5)
+    assert not nothing.judge((IDS["a"], FULL)).within(0.5)
 
 
 values = st.floats(-100, 100).filter(lambda value: abs(value) > 1e-6)
@@ -126,7 +126,7 @@ def test_a_ratio_is_at_least_one_and_one_for_the_best_whatever_the_signs(
     if best[1] > 0 and worse[1] > 0:
         good = worse[1] >= share * best[1] if up else worse[1] <= best[1] / share
         near = abs(worse[1] - (share * best[1] if up else best[1] / share)) < 1e-9 * abs(worse[1])
-        assert near or known.within(verdict, share) is good
+        assert near or verdict.within(share) is good
     if best[1] * worse[1] < 0:
         assert math.isinf(verdict.ratio)
 

@@ -29,7 +29,6 @@ from leantune.strategies.tuner import Tuner
 DEFAULT_BETA = 0.1
 _TUNER = ("check", "ask", "recommend", "stop_reason")
 _SPEC = re.compile(r"\s*(?P<name>[\w.:-]+)\s*(?:\((?P<options>.*)\))?\s*", re.DOTALL)
-_BETWEEN = re.compile(r",(?![^()]*\))")
 _HINT = "Write a name, trimtuner-gp, or with options, 'nephele(horizon=1)', or your own, 'package.module:function'"
 
 
@@ -43,7 +42,14 @@ class Contender:
 
 def split_specs(text: str) -> list[str]:
     """The strategies of a comma-separated list; commas inside parentheses belong to one strategy."""
-    specs = [spec.strip() for spec in _BETWEEN.split(text)]
+    specs, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            specs.append("")
+        else:
+            specs[-1] += character
+    specs = [spec.strip() for spec in specs]
     if not all(specs):
         raise StrategyError(f"an empty name in {text!r}", where="strategies", hint="Write trimtuner-gp,eic")
     return specs
@@ -62,7 +68,9 @@ def contender(spec: str, filter_spec: str = "") -> Contender:
         if other_filter:
             raise StrategyError("only recipes of LeanTune have a filter", where=spec, hint="Leave --filter out")
         return Contender(made, made)
-    if other_filter and made.acquisition is not None:
+    if other_filter and made.acquisition is None:
+        raise StrategyError(f"{made.name} has no acquisition to filter for", where=spec, hint="Leave --filter out")
+    if other_filter:
         made = replace(made, filter=other_filter)
     shared = replace(made.with_common_incumbent(), models=made.models or GpFitter())
     own_rule = made.incumbent == Incumbent() and made.models is not None
@@ -136,6 +144,9 @@ def _module(name: str) -> ModuleType:
     except ImportError as error:
         hint = "Name an importable module: is it installed, or in the folder you are in (PYTHONPATH=.)?"
         raise StrategyError(f"{error}", where=name, hint=hint) from error
+    except Exception as error:
+        what = f"the module cannot be loaded: {type(error).__name__}: {error}"
+        raise StrategyError(what, where=name, hint="Does `python -c 'import ...'` load it?") from error
 
 
 def _own(name: str, options: dict[str, object]) -> Tuner | Recipe:

@@ -79,7 +79,7 @@ def targets(truth: Truth) -> tuple[Target, ...]:
     """What to arrive at in this problem."""
     problem = truth.problem
     if problem.goal.direction is Direction.MAXIMIZE:
-        return tuple(Target(share, False, partial(_within, truth, share)) for share in SHARES)
+        return tuple(Target(share, False, partial(_within, share)) for share in SHARES)
     wheres = (False, True) if problem.goal.at is At.ANYWHERE and len(problem.fractions) > 1 else (False,)
     return tuple(Target(ratio, full, partial(_at_most, ratio, full)) for full in wheres for ratio in RATIOS)
 
@@ -105,8 +105,8 @@ def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str) -> Summar
         dollars=_mean(spent),
         arrivals=tuple(_arrivals(target, runs, rule) for target in targets(truth)),
         feasible=_share(last, lambda advice: advice.verdict.feasible, len(runs)),
-        within_5=_share(last, partial(_within, truth, CLOSE), len(runs)),
-        within_1=_share(last, partial(_within, truth, CLOSER), len(runs)),
+        within_5=_share(last, partial(_within, CLOSE), len(runs)),
+        within_1=_share(last, partial(_within, CLOSER), len(runs)),
         dollars_per_test=_mean(row.test_dollars for row in rows),
         share_of_data=_mean(float(Fraction(row.fraction)) for row in later),
         ask_seconds=_mean(row.ask_seconds for row in later),
@@ -125,13 +125,12 @@ def _arrivals(target: Target, runs: Sequence[Run], rule: str) -> Arrivals:
     )
 
 
-def _within(truth: Truth, share: float, advice: Advice) -> bool:
-    return truth.within(advice.verdict, share)
+def _within(share: float, advice: Advice) -> bool:
+    return advice.verdict.within(share)
 
 
 def _at_most(ratio: float, full: bool, advice: Advice) -> bool:
-    verdict = advice.verdict
-    return verdict.feasible and (verdict.ratio_full if full else verdict.ratio) <= ratio
+    return advice.verdict.at_most(ratio, full=full)
 
 
 def _share(last: Iterable[Advice | None], good: Callable[[Advice], bool], count: int) -> float:

@@ -15,6 +15,7 @@ from leantune.executors.replay import Measurement
 from leantune.problem import COST, TIME, At, Direction, Problem
 from leantune.replay.tables import MeasuredTable
 
+ROUNDING = 1e-12
 Pair = tuple[str, Fraction]  # configuration id, share of the data
 
 
@@ -34,6 +35,14 @@ class Verdict:
     ratio: float
     ratio_full: float
 
+    def at_most(self, factor: float, *, full: bool = False) -> bool:
+        """Whether it is feasible and within that factor of the best (full: of the best at full data)."""
+        return self.feasible and (self.ratio_full if full else self.ratio) <= factor * (1.0 + ROUNDING)
+
+    def within(self, share: float) -> bool:
+        """Whether it is feasible and at least that share of the best: a >= share best, C <= best / share."""
+        return self.at_most(1.0 / share)
+
 
 @dataclass(frozen=True)
 class Truth:
@@ -50,10 +59,10 @@ class Truth:
     def judge(self, pair: Pair) -> Verdict:
         """How good the pair is as an answer; a pair whose run failed has no metrics and is worth nothing."""
         values = self.values(pair)
-        if values is None:
-            return Verdict({}, False, 0.0, math.inf, math.inf)
-        value = values[self.problem.goal.metric]
         maximise = self.problem.goal.direction is Direction.MAXIMIZE
+        if values is None:
+            return Verdict({}, False, 0.0 if maximise else None, math.inf, math.inf)
+        value = values[self.problem.goal.metric]
         return Verdict(
             values,
             self.feasible(values),
@@ -88,10 +97,6 @@ class Truth:
         """Pairs that may be recommended: at full data, or (cheapest anywhere) all of them."""
         anywhere = self.problem.goal.at is At.ANYWHERE
         return (pair for pair in self.measurements if anywhere or pair[1] == 1)
-
-    def within(self, verdict: Verdict, share: float) -> bool:
-        """Whether the pair is feasible and at least that share of the optimum: a >= share best, C <= best / share."""
-        return verdict.feasible and verdict.ratio <= 1.0 / share * (1.0 + 1e-12)
 
     def _best(self, pairs: Iterator[Pair]) -> float:
         known = (self.values(pair) for pair in pairs)

@@ -80,7 +80,7 @@ def test_budgets_of_cheapest_anywhere() -> None:
 def test_a_quick_run_is_small() -> None:
     found = groups(EVERYTHING, Effort(quick=True))
     assert {group.seeds for group in found.values()} == {1}
-    assert all(case.settings.iterations == 12 for case in cases(EVERYTHING, Effort(quick=True)))
+    assert all((case.settings.iterations or 99) <= 12 for case in cases(EVERYTHING, Effort(quick=True)))
     assert {case.table for group in found.values() for case in group.cases} == {"rnn", "lynceus-cnn"}
     assert not any("horizon=2" in case.settings.strategy for group in found.values() for case in group.cases)
 

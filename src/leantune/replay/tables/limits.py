@@ -45,7 +45,7 @@ def _limit(entry: Entry, description: Description, pairs: Pairs, remarks: list[R
                 "median", count, f"the median {metric} of {count} full-data runs is {middle:g}{_UNIT.get(metric, '')}"
             )
         )
-        text = f"{metric} {match['sign']} {middle!r}{_UNIT.get(metric, '')} {match['sure'] or ''}"
+        text = f"{metric} {match['sign']} {middle!r}{_UNIT.get(metric, '')} {match['sure'] or ''}".rstrip()
     with entry.blamed(f"{text!r}: "):
         constraint = Constraint.parse(text)
     check_metric(constraint.metric, description.metrics, entry)
