@@ -67,7 +67,7 @@ OTHER_METHODS = {
 }
 OTHER_SHARE, OTHER_BUDGET = 0.03, 3.0  # initial: what this share of the configurations costs on average; whole: x 3
 OTHER_POINTS = 4  # at least
-FEW_TREES, LOOK_AHEAD_TESTS, LOOK_AHEAD_SEEDS = 5, 10, 2  # with which h = 2 takes minutes rather than hours
+FEW_TREES, LOOK_AHEAD_TESTS = 5, 24  # with which h = 2 takes some ten minutes a run rather than hours
 _LONGEST = "horizon=2"
 
 
@@ -80,7 +80,6 @@ class Case:
     method: str
     source: Source
     settings: Settings
-    most_seeds: int | None = None  # where one run takes minutes
 
 
 @dataclass(frozen=True)
@@ -97,8 +96,7 @@ class Group:
         ordered = sorted(self.cases, key=lambda case: _LONGEST not in case.settings.strategy)
         for seed in range(self.seeds):
             for case in ordered:
-                if case.most_seeds is None or seed < case.most_seeds:
-                    yield case, Task(case.source, case.settings, seed)
+                yield case, Task(case.source, case.settings, seed)
 
 
 @dataclass(frozen=True)
@@ -204,11 +202,10 @@ def _knobs_of_nephele(inventory: Inventory, effort: Effort, table: str) -> Itera
         spec = "nephele(initial_usd={initial})"
         yield _cheapest(inventory, "initial budget of nephele", table, f"${first:g} at first", spec, initial=first)
     for name in ("nephele", "lynceus") if table == RNN or effort.full else ():  # h = 2 takes long
-        for horizon in (0, 1) if effort.quick else (0, 1, 2):
+        for horizon in (0, 1, 2) if effort.full else (0, 1):
             spec = f"{name}(horizon={horizon}, trees={FEW_TREES}, initial_usd={{initial}})"
             case = _cheapest(inventory, f"look-ahead of {name}", table, f"h = {horizon}", spec)
-            few = replace(case.settings, iterations=LOOK_AHEAD_TESTS)
-            yield replace(case, settings=few, most_seeds=LOOK_AHEAD_SEEDS)
+            yield replace(case, settings=replace(case.settings, iterations=LOOK_AHEAD_TESTS))
 
 
 def _knobs_at_full_data(inventory: Inventory, effort: Effort, table: str) -> Iterator[Case]:
