@@ -215,7 +215,9 @@ class OptunaTuner:
         return tuple(proposals)
 
     def recommend(self, problem: Problem, history: History, *, seed: int) -> Recommendation:
-        """The best measured one that keeps the limits; Optuna's own best trial is the same."""
+        """The best measured one that keeps the limits, by the same rule as for all strategies without models: a run
+        that was cut proves no limit.
+        """
         return cheapest_measured(problem, history)
 
     def stop_reason(self, problem: Problem, history: History, *, seed: int) -> str | None:

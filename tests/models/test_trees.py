@@ -265,6 +265,12 @@ def test_without_two_fractions_of_one_configuration_there_is_no_slope() -> None:
     assert fit(Data.measured(points, np.arange(6.0))).slope == 0.0
 
 
+@pytest.mark.parametrize("s", [0.1, 0.35, 1.0])
+def test_repeats_at_one_fraction_make_no_slope(s: float) -> None:
+    points = Points(np.repeat([[0.0], [1.0]], [3, 7], axis=0), np.full(10, s))
+    assert fit(Data.measured(points, np.arange(10.0) ** 2)).slope == 0.0
+
+
 def test_added_and_simulated_points_follow_the_slope() -> None:
     data = rising(4.0, np.array([0.0, 0.5]))
     model, new = fit(data, trees=200), Points(np.array([[0.5]]), np.array([1.0]))

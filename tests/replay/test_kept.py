@@ -65,10 +65,15 @@ def test_the_key_of_a_run_names_the_program(tmp_path: Path, monkeypatch: pytest.
     assert Key.of(table, Settings("own_kept:make"), 5).program != before.program, "a tuner of one's own was changed"
 
 
-def test_the_sources_of_the_rooms_that_choose_tests_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in (*module.ROOMS, "report"):
-        (tmp_path / room / "deep").mkdir(parents=True)
-        (tmp_path / room / "deep" / "one.py").write_text("a = 1\n", encoding="utf-8")
+PLACES = (*module.DECISIVE, "report")
+
+
+def test_the_sources_that_decide_a_result_are_in_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = {name: name if name.endswith(".py") else f"{name}/deep/one.py" for name in PLACES}
+    sources = {name: tmp_path / path for name, path in inside.items()}
+    for source in sources.values():
+        source.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text("a = 1\n", encoding="utf-8")
     monkeypatch.setattr(module, "files", lambda _name: tmp_path)
 
     def now() -> str:
@@ -76,11 +81,13 @@ def test_the_sources_of_the_rooms_that_choose_tests_decide(tmp_path: Path, monke
         return program_digest()
 
     seen = [now()]
-    (tmp_path / "report" / "deep" / "one.py").write_text("a = 2\n", encoding="utf-8")
+    sources.pop("report").write_text("a = 2\n", encoding="utf-8")
     assert now() == seen[0]
-    for room in module.ROOMS:
-        (tmp_path / room / "deep" / "one.py").write_text("a = 2\n", encoding="utf-8")
+    for source in sources.values():
+        source.write_text("a = 2\n", encoding="utf-8")
         seen.append(now())
+    (tmp_path / "cloud" / "prices.csv").touch()
+    seen.append(now())
     (tmp_path / "space" / "two.py").touch()
     seen.append(now())
     assert len(set(seen)) == len(seen)

@@ -13,7 +13,7 @@ import pytest
 
 from leantune.errors import LeanTuneError, StoreError, StrategyError, TableError
 from leantune.replay import pool
-from leantune.replay.kept import Kept
+from leantune.replay.kept import Kept, program_digest
 from leantune.replay.pool import ONE_THREAD, Done, Source, Task, default_processes, run_all
 from leantune.replay.runs import Row, Settings
 from tests.replay.small import small, write
@@ -102,10 +102,13 @@ def test_a_table_that_has_changed_is_run_again(source: Source, tmp_path: Path) -
     assert [done.fresh for done in heard] == [True, True]
 
 
-def test_a_table_that_changes_meanwhile_is_refused(source: Source, tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="changed meanwhile"):
-        pool._replay(Task(source, RANDOM, 0), "another digest")
-    assert pool._replay(Task(source, RANDOM, 0), small(tmp_path).digest)
+def test_what_changes_meanwhile_is_refused(source: Source, tmp_path: Path) -> None:
+    digest = small(tmp_path).digest
+    with pytest.raises(TableError, match="table was changed meanwhile"):
+        pool._replay(Task(source, RANDOM, 0), "another digest", program_digest())
+    with pytest.raises(LeanTuneError, match="LeanTune was changed meanwhile"):
+        pool._replay(Task(source, RANDOM, 0), digest, "another program")
+    assert pool._replay(Task(source, RANDOM, 0), digest, program_digest())
 
 
 def test_an_error_in_a_child_ends_all_with_that_error(

@@ -32,6 +32,7 @@ from leantune.models.threads import parallel_blocks
 ROW_BLOCK = 2048  # places predicted at once
 TEST_BLOCK = 16  # simulated tests handed to a thread at once
 CONDITION_BLOCK = 72
+ROUNDING = 1e-12  # of squared differences of s~: repeats at one fraction do not make a slope
 BOOTSTRAP, ADDED, CUTS = range(3)  # streams of random numbers of one seed
 POISSON_1 = np.cumsum(np.exp(-1.0) / np.cumprod([1.0, *range(1, 18)]))  # distribution function at 0, 1, ... 17
 
@@ -339,10 +340,11 @@ def _slope(data: Data) -> float:
     measured = ~data.censored
     _, group = np.unique(data.points.x[measured], axis=0, return_inverse=True)
     s, y = data.points.s[measured], data.y[measured]
+    group = group.ravel()  # numpy 2.0.0 gives a column
     size = np.bincount(group)
     s, y = (values - (np.bincount(group, values) / size)[group] for values in (s, y))
     spread = float(s @ s)
-    return float(s @ y) / spread if spread > 0.0 else 0.0
+    return float(s @ y) / spread if spread > ROUNDING else 0.0
 
 
 def _grow(settings: TreesFitter, rows: FloatArray, y: FloatArray, slope: float, seed: int) -> Trees:

@@ -20,7 +20,7 @@ from threading import Thread
 
 from leantune.errors import LeanTuneError, TableError
 from leantune.models.threads import THREADS_VARIABLE
-from leantune.replay.kept import Kept, Key
+from leantune.replay.kept import Kept, Key, program_digest
 from leantune.replay.runs import Row, Settings, replay
 from leantune.replay.tables import MeasuredTable, load_table
 
@@ -107,7 +107,7 @@ def _run(
         try:
             with _deaf_to_interrupts():
                 running: dict[Future[list[Row]], Task] = {
-                    executor.submit(_replay, task, tables[task.source].digest): task for task in tasks
+                    executor.submit(_replay, task, tables[task.source].digest, program_digest()): task for task in tasks
                 }
             for future in as_completed(running):
                 yield running[future], future.result()
@@ -166,8 +166,10 @@ def _table(source: Source) -> MeasuredTable:
     return source.load()
 
 
-def _replay(task: Task, digest: str) -> list[Row]:
+def _replay(task: Task, digest: str, program: str) -> list[Row]:
     table = _table(task.source)
     if table.digest != digest:
         raise TableError("the table was changed meanwhile", where=task.source.name, hint="Run the same command again")
+    if program_digest() != program:
+        raise LeanTuneError("LeanTune was changed meanwhile", where="replay", hint="Run the same command again")
     return replay(table, task.settings, task.seed)
