@@ -1,0 +1,80 @@
+"""A learning curve as far as it is known, and a prediction of where it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leantune.errors import InvalidInput
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values of one metric at increasing steps (n,), n >= 1; NaN where the run diverged.
+
+    drops: steps at which the learning rate is declared to change, the whole schedule, also the part still to come: a
+    stage is [drop, next drop). maximize: whether larger is better.
+    """
+
+    steps: FloatArray
+    values: FloatArray
+    drops: tuple[float, ...] = ()
+    maximize: bool = False
+
+    def __post_init__(self) -> None:
+        if self.steps.ndim != 1 or self.steps.shape != self.values.shape or not len(self.steps):
+            raise InvalidInput(
+                "a curve needs as many values as steps, at least one", where="curve", hint="Give arrays of one length"
+            )
+        if not (np.isfinite(self.steps).all() and (np.diff(self.steps) > 0).all()):
+            raise InvalidInput("the steps of a curve do not increase", where="curve", hint="Sort them, one value each")
+        if list(self.drops) != sorted(set(self.drops)):
+            raise InvalidInput(
+                f"drops {self.drops} do not increase", where="curve", hint="Name each step once, in order"
+            )
+
+    def until(self, step: float) -> Curve:
+        """The part up to and including a step (the schedule stays whole)."""
+        known = self.steps <= step
+        return Curve(self.steps[known], self.values[known], self.drops, self.maximize)
+
+
+class Outlook(StrEnum):
+    """What kind of answer a prediction is."""
+
+    PREDICTED = "predicted"
+    PLATEAU = "plateau"  # nothing has changed for a while and no declared drop is to come: what it has is what it gets
+    DIVERGED = "diverged"  # not a number, infinite, or far worse than it was
+    NOT_PREDICTABLE = "not predictable"  # a drop is declared between what is known and the end, or too few points
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The metric at the final step: mean and standard deviation in the metric's own units, and why it is what it is.
+
+    A diverged run has mean NaN. One that is not predictable has its last value as mean and an infinite sd.
+    """
+
+    mean: float
+    sd: float
+    outlook: Outlook = Outlook.PREDICTED
+    why: str = ""
+
+
+class CurvePredictor(Protocol):
+    """Predicts the metric at `final_step` from a curve known until some step before it. Pure: equal curves, equal bits."""
+
+    @property
+    def name(self) -> str:
+        """Such as earlycurve or slaq."""
+        ...
+
+    def predict(self, curve: Curve, final_step: float) -> Prediction:
+        """Where the curve ends."""
+        ...
