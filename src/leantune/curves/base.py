@@ -68,7 +68,7 @@ class Prediction:
 
 
 class CurvePredictor(Protocol):
-    """Predicts the metric at `final_step` from a curve known until some step before it. Pure: equal curves, equal bits."""
+    """Predicts the metric at `final_step` from a curve known until some step before it; equal curves, equal bits."""
 
     @property
     def name(self) -> str:
