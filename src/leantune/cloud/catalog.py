@@ -1,54 +1,28 @@
-"""The machines one can rent, shipped as one small table per provider and region, and clusters made of them.
+"""The machines one can rent, one small table per provider and region, and clusters made of them."""
 
-A table `<provider>_<region>.csv` starts with comment lines (provider, region, date, source), then one row per type.
-"""
-
-import csv
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import lru_cache
-from importlib.resources import files
 from types import MappingProxyType
 
+from leantune.cloud.catalog_tables import PRIVATE_HINT, Catalogue, regions, table_of
 from leantune.errors import SpaceError
 from leantune.space import Cluster, Clusters, Machine
 
+__all__ = ["DEFAULT_REGION", "Catalogue", "NodeCounts", "catalogue", "clusters"]
 DEFAULT_REGION: Mapping[str, str] = MappingProxyType({"aws": "us-east-1"})
 NodeCounts = Iterable[int] | Mapping[str, Iterable[int]]
-_PRIVATE = "Declare machines of your own with machine('small', vcpus=1, memory='2 GiB', usd_per_hour=0.02)"
-
-
-@dataclass(frozen=True)
-class Catalogue:
-    """The types of one provider in one region, with the month of the prices and where they come from."""
-
-    provider: str
-    region: str
-    date: str
-    source: str
-    machines: Mapping[str, Machine]
-
-    def __getitem__(self, name: str) -> Machine:
-        if name not in self.machines:
-            close = get_close_matches(name, self.machines, n=3, cutoff=0.6)
-            meant = f"Did you mean {' or '.join(close)}? " if close else ""
-            where = f"catalogue of {self.provider} {self.region}, {self.date}"
-            raise SpaceError(f"unknown machine type {name!r}", where=where, hint=meant + _PRIVATE)
-        return self.machines[name]
 
 
 def catalogue(provider: str, region: str | None = None) -> Catalogue:
-    """The shipped table of a provider, in its default region unless told."""
+    """The table of a provider, in its default region unless told: refreshed by the user, or else the shipped one."""
     if provider not in DEFAULT_REGION:
         known = ", ".join(DEFAULT_REGION)
-        raise SpaceError(f"unknown provider {provider!r}", where="clusters()", hint=f"Known: {known}. {_PRIVATE}")
+        raise SpaceError(f"unknown provider {provider!r}", where="clusters()", hint=f"Known: {known}. {PRIVATE_HINT}")
     place = DEFAULT_REGION[provider] if region is None else region
-    known_regions = _regions(provider)
+    known_regions = regions(provider)
     if place not in known_regions:
-        hint = f"Prices of {', '.join(known_regions)} are shipped. {_PRIVATE}"
+        hint = f"Prices of {', '.join(known_regions)} are known; leantune catalog refresh gets others. {PRIVATE_HINT}"
         raise SpaceError(f"unknown region {place!r}", where=f"provider {provider!r}", hint=hint)
-    return _read(provider, place)
+    return table_of(provider, place)
 
 
 def clusters(
@@ -63,7 +37,7 @@ def clusters(
 ) -> Clusters:
     """Pairs (machine type, number of nodes) as one parameter.
 
-    machines: a provider of the shipped catalogue ("aws"), or machines of your own.
+    machines: a provider of the catalogue ("aws"), or machines of your own.
     types: those of them to use, all by default.
     nodes: numbers of nodes, for all types or by type, {"t2.small": [8, 16], "t2.xlarge": [2, 4]}; one node by default.
     vcpus: instead of nodes, TOTAL numbers of vCPUs; each type takes those that are a multiple of its own vCPUs.
@@ -90,10 +64,10 @@ def _chosen(machines: str | Iterable[Machine], types: Iterable[str] | None, regi
         return tuple(table.machines.values()) if types is None else tuple(table[name] for name in _listed(types))
     given = (machines,) if isinstance(machines, Machine) else tuple(machines)
     if not given:
-        raise SpaceError("there are no machines", where="clusters()", hint=_PRIVATE)
+        raise SpaceError("there are no machines", where="clusters()", hint=PRIVATE_HINT)
     for machine in given:
         if not isinstance(machine, Machine):
-            raise SpaceError(f"{machine!r} is not a machine", where="clusters()", hint=_PRIVATE)
+            raise SpaceError(f"{machine!r} is not a machine", where="clusters()", hint=PRIVATE_HINT)
     names = [machine.name for machine in given]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -154,29 +128,3 @@ def _counts_of_totals(
             hint = f"Add a multiple of its {machine.vcpus:g} vCPUs, or leave the type out"
             raise SpaceError(f"no total suits {machine.name!r}", where=where, hint=hint)
     return counts
-
-
-def _regions(provider: str) -> tuple[str, ...]:
-    names = (entry.name for entry in files("leantune.cloud").iterdir())
-    tables = (name.removesuffix(".csv") for name in names if name.startswith(f"{provider}_") and name.endswith(".csv"))
-    return tuple(sorted(table.removeprefix(f"{provider}_") for table in tables))
-
-
-@lru_cache
-def _read(provider: str, region: str) -> Catalogue:
-    lines = files("leantune.cloud").joinpath(f"{provider}_{region}.csv").read_text(encoding="utf-8").splitlines()
-    notes = dict(line.removeprefix("# ").split(": ", 1) for line in lines if line.startswith("# ") and ": " in line)
-    machines = {
-        row["type"]: Machine(
-            name=row["type"],
-            vcpus=float(row["vcpus"]),
-            memory_gib=float(row["memory_gib"]),
-            usd_per_hour=float(row["usd_per_hour"]),
-            accelerators=int(row["accelerators"]),
-            accelerator=row["accelerator"],
-            provider=provider,
-            region=region,
-        )
-        for row in csv.DictReader(line for line in lines if not line.startswith("#"))
-    }
-    return Catalogue(provider, region, notes["date"], notes["source"], MappingProxyType(machines))

@@ -1,0 +1,1 @@
+"""SpotTune's workloads, trained for real, and its figures, recomputed."""

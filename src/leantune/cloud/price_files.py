@@ -1,0 +1,288 @@
+"""Files of spot prices as columns: CSV with a header, or JSON as AWS's describe-spot-price-history prints it.
+
+A CSV file (also .gz, .bz2, .zst) has the columns timestamp, instance_type, availability_zone, product and price, in any
+order and beside others. JSON is {"SpotPriceHistory": [{AvailabilityZone, InstanceType, ProductDescription, SpotPrice,
+Timestamp}, ...]}, or that list alone. A time without a zone is UTC. Needs pyarrow (extra `spot`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leantune.cloud.markets import FloatArray, Market
+from leantune.errors import InvalidInput, MissingExtra
+
+COLUMNS = ("timestamp", "instance_type", "availability_zone", "product", "price")
+JSON_KEYS = ("Timestamp", "InstanceType", "AvailabilityZone", "ProductDescription", "SpotPrice")
+BLOCK_BYTES = 16 << 20
+_EXAMPLE = f"{','.join(COLUMNS)}\\n2016-02-25T12:48:23Z,r3.large,us-east-1c,Linux/UNIX,0.027"
+RIGHT = f"Give CSV such as '{_EXAMPLE}', or JSON of aws ec2 describe-spot-price-history"
+_TIME = r"^\d{4}-\d\d-\d\d([T ]\d\d(:?\d\d(:?\d\d(\.\d{1,6})?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
+_ZONED = r"[T ].*(Z|[+-]\d\d(:?\d\d)?)$"
+_MICROSECONDS = 1e6
+Progress = Callable[[int], None]  # is told how many rows were read so far
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a file says, row by row; rows that cannot be read are left out and counted.
+
+    codes: int64 (n,), which of `markets`; times: float64 (n,), seconds since 1970 UTC; prices: float64 (n,), USD/h.
+    first_unreadable: where the first such row is ("line 7", "entry 7"), or "".
+    without_zone: rows whose time named no zone.
+    """
+
+    markets: tuple[Market, ...]
+    codes: NDArray[np.int64]
+    times: FloatArray
+    prices: FloatArray
+    unreadable: int = 0
+    first_unreadable: str = ""
+    without_zone: int = 0
+
+
+def arrow() -> ModuleType:
+    """The library pyarrow, or an error that names the extra."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingExtra(
+            "price files need the library pyarrow", where="prices", hint="pip install 'leantune[spot]'"
+        ) from None
+    return pa  # type: ignore[no-any-return]
+
+
+def read_columns(path: Path, progress: Progress | None = None) -> Columns:
+    """Read a file of either kind, told apart by its first character."""
+    pa = arrow()
+    try:
+        with pa.input_stream(str(path)) as stream:
+            first = stream.read(256).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        read = _Reader(progress)
+        where = _read_json(path, read) if first in (b"{", b"[") else _read_csv(path, read)
+    except OSError as error:
+        what = "there is no such file" if isinstance(error, FileNotFoundError) else f"the file cannot be read: {error}"
+        raise InvalidInput(what, where=str(path), hint=RIGHT) from None
+    return read.columns(where)
+
+
+class _Reader:
+    """Gathers blocks of five text columns into numbers."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.rows = self.unreadable = self.without_zone = 0
+        self.first_unreadable: int | None = None  # a row, counted from 0
+        self._progress = progress
+        self._codes: dict[Market, int] = {}
+        self._blocks: list[tuple[NDArray[np.int64], FloatArray, FloatArray]] = []
+
+    def add(self, columns: Sequence[Any]) -> None:
+        """One block: time, type, zone, product and price as arrow arrays of text, types to products as dictionaries."""
+        import pyarrow.compute as pc
+
+        time, *names, price = columns
+        seconds, zoneless = _seconds(time)
+        dollars = _numbers(price)
+        readable = ~np.isnan(seconds) & np.asarray(pc.is_valid(dollars))
+        for name in names:
+            readable &= _filled(name)
+        codes = self._market_codes(names, readable)
+        if not readable.all():
+            self._note(self.rows + int(np.argmin(readable)), int((~readable).sum()))
+        self.rows += len(readable)
+        self.without_zone += int((zoneless & readable).sum())
+        numbers = dollars.fill_null(0.0).to_numpy(zero_copy_only=False)
+        self._blocks.append((codes, seconds[readable], numbers[readable]))
+        if self._progress:
+            self._progress(self.rows)
+
+    def _note(self, row: int, count: int) -> None:
+        self.unreadable += count
+        self.first_unreadable = row if self.first_unreadable is None else min(row, self.first_unreadable)
+
+    def _market_codes(self, names: Sequence[Any], readable: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The number of each readable row's market; new markets get the next numbers."""
+        indices = [name.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64) for name in names]
+        texts = [name.dictionary.to_pylist() for name in names]
+        joint = ((indices[0] * max(len(texts[1]), 1) + indices[1]) * max(len(texts[2]), 1) + indices[2])[readable]
+        found, first, inverse = np.unique(joint, return_index=True, return_inverse=True)
+        rows = np.flatnonzero(readable)[first]
+        known = np.empty(len(found), np.int64)
+        for position, row in enumerate(rows):
+            kind, zone, product = (text[index[row]].strip() for text, index in zip(texts, indices, strict=True))
+            known[position] = self._codes.setdefault(Market(kind, zone, product), len(self._codes))
+        return known[inverse] if len(found) else np.empty(0, np.int64)
+
+    def columns(self, where: Callable[[int], str]) -> Columns:
+        """All blocks as one; `where` words a row's place in the file."""
+        codes, times, prices = (
+            np.concatenate([block[part] for block in self._blocks] or [np.empty(0)]) for part in range(3)
+        )
+        first = "" if self.first_unreadable is None else where(self.first_unreadable)
+        markets = tuple(self._codes)
+        return Columns(markets, codes.astype(np.int64), times, prices, self.unreadable, first, self.without_zone)
+
+
+# -- CSV
+
+
+def _read_csv(path: Path, read: _Reader) -> Callable[[int], str]:
+    import pyarrow as pa
+    import pyarrow.csv as pc_csv
+
+    misshapen: list[int] = []  # rows with more or fewer fields, counted from 1 with the header
+
+    def skip(row: Any) -> str:
+        misshapen.append(row.number)
+        return "skip"
+
+    text, names = pa.string(), pa.dictionary(pa.int32(), pa.string())
+    kinds = dict(zip(COLUMNS, (text, names, names, names, text), strict=True))
+    try:
+        stream = pc_csv.open_csv(
+            str(path),
+            # One thread: only then does a wrong row know its number.
+            read_options=pc_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
+            parse_options=pc_csv.ParseOptions(invalid_row_handler=skip),
+            convert_options=pc_csv.ConvertOptions(column_types=kinds),
+        )
+        missing = [name for name in COLUMNS if name not in stream.schema.names]
+        if missing:
+            raise InvalidInput(f"no column {missing[0]!r} in the header", where=f"{path}, line 1", hint=RIGHT)
+        for block in stream:
+            read.add([block.column(name) for name in COLUMNS])
+    except pa.ArrowInvalid as error:
+        number = re.search(r"Row #(\d+)", str(error))
+        line = _line(path, int(number[1])) if number else 1
+        raise InvalidInput(f"this is no CSV of prices: {error}", where=f"{path}, line {line}", hint=RIGHT) from None
+    first_parsed = read.first_unreadable
+    if misshapen:
+        read.rows += len(misshapen)
+        read.unreadable += len(misshapen)
+        before = misshapen[0] - 2
+        read.first_unreadable = before if first_parsed is None else min(before, first_parsed)
+    return lambda row: f"line {_line(path, row + 2)}"
+
+
+def _line(path: Path, number: int) -> int:
+    """The line on which the number-th row of a CSV stands: empty lines are none."""
+    import pyarrow as pa
+
+    seen = 0
+    with pa.input_stream(str(path)) as stream:
+        for line_number, line in enumerate(stream, start=1):
+            seen += bool(line.strip(b"\r\n"))
+            if seen == number:
+                return line_number
+    return number
+
+
+# -- JSON
+
+
+def _read_json(path: Path, read: _Reader) -> Callable[[int], str]:
+    import pyarrow as pa
+
+    try:
+        with pa.input_stream(str(path)) as stream:
+            content = json.loads(stream.read().decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"not JSON: {error.msg}", where=f"{path}, line {error.lineno}", hint=RIGHT) from None
+    except UnicodeDecodeError:
+        raise InvalidInput("the file is not UTF-8", where=str(path), hint=RIGHT) from None
+    entries = content.get("SpotPriceHistory") if isinstance(content, Mapping) else content
+    if not isinstance(entries, list):
+        raise InvalidInput("no list 'SpotPriceHistory'", where=f"{path}, line 1", hint=RIGHT)
+    add_entries(read, entries)
+    return lambda row: f"entry {row + 1}"
+
+
+def add_entries(read: _Reader, entries: Iterable[object]) -> None:
+    """Add price-history entries, as AWS names their keys, in blocks."""
+    import pyarrow as pa
+
+    for block in _blocks([entry if isinstance(entry, Mapping) else {} for entry in entries]):
+        texts = [pa.array([_text(entry.get(key)) for entry in block], pa.string()) for key in JSON_KEYS]
+        read.add([texts[0], *(text.dictionary_encode() for text in texts[1:4]), texts[4]])
+
+
+def columns_of(entries: Iterable[object]) -> Columns:
+    """Columns of price-history entries that are in memory already."""
+    arrow()
+    read = _Reader(None)
+    add_entries(read, entries)
+    return read.columns(lambda row: f"entry {row + 1}")
+
+
+def _blocks(entries: list[Mapping[str, object]], size: int = 1 << 18) -> Iterator[list[Mapping[str, object]]]:
+    for begin in range(0, len(entries), size):
+        yield entries[begin : begin + size]
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else repr(value) if isinstance(value, int | float) else None
+
+
+# -- columns of text as numbers
+
+
+def _seconds(texts: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Seconds since 1970 of times in ISO 8601, NaN where there is none, and which of them named no zone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    zoned, zoneless = pa.timestamp("us", "UTC"), np.zeros(len(texts), np.bool_)
+    try:
+        stamps = pc.cast(texts, zoned)
+    except pa.ArrowInvalid:
+        texts = pc.utf8_trim_whitespace(texts)
+        texts = pc.if_else(pc.match_substring_regex(texts, _TIME), texts, None)
+        named = pc.match_substring_regex(texts, _ZONED).fill_null(True)
+        zoneless = ~np.asarray(named)
+        stamps = _cast_or_null(pc.if_else(named, texts, None), zoned)
+        local = _cast_or_null(pc.if_else(named, None, texts), pa.timestamp("us"))
+        stamps = pc.coalesce(stamps, local.cast(pa.int64()).cast(zoned))
+    seconds = stamps.cast(pa.int64()).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / _MICROSECONDS
+    return seconds, zoneless
+
+
+def _numbers(texts: Any) -> Any:
+    """Numbers of texts, null where there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return _cast_or_null(pc.utf8_trim_whitespace(texts), pa.float64())
+
+
+def _cast_or_null(texts: Any, kind: Any) -> Any:
+    """A cast that gives null for a text that cannot be read: whole where it can, else one by one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return pc.cast(texts, kind)
+    except pa.ArrowInvalid:
+        if len(texts) == 1:
+            return pa.nulls(1, kind)
+        middle = len(texts) // 2
+        halves = [_cast_or_null(half, kind) for half in (texts[:middle], texts[middle:])]
+        return pa.concat_arrays(halves)
+
+
+def _filled(names: Any) -> NDArray[np.bool_]:
+    """Where a dictionary column has a text that is not blank."""
+    texts = [bool(text and text.strip()) for text in names.dictionary.to_pylist()]
+    if not texts:
+        return np.zeros(len(names), np.bool_)
+    valid = names.is_valid().to_numpy(zero_copy_only=False)
+    filled: NDArray[np.bool_] = np.array(texts)[names.indices.fill_null(0).to_numpy(zero_copy_only=False)] & valid
+    return filled

@@ -1,0 +1,174 @@
+"""Price histories from files: every row is used or counted as not used.
+
+A price holds until the next one, so nothing is filled in and nothing interpolated. What is wrong with a file:
+
+    unreadable     no time, no number, an empty name, too many or too few fields: left out
+    not_positive   a price of 0, below 0, NaN or infinite: left out, the price before it holds
+    duplicates     the same market, time and price again: left out
+    conflicts      the same market and time with another price: the highest is kept, since who bid less lost the machine
+    out_of_order   rows against the direction (oldest or newest first) of their market: sorted
+    without_zone   times that name no zone: taken as UTC
+    gaps           a market silent for longer than 25 h: AWS repeats a price after 24 h, so rows are missing; the last
+                   price is taken to hold
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leantune.cloud.markets import FloatArray, Market, PriceSeries
+from leantune.cloud.price_files import RIGHT, Columns, Progress, read_columns
+from leantune.errors import InvalidInput
+from leantune.units import SECONDS_PER_HOUR
+
+GAP_SECONDS = 25 * SECONDS_PER_HOUR
+_MOST_UNREADABLE = 0.5  # a file with more of such rows is another kind of file
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A silence of one market that is too long to be true, in seconds since 1970."""
+
+    market: Market
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class PriceReport:
+    """How many rows there were and what became of them; the module's docstring says what the words mean."""
+
+    source: str
+    rows: int
+    kept: int
+    unreadable: int = 0
+    first_unreadable: str = ""
+    not_positive: int = 0
+    duplicates: int = 0
+    conflicts: int = 0
+    out_of_order: int = 0
+    without_zone: int = 0
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing to tell."""
+        return not self.troubles()
+
+    def troubles(self) -> list[str]:
+        """What was found and done, one line each; nothing when every row was in order."""
+        hours = max((gap.end - gap.begin for gap in self.gaps), default=0.0) / SECONDS_PER_HOUR
+        told = (
+            (self.unreadable, f"unreadable, left out (the first: {self.first_unreadable})"),
+            (self.not_positive, "with a price that is not above 0, left out"),
+            (self.duplicates, "said twice, left out"),
+            (self.conflicts, "with another price for the same moment: the highest is kept"),
+            (self.out_of_order, "out of order, sorted"),
+            (self.without_zone, "with a time that names no zone, taken as UTC"),
+            (len(self.gaps), f"before which a market was silent for over 25 h (up to {hours:.0f} h): the price held"),
+        )
+        return [f"{count:,} {'row' if count == 1 else 'rows'} {what}" for count, what in told if count]
+
+
+@dataclass(frozen=True)
+class LoadedPrices:
+    """The series of each market of a file, and what was wrong with it."""
+
+    series: Mapping[Market, PriceSeries]
+    report: PriceReport
+
+
+def read_prices(path: Path, *, progress: Progress | None = None) -> LoadedPrices:
+    """Read a CSV or JSON file of prices; `progress` is told the number of rows read so far."""
+    return tidied(read_columns(path, progress), str(path))
+
+
+def tidied(columns: Columns, source: str) -> LoadedPrices:
+    """One increasing series for each market, with a count of all that was not so."""
+    rows = len(columns.times) + columns.unreadable
+    place = f"{source}, {columns.first_unreadable}" if columns.first_unreadable else source
+    if columns.unreadable > _MOST_UNREADABLE * rows:
+        what = f"{columns.unreadable:,} of {rows:,} rows cannot be read"
+        raise InvalidInput(what, where=place, hint=RIGHT)
+    # Numbers of 16 bits are sorted by radix, in linear time.
+    small = columns.codes.astype(np.uint16) if len(columns.markets) < 1 << 16 else columns.codes
+    order = np.argsort(small, kind="stable")
+    ends = np.cumsum(np.bincount(columns.codes, minlength=len(columns.markets)))
+    times, prices = columns.times[order], columns.prices[order]
+    tidy = [
+        _tidy(market, times[begin:end], prices[begin:end])
+        for market, begin, end in zip(columns.markets, (0, *ends), ends, strict=False)
+    ]
+    series = {one.series.market: one.series for one in tidy if one.series is not None}
+    if not series:
+        raise InvalidInput("there is no price in it", where=place, hint=RIGHT)
+    report = PriceReport(
+        source,
+        rows,
+        kept=sum(map(len, series.values())),
+        unreadable=columns.unreadable,
+        first_unreadable=columns.first_unreadable,
+        not_positive=sum(one.not_positive for one in tidy),
+        duplicates=sum(one.duplicates for one in tidy),
+        conflicts=sum(one.conflicts for one in tidy),
+        out_of_order=sum(one.out_of_order for one in tidy),
+        without_zone=columns.without_zone,
+        gaps=tuple(gap for one in tidy for gap in one.gaps),
+    )
+    return LoadedPrices(MappingProxyType(dict(sorted(series.items()))), report)
+
+
+def gaps_of(series: PriceSeries) -> tuple[Gap, ...]:
+    """Where a market said nothing for longer than 25 h."""
+    before = np.flatnonzero(np.diff(series.times) > GAP_SECONDS)
+    return tuple(Gap(series.market, float(series.times[i]), float(series.times[i + 1])) for i in before)
+
+
+@dataclass(frozen=True)
+class _Tidy:
+    series: PriceSeries | None
+    not_positive: int
+    duplicates: int
+    conflicts: int
+    out_of_order: int
+    gaps: tuple[Gap, ...]
+
+
+def _tidy(market: Market, times: FloatArray, prices: FloatArray) -> _Tidy:
+    """One market's rows in file order, made increasing."""
+    good = np.isfinite(prices) & (prices > 0)
+    not_positive = len(prices) - int(good.sum())
+    if not_positive:
+        times, prices = times[good], prices[good]
+    if not len(times):
+        return _Tidy(None, not_positive, 0, 0, 0, ())
+    out_of_order = _against_direction(times)
+    if len(times) > 1 and not (np.diff(times) > 0).all():
+        order = np.lexsort((prices, times))
+        times, prices = times[order], prices[order]
+    # Sorted by time, then price: the last of a moment is the highest.
+    again = np.diff(times) == 0
+    duplicates = int((again & (np.diff(prices) == 0)).sum())
+    conflicts = int(again.sum()) - duplicates
+    last = np.append(~again, True)
+    series = PriceSeries(market, times[last], prices[last])
+    return _Tidy(series, not_positive, duplicates, conflicts, out_of_order, gaps_of(series))
+
+
+def _against_direction(times: FloatArray) -> int:
+    """Rows out of order, whether a market's rows go forward or backward in time."""
+
+    def late(values: FloatArray) -> int:
+        """Rows that are earlier than one before them."""
+        return int((values < np.maximum.accumulate(values)).sum())
+
+    steps: NDArray[np.float64] = np.diff(times)
+    if (steps >= 0).all() or (steps <= 0).all():
+        return 0
+    return min(late(times), late(times[::-1]))

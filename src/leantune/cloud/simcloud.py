@@ -1,0 +1,237 @@
+"""A provider that is simulated: the same calls, under a clock that jumps, from feeds that know the future.
+
+A machine is billed from its launch and can be used `boot_seconds` later: booting is paid for. All is decided by the
+feeds, the seed and the order of the calls: the same calls at the same times give the same machines, events and bills.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from leantune.clock import Clock
+from leantune.cloud.billing import Bill, BillingPolicy
+from leantune.cloud.markets import Market, PriceSeries
+from leantune.cloud.provider import (
+    Event,
+    Feed,
+    LaunchRefused,
+    MachineGone,
+    MachineState,
+    Noticed,
+    Offer,
+    RentedMachine,
+    Revocation,
+    Revoked,
+    Running,
+    UnknownMachine,
+)
+from leantune.errors import InvalidInput
+
+_Key = tuple[Market, bool]
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A machine that is being paid for, and what will become of it."""
+
+    feed: Feed
+    offer: Offer
+    max_price: float | None
+    tag: str
+    launched_at: float
+    usable_at: float
+    revocation: Revocation | None
+
+
+class SimCloud:
+    """Rents out the machines of its feeds (a `Provider` that is also `Foreseeing`).
+
+    launch_failures: probability that a launch is refused though the feed would grant it.
+    seed: of these refusals. A machine's slot, from which a feed draws its luck, is the number of its launch.
+    """
+
+    def __init__(
+        self,
+        feeds: Iterable[Feed],
+        policy: BillingPolicy,
+        clock: Clock,
+        *,
+        boot_seconds: float = 60.0,
+        launch_failures: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self._feeds = _by_key(feeds, policy)
+        self._policy = policy
+        self._clock = clock
+        if not (math.isfinite(boot_seconds) and boot_seconds >= 0):
+            raise InvalidInput(f"boot_seconds is {boot_seconds}", where="SimCloud", hint="Give seconds of at least 0")
+        if not 0 <= launch_failures <= 1:
+            hint = "Give a probability between 0 and 1"
+            raise InvalidInput(f"launch_failures is {launch_failures}", where="SimCloud", hint=hint)
+        self._boot_seconds = float(boot_seconds)
+        self._launch_failures = launch_failures
+        self._luck = np.random.default_rng(seed)
+        self._held: dict[str, _Held] = {}
+        self._bills: dict[str, Bill] = {}
+        self._launches = 0
+        # What will happen to machines, by time and then by order of entry; those of ended machines are passed over.
+        self._ahead: list[tuple[float, int, Event]] = []
+        self._entries = 0
+        self._untold: list[Event] = []
+
+    @property
+    def policy(self) -> BillingPolicy:
+        """How it bills."""
+        return self._policy
+
+    def offers(self) -> tuple[Offer, ...]:
+        """One offer for each feed, in their order."""
+        now = self._catch_up()
+        return tuple(_offer(feed, now) for feed in self._feeds.values())
+
+    def history(self, market: Market) -> PriceSeries:
+        """The spot prices of a market until now."""
+        now = self._catch_up()
+        feed = self._feeds.get((market, False))
+        if feed is None or not isinstance(feed.tariff, PriceSeries):
+            raise _not_offered(market, on_demand=False)
+        return feed.tariff.until(now)
+
+    def launch(self, offer: Offer, max_price: float | None, tag: str) -> str:
+        """Rent a machine; refused by the feed (price, capacity) or by chance."""
+        now = self._catch_up()
+        feed = self._feeds.get((offer.market, offer.on_demand))
+        if feed is None:
+            raise _not_offered(offer.market, on_demand=offer.on_demand)
+        limit = _limit(offer, max_price)
+        why = feed.refusal(now, limit)
+        if why is None and self._launch_failures and self._luck.random() < self._launch_failures:
+            why = "the launch failed"
+        if why is not None:
+            hint = "Try again later, at another price or in another market"
+            raise LaunchRefused(f"no machine: {why}", where=str(offer.market), hint=hint)
+        revocation = feed.revocation(now, limit, self._launches)
+        self._launches += 1
+        machine_id = f"sim-{self._launches:06d}"
+        usable_at = now + self._boot_seconds
+        self._held[machine_id] = _Held(feed, _offer(feed, now), max_price, tag, now, usable_at, revocation)
+        self._plan(machine_id, usable_at, revocation)
+        return machine_id
+
+    def terminate(self, machine_id: str) -> Bill:
+        """End a machine now, as its renter: charged, also after a notice."""
+        now = self._catch_up()
+        if machine_id in self._bills:
+            hint = "Its bill is in bills()"
+            raise MachineGone("the machine has ended before", where=f"machine {machine_id}", hint=hint)
+        if machine_id not in self._held:
+            raise UnknownMachine("no such machine", where=f"machine {machine_id}", hint="machines() lists those held")
+        self._untold = [event for event in self._untold if event.machine_id != machine_id]
+        return self._end(machine_id, now, revoked=False)
+
+    def machines(self, tag: str | None = None) -> tuple[RentedMachine, ...]:
+        """Those being paid for now, in the order of launch."""
+        now = self._catch_up()
+        return tuple(_seen(name, held, now) for name, held in self._held.items() if tag in (None, held.tag))
+
+    def poll(self) -> tuple[Event, ...]:
+        """What has happened since the last call."""
+        self._catch_up()
+        told, self._untold = tuple(self._untold), []
+        return told
+
+    def bills(self) -> Mapping[str, Bill]:
+        """The bills of the machines that have ended, in the order of ending."""
+        self._catch_up()
+        return MappingProxyType(dict(self._bills))
+
+    def next_event_time(self) -> float | None:
+        """When `poll` will next return something if nobody launches or terminates."""
+        now = self._catch_up()
+        if self._untold:
+            return now
+        while self._ahead and self._ahead[0][2].machine_id not in self._held:
+            heapq.heappop(self._ahead)
+        return self._ahead[0][0] if self._ahead else None
+
+    def _plan(self, machine_id: str, usable_at: float, revocation: Revocation | None) -> None:
+        if revocation is None or usable_at < revocation.gone_at:
+            self._enter(Running(machine_id, usable_at))
+        if revocation is None:
+            return
+        if revocation.notice_at is not None:
+            self._enter(Noticed(machine_id, revocation.notice_at, revocation.gone_at))
+        self._enter(Revoked(machine_id, revocation.gone_at, revocation.cause))
+
+    def _enter(self, event: Event) -> None:
+        self._entries += 1
+        heapq.heappush(self._ahead, (event.time, self._entries, event))
+
+    def _catch_up(self) -> float:
+        """Let happen what has become due, and return the time."""
+        now = self._clock.now()
+        while self._ahead and self._ahead[0][0] <= now:
+            _, _, event = heapq.heappop(self._ahead)
+            if event.machine_id not in self._held:
+                continue
+            if isinstance(event, Revoked):
+                self._end(event.machine_id, event.time, revoked=True)
+            self._untold.append(event)
+        return now
+
+    def _end(self, machine_id: str, time: float, *, revoked: bool) -> Bill:
+        held = self._held.pop(machine_id)
+        bill = self._policy.bill(held.feed.tariff, held.launched_at, time, revoked=revoked)
+        self._bills[machine_id] = bill
+        return bill
+
+
+def _by_key(feeds: Iterable[Feed], policy: BillingPolicy) -> dict[_Key, Feed]:
+    found: dict[_Key, Feed] = {}
+    for feed in feeds:
+        key = (feed.market, feed.on_demand)
+        if key in found:
+            hint = "Give one feed for spot and one for on demand"
+            raise InvalidInput("the market has two feeds", where=str(feed.market), hint=hint)
+        if not feed.on_demand and feed.notice_seconds != policy.notice_seconds:
+            what = f"the feed gives {feed.notice_seconds:g} s of notice, {policy.provider} {policy.notice_seconds:g} s"
+            raise InvalidInput(what, where=str(feed.market), hint="Make the feed with the policy's notice_seconds")
+        found[key] = feed
+    if not found:
+        raise InvalidInput("there are no markets", where="SimCloud", hint="Give at least one feed")
+    return found
+
+
+def _offer(feed: Feed, now: float) -> Offer:
+    return Offer(feed.machine, feed.market, feed.on_demand, feed.price_at(now))
+
+
+def _limit(offer: Offer, max_price: float | None) -> float:
+    if max_price is None:
+        return math.inf
+    if offer.on_demand:
+        raise InvalidInput("on demand has no max price", where=str(offer.market), hint="Give max_price=None")
+    if not max_price > 0:
+        raise InvalidInput(f"the max price is {max_price}", where=str(offer.market), hint="Give USD/h above 0, or None")
+    return max_price
+
+
+def _seen(machine_id: str, held: _Held, now: float) -> RentedMachine:
+    """What a renter may know of a machine: a revocation only once it was announced."""
+    state = MachineState.RUNNING if now >= held.usable_at else MachineState.BOOTING
+    gone_at = None
+    coming = held.revocation
+    if coming is not None and coming.notice_at is not None and coming.notice_at <= now:
+        state, gone_at = MachineState.NOTICED, coming.gone_at
+    return RentedMachine(machine_id, held.offer, held.max_price, held.tag, held.launched_at, state, gone_at)
+
+
+def _not_offered(market: Market, *, on_demand: bool) -> InvalidInput:
+    what = f"{market} is not offered {'on demand' if on_demand else 'as spot'}"
+    return InvalidInput(what, where="SimCloud", hint="Take an offer of offers()")

@@ -1,0 +1,280 @@
+"""Fits of the families, compiled: one stage of one curve, a loss to minimise.
+
+    k (n,) local steps, 1 at the stage's first point; y (n,) the metric, smaller is better, |y| <= 1
+    w (n,) weights; floor: the lowest asymptote allowed; K > k_n the step asked for
+    inverse      y = 1 / (a0 k^2 + a1 k + a2) + a3, a0..a2 >= 0, a3 >= floor   (SpotTune Eq. 4, SLAQ)
+    power        y = a + b k^-c, c > 0
+    exponential  y = a + b mu^k, 0 < mu < 1                                    (superlinear optimisers: L-BFGS)
+    level        y = y_n
+
+All are linear once one number is fixed (a3, c, mu). That number is taken from a grid, the rest is exact least squares:
+no start value, no iteration that may fail, equal bits on equal input.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from leantune.curves.base import FloatArray
+
+INVERSE, POWER, EXPONENTIAL, LEVEL = 0, 1, 2, 3
+
+_GAPS = np.geomspace(1e-3, 1.0, 40)  # lowest value - a3, in units of the curve's range
+_POWERS = np.geomspace(0.05, 4.0, 32)  # c
+_LIVES = np.geomspace(0.02, 2.0, 32)  # -1 / (n ln mu): how many times the known length until 1/e is left
+_SINGULAR = 1e-12  # of a determinant of a correlation matrix
+_ORIGINS = np.array([0.4, 0.5, 0.6, 0.7, 0.8, 0.9])  # of the known points, from which forecasts are tried
+_LEAST_POINTS = 2  # of a forecast
+_MEMORY_POINTS, _MEMORY_SHARE = 1.5, 0.04  # of an end level: points, or this share of the steps when that is more
+_TINY = 1e-30  # below it nothing is divided by
+
+
+@njit(cache=True, nogil=True)
+def nnls3(gram: FloatArray, moment: FloatArray) -> FloatArray:
+    """The x >= 0 (3,) that minimises x'Gx / 2 - m'x: the best feasible of the seven sets of positive entries."""
+    scale = np.ones(3)
+    for i in range(3):
+        if gram[i, i] > 0.0:
+            scale[i] = 1.0 / np.sqrt(gram[i, i])
+    best = np.zeros(3)
+    least = 0.0
+    for chosen in range(1, 8):
+        # The entries left out get an equation of their own, x_i = 0.
+        matrix = np.eye(3)
+        right = np.zeros(3)
+        for i in range(3):
+            if chosen >> i & 1:
+                right[i] = moment[i] * scale[i]
+                for j in range(3):
+                    if chosen >> j & 1:
+                        matrix[i, j] = gram[i, j] * scale[i] * scale[j]
+        if not _determinant(matrix) > _SINGULAR:
+            continue
+        x = np.linalg.solve(matrix, right)
+        objective = -0.5 * np.dot(right, x)
+        if x.min() >= 0.0 and objective < least:
+            least = objective
+            best = x * scale
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _determinant(m: FloatArray) -> float:
+    """Of a 3 x 3 matrix."""
+    return (
+        m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
+        - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
+        + m[0, 2] * (m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0])
+    )
+
+
+@njit(cache=True, nogil=True)
+def _normal_equations(u: FloatArray, above: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(3, 3) and (3,) of the fit of (u^2, u, 1) to 1 / above with weights w above^4."""
+    gram = np.zeros((3, 3))
+    moment = np.zeros(3)
+    row = np.empty(3)
+    for n in range(len(u)):
+        square = above[n] * above[n]
+        row[0], row[1], row[2] = u[n] * u[n] * square, u[n] * square, square
+        for i in range(3):
+            moment[i] += w[n] * row[i] * above[n]
+            for j in range(3):
+                gram[i, j] += w[n] * row[i] * row[j]
+    return gram, moment
+
+
+@njit(cache=True, nogil=True)
+def fit_inverse(k: FloatArray, y: FloatArray, w: FloatArray, floor: float) -> tuple[FloatArray, float]:
+    """Eq. 4's (a0, a1, a2, a3) and the weighted sum of squared residuals.
+
+    For each a3 below the lowest value: least squares on 1/(y - a3), weighted by (y - a3)^4 so that the squared residuals
+    count in the metric's own units; the a3 with the smallest sum of squares in those units is taken.
+    """
+    low = y.min()
+    spread = y.max() - low
+    best = np.array([0.0, 0.0, 0.0, low])
+    if spread <= 0.0:
+        return best, 0.0
+    least = np.inf
+    u = k / k[-1]
+    height = (y - low) / spread
+    widest = max(min(_GAPS[-1], (low - floor) / spread), 0.0)
+    for tried in _GAPS:
+        gap = min(tried, widest)
+        above = height + gap
+        gram, moment = _normal_equations(u, above, w)
+        alpha = nnls3(gram, moment)
+        total = 0.0
+        for i in range(len(k)):
+            total += w[i] * (above[i] - 1.0 / max((alpha[0] * u[i] + alpha[1]) * u[i] + alpha[2], _TINY)) ** 2
+        if total < least:
+            least = total
+            best[0] = alpha[0] / (k[-1] * k[-1] * spread)
+            best[1] = alpha[1] / (k[-1] * spread)
+            best[2] = alpha[2] / spread
+            best[3] = low - gap * spread
+        if tried >= widest:
+            break
+    return best, least * spread * spread
+
+
+@njit(cache=True, nogil=True)
+def inverse_at(alpha: FloatArray, k: float) -> float:
+    """Eq. 4 at k; the asymptote alone where a0 = a1 = a2 = 0."""
+    curve = (alpha[0] * k + alpha[1]) * k + alpha[2]
+    return alpha[3] + 1.0 / curve if curve > 0.0 else alpha[3]
+
+
+@njit(cache=True, nogil=True)
+def basis_at(family: int, k: float, length: float, shape: float) -> float:
+    """k^-c or mu^k."""
+    return k**-shape if family == POWER else np.exp(-(k - 1.0) / (shape * length))
+
+
+@njit(cache=True, nogil=True)
+def fit_basis(
+    family: int, k: FloatArray, y: FloatArray, w: FloatArray, floor: float
+) -> tuple[float, float, float, float]:
+    """(a, b, shape, sum of squares) of y = a + b f(k), f = k^-c (shape c) or mu^k (shape life).
+
+    b may be negative (a metric that gets worse and settles); a >= floor.
+    """
+    shapes = _POWERS if family == POWER else _LIVES
+    n = len(k)
+    best_a, best_b, best_shape, least = y[-1], 0.0, shapes[0], np.inf
+    f = np.empty(n)
+    mass = w.sum()
+    middle_y = np.dot(w, y) / mass
+    for shape in shapes:
+        for i in range(n):
+            f[i] = basis_at(family, k[i], k[-1], shape)
+        middle_f = np.dot(w, f) / mass
+        cross = square = 0.0
+        for i in range(n):
+            cross += w[i] * (f[i] - middle_f) * (y[i] - middle_y)
+            square += w[i] * (f[i] - middle_f) ** 2
+        b = cross / square if square > 0.0 else 0.0
+        a = middle_y - b * middle_f
+        if a < floor:  # the best on the bound
+            a = floor
+            over = under = 0.0
+            for i in range(n):
+                over += w[i] * f[i] * (y[i] - floor)
+                under += w[i] * f[i] * f[i]
+            b = over / under if under > 0.0 else 0.0
+        total = 0.0
+        for i in range(n):
+            total += w[i] * (y[i] - a - b * f[i]) ** 2
+        if total < least:
+            best_a, best_b, best_shape, least = a, b, shape, total
+    return best_a, best_b, best_shape, least
+
+
+@njit(cache=True, nogil=True)
+def _residual_now(k: FloatArray, residuals: FloatArray) -> float:
+    """The residuals' level at the end: an average that forgets exponentially."""
+    total = mass = 0.0
+    memory = max(_MEMORY_POINTS, _MEMORY_SHARE * k[-1])
+    for i in range(len(k)):
+        weight = np.exp((k[i] - k[-1]) / memory)
+        total += weight * residuals[i]
+        mass += weight
+    return total / mass
+
+
+@njit(cache=True, nogil=True)
+def forecast(member: FloatArray, k: FloatArray, y: FloatArray, target: float, floor: float) -> float:
+    """The value at the target step by one member (family, recency, anchored).
+
+    Points are weighted (k / k_n)^recency. An anchored fit is shifted by its residuals' level at the end.
+    """
+    family = int(member[0])
+    w = (k / k[-1]) ** member[1]
+    residuals = np.empty(len(k))
+    if family == INVERSE:
+        alpha, _ = fit_inverse(k, y, w, floor)
+        value = inverse_at(alpha, target)
+        for i in range(len(k)):
+            residuals[i] = y[i] - inverse_at(alpha, k[i])
+    elif family == LEVEL:
+        value = y[-1]
+        residuals[:] = y - value
+    else:
+        a, b, shape, _ = fit_basis(family, k, y, w, floor)
+        value = a + b * basis_at(family, target, k[-1], shape)
+        for i in range(len(k)):
+            residuals[i] = y[i] - a - b * basis_at(family, k[i], k[-1], shape)
+    return value + _residual_now(k, residuals) if member[2] > 0.0 else value
+
+
+@njit(cache=True, nogil=True)
+def rolling_errors(
+    members: FloatArray, k: FloatArray, y: FloatArray, target: float, floor: float
+) -> tuple[FloatArray, FloatArray]:
+    """Errors (origins, m) that the members would have made earlier in the stage, and how much further it is now (origins,).
+
+    From each origin the same ratio K / k_n ahead is asked for as now, as far as it is known. further = ratio of the
+    logarithms of the two distances, at least 1. Fewer rows where the stage is too short for an origin.
+    """
+    n = len(k)
+    errors = np.empty((len(_ORIGINS), len(members)))
+    further = np.empty(len(_ORIGINS))
+    count = 0
+    for origin in _ORIGINS:
+        m = int(np.ceil(origin * n))
+        if m < _LEAST_POINTS or m >= n:
+            continue
+        place = max(min(int(np.searchsorted(k, k[m - 1] * target / k[-1])), n - 1), m)
+        for j in range(len(members)):
+            errors[count, j] = forecast(members[j], k[:m], y[:m], k[place], floor) - y[place]
+        further[count] = max(1.0, np.log(target / k[-1]) / np.log(k[place] / k[m - 1]))
+        count += 1
+    return errors[:count], further[:count]
+
+
+@njit(cache=True, nogil=True)
+def predict_stack(
+    members: FloatArray, k: FloatArray, y: FloatArray, target: float, floor: float
+) -> tuple[float, float, FloatArray]:
+    """(mean, sd, weights (m,)) at the target step of the members (m, 3), weighted by how well they did earlier.
+
+        weight_j ~ 1 / sqrt(mean_o e_oj^2 + s^2 / 4);  mean = sum_j weight_j f_j
+        sd^2 = mean_o (sum_j weight_j e_oj)^2 further_o  +  sum_j weight_j (f_j - mean)^2  +  s^2 / 4
+
+    e: rolling_errors; f: forecasts from all points; s: how much neighbouring values scatter. s^2 / 4 keeps a member
+    that was right by chance from taking all, and the sd from zero.
+    """
+    errors, further = rolling_errors(members, k, y, target, floor)
+    noise = scatter(y) ** 2 / 4.0
+    rows, count = errors.shape
+    weights = np.ones(count)
+    forecasts = np.empty(count)
+    for j in range(count):
+        forecasts[j] = forecast(members[j], k, y, target, floor)
+        square = noise
+        for o in range(rows):
+            square += errors[o, j] ** 2 / rows
+        weights[j] = 1.0 / np.sqrt(max(square, _TINY))
+    weights /= weights.sum()
+    mean = np.dot(weights, forecasts)
+    variance = noise + np.dot(weights, (forecasts - mean) ** 2)
+    for o in range(rows):
+        variance += np.dot(weights, errors[o]) ** 2 * further[o] / rows
+    return mean, np.sqrt(variance), weights
+
+
+@njit(cache=True, nogil=True)
+def scatter(y: FloatArray) -> float:
+    """The standard deviation of one value around a smooth curve, over the last third (at least five points).
+
+    From second differences, whose variance is 6 s^2; of two points, from their difference (2 s^2).
+    """
+    recent = y[-max(5, len(y) // 3) :]
+    if len(recent) < 3:
+        return abs(recent[-1] - recent[0]) / np.sqrt(2.0)
+    total = 0.0
+    for i in range(2, len(recent)):
+        total += (recent[i] - 2.0 * recent[i - 1] + recent[i - 2]) ** 2
+    return np.sqrt(total / (6.0 * (len(recent) - 2)))

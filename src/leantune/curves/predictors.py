@@ -1,0 +1,137 @@
+"""The predictors by name. A predictor = how stages are found, and what is fitted to the last of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from leantune.curves import kernels
+from leantune.curves.base import Curve, CurvePredictor, FloatArray, Outlook, Prediction
+from leantune.curves.rules import finite, not_predictable, verdict, worsens
+from leantune.curves.stages import Jump, StageRule, last_stage, losses
+from leantune.errors import InvalidInput
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+class Family(IntEnum):
+    """What is fitted; the formulas stand in `kernels`."""
+
+    INVERSE = kernels.INVERSE
+    POWER = kernels.POWER
+    EXPONENTIAL = kernels.EXPONENTIAL
+    LEVEL = kernels.LEVEL
+
+
+@dataclass(frozen=True)
+class Member:
+    """One fit: its family, points weighted (k / k_n)^recency, and whether it is shifted to meet the curve's end."""
+
+    family: Family
+    recency: float = 0.0
+    anchored: bool = False
+
+
+@dataclass(frozen=True)
+class StagePredictor:
+    """Members fitted to the present stage, weighted by how well each foresaw what is known of that stage.
+
+    The standard deviation is how wrong they would have been from earlier origins (`kernels.predict_stack`): a residual
+    bootstrap repeats the family's bias and was too narrow on real curves. staged: whether stages are told apart at all;
+    rule: finds them where no schedule is declared.
+    """
+
+    name: str
+    members: tuple[Member, ...]
+    least_points: int
+    staged: bool = True
+    rule: StageRule | None = Jump()
+
+    def predict(self, curve: Curve, final_step: float) -> Prediction:
+        """The rules first, then the fit."""
+        decided = verdict(curve, final_step)
+        if decided is not None:
+            return decided
+        known = finite(curve)
+        begin = last_stage(known, self.rule) if self.staged else 0
+        points = len(known.steps) - begin
+        if points < self.least_points:
+            return not_predictable(curve, f"{points} points of this stage are known; {self.least_points} are needed")
+        loss = losses(known)
+        why = "the metric does not improve" if worsens(loss[begin:]) else ""
+        mean, sd = self._fit(known.steps[begin:], loss[begin:], final_step, floor_of(loss))
+        return Prediction(-mean if curve.maximize else mean, sd, Outlook.PREDICTED, why)
+
+    def _fit(self, steps: FloatArray, loss: FloatArray, final_step: float, floor: float) -> tuple[float, float]:
+        k, target = local_steps(steps, final_step)
+        # Dividing by a power of two changes no digit, so the metric's unit changes nothing either.
+        exponent = math.frexp(float(np.abs(loss).max()))[1]
+        table = np.array([[member.family, member.recency, member.anchored] for member in self._falling(loss)])
+        y = np.ldexp(loss, -exponent)
+        mean, sd, _ = kernels.predict_stack(table, k, y, target, math.ldexp(floor, -exponent))
+        return unscaled(mean, exponent), unscaled(sd, exponent)
+
+    def _falling(self, loss: FloatArray) -> tuple[Member, ...]:
+        """Eq. 4 can only fall: it says nothing of a metric that rises, whose last value stands in for it."""
+        if not worsens(loss):
+            return self.members
+        return tuple(Member(Family.LEVEL) if one.family is Family.INVERSE else one for one in self.members)
+
+
+def unscaled(value: float, exponent: int) -> float:
+    """value * 2^exponent, the largest number where that is too large for one."""
+    with np.errstate(over="ignore"):
+        return float(np.clip(np.ldexp(value, exponent), -_LARGEST, _LARGEST))
+
+
+def local_steps(steps: FloatArray, final_step: float) -> tuple[FloatArray, float]:
+    """(k, K): steps counted from 1 at the stage's first point in units of their usual distance."""
+    unit = float(np.median(np.diff(steps))) if len(steps) > 1 else 1.0
+    return np.ascontiguousarray((steps - steps[0]) / unit + 1.0), float((final_step - steps[0]) / unit + 1.0)
+
+
+def floor_of(loss: FloatArray) -> float:
+    """The lowest end a fit may foresee: 0 for a loss that has never been negative, else one range below its lowest."""
+    low = float(loss.min())
+    return 0.0 if low >= 0.0 else max(low - float(loss.max() / 2 - low / 2) * 2, -_LARGEST)
+
+
+_STACK = (
+    Member(Family.INVERSE, 2.0, True),
+    Member(Family.POWER, 0.0, True),
+    Member(Family.POWER, 2.0, True),
+    Member(Family.EXPONENTIAL, 4.0, True),
+    Member(Family.LEVEL, 0.0, True),
+)
+PREDICTORS: dict[str, Callable[[], CurvePredictor]] = {
+    "stacked": lambda: StagePredictor("stacked", _STACK, 4),
+    "earlycurve": lambda: StagePredictor("earlycurve", (Member(Family.INVERSE),), 5),
+    "slaq": lambda: StagePredictor("slaq", (Member(Family.INVERSE),), 5, staged=False),
+    "powerlaw": lambda: StagePredictor("powerlaw", (Member(Family.POWER),), 4),
+    "exponential": lambda: StagePredictor("exponential", (Member(Family.EXPONENTIAL),), 4),
+    "last": lambda: StagePredictor("last", (Member(Family.LEVEL),), 2),
+}
+DEFAULT = "stacked"  # best of them at theta = 0.7 on both sets of real curves: docs/curves.md
+
+
+def curve_predictor(name: str = DEFAULT) -> CurvePredictor:
+    """The predictor of that name."""
+    if name not in PREDICTORS:
+        raise InvalidInput(
+            f"there is no curve predictor {name!r}",
+            where="curve predictor",
+            hint=f"Take one of {', '.join(PREDICTORS)}",
+        )
+    return PREDICTORS[name]()
+
+
+def predict_many(
+    curves: Sequence[Curve], final_steps: Sequence[float], predictor: CurvePredictor | None = None
+) -> list[Prediction]:
+    """A prediction per curve, in order."""
+    predictor = predictor or curve_predictor()
+    return [predictor.predict(curve, final) for curve, final in zip(curves, final_steps, strict=True)]

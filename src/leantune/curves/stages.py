@@ -1,0 +1,105 @@
+"""Stages of a curve: where the learning rate is declared to change, or, with no schedule, where the metric shows it.
+
+    change rate  zeta_i = |L_i - L_(i-1)| / |L_(i-1)|;  a stage begins at i when zeta_i > xi after five rates < eps
+                                                                                                  (SpotTune Eq. 7)
+
+With the printed thresholds (xi = 0.5, eps = 0.01) this found none of the declared drops of 34 real runs: validation
+error moves by more than 1 % from epoch to epoch, and a drop of the learning rate seldom halves it at once. `Jump` asks
+instead whether the level fell by much more than the values scatter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numba import njit
+
+from leantune.curves.base import Curve, FloatArray
+
+_STEADY = 5  # rates that Eq. 7 wants to be small
+
+
+class StageRule(Protocol):
+    """Finds where stages begin from values alone, smaller is better."""
+
+    def starts(self, values: FloatArray) -> list[int]:
+        """Indices, increasing, each > 0."""
+        ...
+
+
+@dataclass(frozen=True)
+class ChangeRate:
+    """Eq. 7 with its printed thresholds."""
+
+    xi: float = 0.5
+    eps: float = 0.01
+
+    def starts(self, values: FloatArray) -> list[int]:
+        """Where the change rate exceeds xi after five rates below eps; a rate from 0 is infinite unless 0 stays."""
+        change, base = np.abs(np.diff(values)), np.abs(values[:-1])
+        rates = np.divide(change, base, out=np.where(change > 0, np.inf, 0.0), where=base > 0)
+        small = (
+            np.lib.stride_tricks.sliding_window_view(rates < self.eps, _STEADY).all(axis=1) if len(rates) >= 5 else []
+        )
+        return [i + 1 for i in range(_STEADY, len(rates)) if rates[i] > self.xi and small[i - _STEADY]]
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A stage begins where the level of the next `after` points lies below that of the last `before` points by more than
+    `scatter` standard deviations of those, by `share` of that level's distance from zero, and by `steeper` times what
+    it fell over the points before.
+    """
+
+    before: int = 8
+    after: int = 3
+    scatter: float = 3.0
+    share: float = 0.1
+    steeper: float = 3.0
+
+    def starts(self, values: FloatArray) -> list[int]:
+        """Where the fall is largest within each run of places that qualify."""
+        values = np.ascontiguousarray(values)
+        found = _jumps(values, self.before, self.after, np.array([self.scatter, self.share, self.steeper]))
+        return [int(i) for i in found]
+
+
+@njit(cache=True, nogil=True)
+def _jumps(values: FloatArray, before: int, after: int, limits: FloatArray) -> list[int]:
+    scatter, share, steeper = limits
+    found = [0 for _ in range(0)]
+    held = 0.0  # the fall at the place found last, while places next to it qualify too
+    for i in range(2 * before, len(values) - after + 1):
+        earlier, recent = values[i - 2 * before : i - before], values[i - before : i]
+        level = np.median(recent)
+        fall = level - np.median(values[i : i + after])
+        noise = 1.4826 * np.median(np.abs(np.diff(recent))) / np.sqrt(2.0)
+        trend = max(np.median(earlier) - level, 0.0)
+        near = len(found) > 0 and i - found[-1] < before
+        if fall > scatter * noise and fall > share * abs(level) and fall > steeper * trend:
+            step = values[i - 1] - values[i]
+            if not near:
+                found.append(i)
+                held = step
+            elif step > held:
+                found[-1] = i
+                held = step
+    return found
+
+
+def last_stage(curve: Curve, rule: StageRule | None) -> int:
+    """The index at which the curve's present stage begins: by its declared drops, else by the rule (None: one stage)."""
+    if curve.drops:
+        past = [drop for drop in curve.drops if drop <= curve.steps[-1]]
+        return int(np.searchsorted(curve.steps, past[-1])) if past else 0
+    if rule is None:
+        return 0
+    starts = rule.starts(losses(curve))
+    return starts[-1] if starts else 0
+
+
+def losses(curve: Curve) -> FloatArray:
+    """The values with smaller as better."""
+    return -curve.values if curve.maximize else curve.values

@@ -1,0 +1,463 @@
+r"""SpotTune's loop: every setting of a list is a job, trained on machines that may be taken away.
+
+One state machine per job, moved by events of the fleet and by timers; nothing else moves it:
+
+    waiting --placed--> starting --Ready--> training --save asked--> saving --Saved--> waiting     notice, move
+       ^                    |                  |  ^                    |   \--------> paused      theta reached
+       |                    |                  |  +--- periodic -------+    \-------> ended       finished, converged
+       +----- Revoked ------+------------------+-----------------------+
+    paused --selected--> waiting, --not selected--> ended
+    training --diverged, or nothing more to learn--> ended
+
+At theta * max_steps the final metric is predicted (`curves`); when every job has ended or paused, the best mcnt go on
+to the end. A job whose schedule drops the learning rate later cannot be predicted and goes on at once. The same code
+runs under a simulated clock and a real one: it only sees a Fleet.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from leantune.cloud.provider import LaunchRefused
+from leantune.curves.base import Curve, CurvePredictor, Outlook, Prediction
+from leantune.curves.rules import plateaued
+from leantune.curves.selection import choose
+from leantune.errors import InvalidInput
+from leantune.orchestrator.fleet import Fleet, FleetEvent, Ready, Reported, Revoked, Saved, Warned
+from leantune.spot.expectation import hazard_of, save_interval
+from leantune.spot.provisioner import Chooser, Demand, Held, fastest_on_demand
+from leantune.spot.quotes import Forecaster, Quotes
+from leantune.spot.step_times import StepTimes
+
+
+@dataclass(frozen=True)
+class TuningJob:
+    """One setting to train. drops: declared learning-rate drops (steps). save, restore: seconds, as far as known."""
+
+    name: str
+    max_steps: float
+    drops: tuple[float, ...] = ()
+    maximize: bool = False
+    save_seconds: float = 5.0
+    restore_seconds: float = 5.0
+
+
+@dataclass(frozen=True)
+class TuningRules:
+    """theta: share of the steps after which a job is predicted (1: all are trained to the end). mcnt: how many go on.
+
+    hour: seconds after which a move is considered. boot: seconds expected before a machine is of use. notice: seconds
+    that a checkpoint may take after a warning (the provider's notice less the polling delay); 0: there is no warning,
+    so that checkpoints are periodic. finish_by: when all must be over, None for whenever; kept by machines on demand.
+    """
+
+    theta: float = 0.7
+    mcnt: int = 3
+    hour: float = 3600.0
+    boot: float = 60.0
+    notice: float = 110.0
+    finish_by: float | None = None
+    stop_on_plateau: bool = True
+    retry_seconds: float = 60.0
+    refused_seconds: float = 600.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.theta <= 1:
+            raise InvalidInput(f"theta is {self.theta}", where="SpotTune", hint="Give a share above 0 and at most 1")
+        if self.mcnt < 1:
+            raise InvalidInput(f"mcnt is {self.mcnt}", where="SpotTune", hint="At least one setting must go on")
+
+
+class Phase(StrEnum):
+    """Where a job is."""
+
+    WAITING = "waiting"
+    STARTING = "starting"
+    TRAINING = "training"
+    SAVING = "saving"
+    PAUSED = "paused"
+    ENDED = "ended"
+
+
+class Purpose(StrEnum):
+    """Why a checkpoint is saved."""
+
+    NOTICE = "notice"
+    MOVE = "move"
+    PAUSE = "theta reached"
+    FINISH = "finished"
+    CONVERGED = "converged"
+    PERIODIC = "periodic"
+
+
+class Ending(StrEnum):
+    """How a job ended."""
+
+    FINISHED = "finished"
+    CONVERGED = "converged"
+    DIVERGED = "diverged"
+    NOT_SELECTED = "not selected"
+
+
+@dataclass
+class Stay:
+    """One job on one machine: when, from which step, and what was kept. `kept` is the step of its last checkpoint."""
+
+    job: int
+    machine: str
+    offer: int
+    max_price: float | None
+    launched: float
+    step_from: float
+    kept: float
+    ready: float | None = None
+    left: float | None = None  # training stopped there
+    reached: float = 0.0  # the last step that was reported or saved
+    saving_seconds: float = 0.0
+    why: str = ""
+
+
+@dataclass
+class JobState:
+    """What the loop knows of a job."""
+
+    goal: float
+    phase: Phase = Phase.WAITING
+    step: float = 0.0  # of its last checkpoint
+    stay: Stay | None = None
+    purpose: Purpose | None = None
+    reports: list[tuple[float, float]] = field(default_factory=list)
+    prediction: Prediction | None = None
+    ending: Ending | None = None
+    save_seconds: float = 0.0
+    warned_until: float | None = None
+    selected: bool = False
+    version: int = 0  # timers set for an earlier stay are void
+
+
+@dataclass(frozen=True)
+class TuningOutcome:
+    """How a tuning went. ranking: jobs, best first, when they were selected; selected: those that went on to the end.
+
+    times are those of the fleet's clock. notes: what could not be done as wished.
+    """
+
+    began: float
+    selected_at: float
+    finished_at: float
+    ranking: tuple[int, ...]
+    selected: tuple[int, ...]
+    jobs: tuple[JobState, ...]
+    stays: tuple[Stay, ...]
+    notes: tuple[str, ...]
+
+
+class SpotTune:
+    """Runs a list of jobs to their end on a fleet; see the module."""
+
+    def __init__(
+        self,
+        jobs: Sequence[TuningJob],
+        fleet: Fleet,
+        chooser: Chooser,
+        forecaster: Forecaster,
+        predictor: CurvePredictor,
+        rules: TuningRules = TuningRules(),  # noqa: B008 - frozen
+        times: StepTimes | None = None,
+    ) -> None:
+        if not jobs:
+            raise InvalidInput("there are no jobs", where="SpotTune", hint="Give at least one setting")
+        self._jobs, self._fleet, self._chooser = tuple(jobs), fleet, chooser
+        self._forecaster, self._predictor, self._rules = forecaster, predictor, rules
+        names = {offer.machine.name: offer.machine.vcpus for offer in fleet.offers}
+        self._rows = np.array([list(names).index(offer.machine.name) for offer in fleet.offers])
+        self._times = times or StepTimes(names, len(jobs))
+        self.states = [JobState(goal=job.max_steps * rules.theta, save_seconds=job.save_seconds) for job in jobs]
+        self.stays: list[Stay] = []
+        self._timers: list[tuple[float, int, int, str]] = []
+        self._refused: dict[int, float] = {}  # offer -> until when it is not asked again
+        self._notes: dict[str, int] = {}
+        self._selected_at: float | None = None
+        self._ranking: tuple[int, ...] = ()
+
+    def run(self) -> TuningOutcome:
+        """Train until every job has ended."""
+        began = self._fleet.now()
+        self._place_waiting()
+        while any(state.phase is not Phase.ENDED for state in self.states):
+            events = self._fleet.wait(self._timers[0][0] if self._timers else None)
+            for event in events:
+                self._handle(event)
+            self._fire_timers()
+            if self._selected_at is None and all(s.phase in (Phase.PAUSED, Phase.ENDED) for s in self.states):
+                self._select()
+            self._place_waiting()
+        chosen = tuple(index for index, state in enumerate(self.states) if state.selected)
+        notes = tuple(text if count == 1 else f"{text} ({count} times)" for text, count in self._notes.items())
+        selected_at = self._fleet.now() if self._selected_at is None else self._selected_at
+        return TuningOutcome(
+            began, selected_at, self._fleet.now(), self._ranking, chosen, tuple(self.states), tuple(self.stays), notes
+        )
+
+    # Events
+
+    def _handle(self, event: FleetEvent) -> None:
+        state = self.states[event.job]
+        if state.stay is None or state.stay.machine != event.machine:
+            return  # of a machine that the job has left
+        match event:
+            case Ready():
+                self._on_ready(event, state)
+            case Reported():
+                self._on_report(event, state)
+            case Warned():
+                self._on_warning(event, state)
+            case Saved():
+                self._on_saved(event, state)
+            case Revoked():
+                self._end_stay(state, event.time, "revoked")
+                state.phase = Phase.WAITING
+
+    def _on_ready(self, event: Ready, state: JobState) -> None:
+        assert state.stay is not None
+        state.stay.ready = event.time
+        state.stay.reached = event.step
+        state.phase = Phase.TRAINING
+        self._set_timer(state.stay.launched + self._rules.hour, event.job, "hour")
+        self._set_periodic(event.job, event.time)
+        if state.warned_until is not None:  # nothing was learned here that could be saved
+            self._leave(event.job)
+
+    def _on_report(self, event: Reported, state: JobState) -> None:
+        assert state.stay is not None
+        state.stay.reached = event.step
+        if event.seconds > 0 and event.steps > 0:
+            self._times.measured(self._offer_type(state.stay.offer), event.job, event.seconds, event.steps)
+        if not state.reports or event.step > state.reports[-1][0]:  # steps done again tell nothing new
+            state.reports.append((event.step, event.value))
+        if state.phase is Phase.TRAINING:
+            self._look_at_curve(event.job, state, event.step)
+
+    def _look_at_curve(self, job: int, state: JobState, step: float) -> None:
+        """End, pause or go on, by what the curve has become."""
+        spec = self._jobs[job]
+        if not math.isfinite(state.reports[-1][1]):
+            state.prediction = Prediction(math.nan, math.inf, Outlook.DIVERGED, "the metric is not a number")
+            self._end(job, Ending.DIVERGED)
+        elif step >= spec.max_steps:
+            self._save(job, Purpose.FINISH)
+        elif step >= state.goal:
+            prediction = self._predictor.predict(self._curve(job), spec.max_steps)
+            if prediction.outlook is Outlook.NOT_PREDICTABLE:
+                state.goal = spec.max_steps
+            else:
+                state.prediction = prediction
+                self._save(job, Purpose.PAUSE)
+        elif self._rules.stop_on_plateau and plateaued(self._curve(job)):
+            self._save(job, Purpose.CONVERGED)
+
+    def _on_warning(self, event: Warned, state: JobState) -> None:
+        state.warned_until = event.gone_at
+        if state.phase is Phase.TRAINING:
+            if state.save_seconds <= event.gone_at - self._fleet.now():
+                self._save(event.job, Purpose.NOTICE)
+            else:
+                self._note("a model is too large to be saved within the notice: its last periodic checkpoint counts")
+
+    def _on_saved(self, event: Saved, state: JobState) -> None:
+        assert state.stay is not None
+        state.step = state.stay.kept = state.stay.reached = event.step
+        state.stay.saving_seconds += event.seconds
+        state.save_seconds = event.seconds
+        purpose, state.purpose = state.purpose, None
+        state.phase = Phase.TRAINING
+        if purpose is Purpose.PERIODIC and state.warned_until is None:
+            self._set_periodic(event.job, event.time)
+            return
+        if purpose in (Purpose.FINISH, Purpose.CONVERGED):
+            value = state.reports[-1][1]
+            state.prediction = Prediction(value, 0.0, why=f"{purpose.value} at step {state.reports[-1][0]:g}")
+            self._end(event.job, Ending.FINISHED if purpose is Purpose.FINISH else Ending.CONVERGED)
+            return
+        self._give_back(event.job, purpose.value if purpose else "")
+        state.phase = Phase.PAUSED if purpose is Purpose.PAUSE else Phase.WAITING
+
+    # Timers
+
+    def _fire_timers(self) -> None:
+        now = self._fleet.now()
+        while self._timers and self._timers[0][0] <= now:
+            _, job, version, kind = heapq.heappop(self._timers)
+            state = self.states[job]
+            if version != state.version or state.phase is not Phase.TRAINING or state.warned_until is not None:
+                continue
+            if kind == "hour":
+                self._consider_moving(job)
+            elif kind == "save":
+                self._save(job, Purpose.PERIODIC)
+            elif kind == "deadline":
+                self._keep_deadline(job)
+
+    def _set_timer(self, time: float, job: int, kind: str) -> None:
+        heapq.heappush(self._timers, (time, job, self.states[job].version, kind))
+
+    def _set_periodic(self, job: int, now: float) -> None:
+        """Models that cannot be saved within the notice are saved every sqrt(2 C / hazard) seconds."""
+        state = self.states[job]
+        assert state.stay is not None
+        if state.save_seconds <= self._rules.notice or state.stay.max_price is None:
+            return
+        p = self._quotes().risk(state.stay.offer, state.stay.max_price)
+        interval = save_interval(hazard_of(p), max(state.save_seconds, 1.0))
+        if math.isfinite(interval):
+            self._set_timer(now + interval, job, "save")
+
+    def _consider_moving(self, job: int) -> None:
+        state = self.states[job]
+        assert state.stay is not None
+        held = Held(state.stay.offer, state.stay.max_price, self._fleet.now() - state.stay.launched)
+        if self._chooser.stays(self._demand(job), self._quotes(), held, job):
+            self._set_timer(self._fleet.now() + self._rules.hour, job, "hour")
+        else:
+            self._save(job, Purpose.MOVE)
+
+    # Deadline
+
+    def _last_moment(self, job: int) -> float:
+        """When a job must be on the fastest machine on demand to be over in time; infinite without a deadline."""
+        if self._rules.finish_by is None:
+            return math.inf
+        state, seconds = self.states[job], self._step_seconds(job)
+        row = fastest_on_demand(self._fleet.offers, seconds)
+        if row is None:
+            self._note("a deadline without machines on demand cannot be kept for sure")
+            return math.inf
+        done = state.step if state.stay is None else max(state.step, state.stay.reached)
+        lead = self._rules.boot + self._jobs[job].restore_seconds + 2 * state.save_seconds + self._rules.retry_seconds
+        return self._rules.finish_by - (self._jobs[job].max_steps - done) * float(seconds[row]) - lead
+
+    def _keep_deadline(self, job: int) -> None:
+        latest = self._last_moment(job)
+        if latest > self._fleet.now() + 1.0:
+            self._set_timer(latest, job, "deadline")
+        else:
+            self._save(job, Purpose.MOVE)
+
+    # Placing
+
+    def _place_waiting(self) -> None:
+        for job, state in enumerate(self.states):
+            if state.phase is Phase.WAITING:
+                self._place(job)
+
+    def _place(self, job: int) -> None:
+        state, now = self.states[job], self._fleet.now()
+        hurried = self._last_moment(job) - self._rules.hour / 6 <= now
+        for offer, max_price in self._wanted(job, hurried=hurried):
+            try:
+                machine = self._fleet.place(job, offer, max_price)
+            except LaunchRefused:
+                self._refused[offer] = now + self._rules.refused_seconds
+                self._note("a launch was refused")
+                continue
+            state.version += 1
+            state.stay = Stay(job, machine, offer, max_price, now, state.step, state.step, reached=state.step)
+            state.warned_until = None
+            self.stays.append(state.stay)
+            state.phase = Phase.STARTING
+            if self._rules.finish_by is not None and not self._fleet.offers[offer].on_demand:
+                self._set_timer(max(self._last_moment(job), now), job, "deadline")
+            return
+        self._note("no machine was to be had for a while")
+        heapq.heappush(self._timers, (now + self._rules.retry_seconds, job, -1, "retry"))
+
+    def _wanted(self, job: int, *, hurried: bool) -> list[tuple[int, float | None]]:
+        """Offers to try in turn: by the chooser, or on demand by speed when time is running out."""
+        now = self._fleet.now()
+        blocked = [offer for offer, until in self._refused.items() if until > now]
+        if hurried:
+            seconds = self._step_seconds(job)
+            rows = [row for row, offer in enumerate(self._fleet.offers) if offer.on_demand and row not in blocked]
+            if rows:
+                return [(row, None) for row in sorted(rows, key=lambda row: float(seconds[row]))]
+        ranked = self._chooser.ranked(self._demand(job), self._quotes().closed(blocked), job)
+        return [(choice.offer, choice.max_price) for choice in ranked]
+
+    def _demand(self, job: int) -> Demand:
+        state, spec = self.states[job], self._jobs[job]
+        done = state.step if state.stay is None else max(state.step, state.stay.reached)
+        left = max(state.goal - done, 1.0)
+        return Demand(self._step_seconds(job), left, self._rules.boot, state.save_seconds, spec.restore_seconds)
+
+    def _step_seconds(self, job: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        found: np.ndarray[tuple[int], np.dtype[np.float64]] = self._times.of_job(job)[self._rows]
+        return found
+
+    def _quotes(self) -> Quotes:
+        return self._forecaster.quotes(self._fleet.now())
+
+    def _offer_type(self, offer: int) -> str:
+        return self._fleet.offers[offer].machine.name
+
+    # Stays
+
+    def _save(self, job: int, purpose: Purpose) -> None:
+        state = self.states[job]
+        assert state.stay is not None
+        state.phase, state.purpose = Phase.SAVING, purpose
+        self._fleet.save(state.stay.machine)
+
+    def _give_back(self, job: int, why: str) -> None:
+        """After a warning the provider takes the machine, which may cost nothing; else we end it."""
+        state = self.states[job]
+        assert state.stay is not None
+        if state.warned_until is not None:
+            self._fleet.leave(state.stay.machine)
+        else:
+            self._fleet.terminate(state.stay.machine)
+        self._end_stay(state, self._fleet.now(), why)
+
+    def _leave(self, job: int) -> None:
+        self._give_back(job, Purpose.NOTICE.value)
+        self.states[job].phase = Phase.WAITING
+
+    def _end_stay(self, state: JobState, time: float, why: str) -> None:
+        assert state.stay is not None
+        state.stay.left, state.stay.why = time, why
+        state.stay, state.purpose, state.warned_until = None, None, None
+        state.version += 1
+
+    def _end(self, job: int, ending: Ending) -> None:
+        state = self.states[job]
+        if state.stay is not None:
+            self._give_back(job, ending.value)
+        state.ending, state.phase = ending, Phase.ENDED
+
+    # Selection
+
+    def _select(self) -> None:
+        """Predictions of all jobs are there: the best mcnt go on, the others are over."""
+        self._selected_at = self._fleet.now()
+        found = [state.prediction for state in self.states]
+        predictions = [p if p is not None else Prediction(math.nan, math.inf, Outlook.DIVERGED) for p in found]
+        chosen = choose(predictions, self._rules.mcnt, maximize=self._jobs[0].maximize)
+        self._ranking = tuple(ranked.index for ranked in chosen.ranking)
+        for job, state in enumerate(self.states):
+            state.selected = job in chosen.chosen
+            if state.phase is Phase.PAUSED and state.selected:
+                state.goal, state.phase = self._jobs[job].max_steps, Phase.WAITING
+            elif state.phase is Phase.PAUSED:
+                state.phase, state.ending = Phase.ENDED, Ending.NOT_SELECTED
+
+    def _curve(self, job: int) -> Curve:
+        steps, values = np.array(self.states[job].reports, dtype=np.float64).T
+        return Curve(steps, values, self._jobs[job].drops, self._jobs[job].maximize)
+
+    def _note(self, text: str) -> None:
+        self._notes[text] = self._notes.get(text, 0) + 1

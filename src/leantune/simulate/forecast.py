@@ -1,0 +1,76 @@
+"""Prices and risks for a whole simulation, computed at once: a predictor asked about one moment costs milliseconds.
+
+The table holds P (moments, deltas) of every market each `every` seconds; at a time between two moments the earlier
+row counts, so that nothing is told before it could be known. Prices and averages are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from leantune.cloud.markets import FloatArray, PriceSeries
+from leantune.cloud.provider import Offer
+from leantune.spot.predictor import Predictor
+from leantune.spot.quotes import DELTAS, PAST, Quotes, max_prices, quote
+
+TABLE_DELTAS = (*DELTAS, 3.0, 10.0, 30.0)  # on-demand prices may be many times the price
+_EVERY = 300.0
+
+
+def risk_table(
+    series: PriceSeries, predictor: Predictor, moments: FloatArray, deltas: Sequence[float] = TABLE_DELTAS
+) -> FloatArray:
+    """P (moments, deltas) of one market, with max price = price (1 + delta)."""
+    shares = np.asarray(deltas)
+    asked = series.at_times(moments)[:, None] * (1.0 + shares)[None, :]
+    times = np.repeat(moments, len(shares))
+    return predictor.predict([series] * len(times), times, asked.ravel()).reshape(asked.shape)
+
+
+class TabledForecaster:
+    """Quotes from tables; see the module. series: of each offer, None on demand."""
+
+    def __init__(
+        self,
+        offers: Sequence[Offer],
+        series: Sequence[PriceSeries | None],
+        predictor: Predictor,
+        period: tuple[float, float],
+        *,
+        every: float = _EVERY,
+    ) -> None:
+        self._offers, self._series = tuple(offers), tuple(series)
+        self._begin, self._every = period[0], every
+        self._moments = np.arange(period[0], period[1] + every, every)
+        self._spot = [index for index, known in enumerate(self._series) if known is not None]
+        self._ceiling = np.array([offer.machine.usd_per_hour or np.inf for offer in self._offers])
+        self._tables = {
+            index: risk_table(known, predictor, self._moments)
+            for index, known in enumerate(self._series)
+            if known is not None
+        }
+        self._logs = np.log(np.asarray(TABLE_DELTAS))
+        self._latest: tuple[float, Quotes] | None = None
+
+    def quotes(self, now: float) -> Quotes:
+        """What is known at a moment; the same object while the time stands still."""
+        if self._latest is None or self._latest[0] != now:
+            self._latest = (now, self._quotes(now))
+        return self._latest[1]
+
+    def _quotes(self, now: float) -> Quotes:
+        row = min(max(int((now - self._begin) / self._every), 0), len(self._moments) - 1)
+        price, mean = self._ceiling.copy(), self._ceiling.copy()
+        for index in self._spot:
+            known = self._series[index]
+            assert known is not None
+            price[index] = known.at(now)
+            mean[index] = known.mean(max(known.start, now - PAST), now)
+        grid = max_prices(price, self._ceiling)
+        p = np.zeros_like(grid)
+        for index in self._spot:
+            deltas = np.maximum(grid[index] / price[index] - 1.0, 1e-9)
+            p[index] = np.interp(np.log(deltas), self._logs, self._tables[index][row])
+        return quote(self._offers, price, mean, grid, p)

@@ -1,0 +1,97 @@
+"""What queries may look at: for each one the prices that were set until its time, and nothing later.
+
+    Query q sees flat.times[first[q] .. last[q]]: the prices of its series within REACH seconds before its time, the one
+    in force at its time being number last[q]. Kernels walk back from last[q]; none reads beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leantune.cloud.markets import FloatArray, Market, PriceSeries
+from leantune.errors import InvalidInput
+
+IntArray = NDArray[np.int64]
+WEEK = 7 * 86400.0  # seconds of history that features may use
+REACH = WEEK + 2 * 3600.0  # and what they need of it: the average of the hour before the first minute
+
+
+@dataclass(frozen=True)
+class Pasts:
+    """Prices of many series side by side (m,), and where each query (n,) finds its own."""
+
+    times: FloatArray
+    prices: FloatArray
+    first: IntArray
+    last: IntArray
+    asked: FloatArray
+    group: IntArray
+    markets: tuple[Market, ...]  # of the groups
+
+    @property
+    def present(self) -> FloatArray:
+        """The price in force at each query's time (n,)."""
+        return self.prices[self.last]
+
+    def where(self, chosen: IntArray) -> Pasts:
+        """Some of the queries."""
+        return replace(
+            self, first=self.first[chosen], last=self.last[chosen], asked=self.asked[chosen], group=self.group[chosen]
+        )
+
+
+def gather(series: Sequence[PriceSeries], times: FloatArray) -> Pasts:
+    """The pasts of the queries: series (n; the same one may come many times), times (n,)."""
+    times = np.ascontiguousarray(times, dtype=np.float64)
+    if times.ndim != 1 or len(series) != len(times):
+        what = f"{len(series)} series for times of shape {times.shape}"
+        raise InvalidInput(what, where="predict", hint="Give one series for each time")
+    if not np.isfinite(times).all():
+        raise InvalidInput("a time is not finite", where="predict", hint="Give seconds since 1970")
+    found: dict[int, int] = {}
+    different: list[PriceSeries] = []
+    group = np.empty(len(times), dtype=np.int64)
+    for query, one in enumerate(series):
+        number = found.setdefault(id(one), len(found))
+        if number == len(different):
+            different.append(one)
+        group[query] = number
+    return _side_by_side(different, group, times)
+
+
+def _side_by_side(different: list[PriceSeries], group: IntArray, times: FloatArray) -> Pasts:
+    begins = np.full(len(different), np.inf)
+    ends = np.full(len(different), -np.inf)
+    np.minimum.at(begins, group, times)
+    np.maximum.at(ends, group, times)
+    first = np.empty(len(different), dtype=np.int64)
+    parts_times, parts_prices, offset = [], [], 0
+    last = np.empty(len(times), dtype=np.int64)
+    order = np.argsort(group, kind="stable")
+    bounds = np.searchsorted(group[order], np.arange(len(different) + 1))
+    for number, one in enumerate(different):
+        if begins[number] < one.start:
+            what = f"no price is known at {begins[number]:.0f}, before the series starts at {one.start:.0f}"
+            raise InvalidInput(what, where=str(one.market), hint="Ask for a later time")
+        low = max(int(np.searchsorted(one.times, begins[number] - REACH, side="right")) - 1, 0)
+        high = int(np.searchsorted(one.times, ends[number], side="right"))
+        mine = order[bounds[number] : bounds[number + 1]]
+        last[mine] = np.searchsorted(one.times[low:high], times[mine], side="right") - 1 + offset
+        parts_times.append(one.times[low:high])
+        parts_prices.append(one.prices[low:high])
+        first[number] = offset
+        offset += high - low
+    empty = np.empty(0)
+    return Pasts(
+        np.concatenate([empty, *parts_times]),
+        np.concatenate([empty, *parts_prices]),
+        first[group] if len(group) else np.empty(0, dtype=np.int64),
+        last,
+        times,
+        group,
+        tuple(one.market for one in different),
+    )

@@ -1,0 +1,201 @@
+"""Which machine to rent for a job: the fewest expected dollars per kept step over all offers and max prices.
+
+    score = M (E[dollars] + v E[hours]) / E[kept seconds of work]          (`expectation`)
+
+M: seconds per step of the job on that machine. v: what an hour of waiting is worth to the user; 0 takes any number of
+free minutes on machines that are about to be revoked. SpotTune's own rule (Eq. 2, random max price) is `PaperRule`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from leantune.cloud.billing import BillingPolicy
+from leantune.cloud.markets import FloatArray
+from leantune.cloud.provider import Offer
+from leantune.spot.expectation import HOUR, dollars_per_work
+from leantune.spot.quotes import Quotes
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a job asks of machines. step_seconds (offers,): M. steps: still to do. boot, save, restore: seconds."""
+
+    step_seconds: FloatArray
+    steps: float
+    boot: float
+    save: float
+    restore: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An offer (its index), the max price to ask with (None: on demand), and the expected dollars per kept step.
+
+    p: the probability that it is revoked within the hour.
+    """
+
+    offer: int
+    max_price: float | None
+    usd_per_step: float
+    p: float = 0.0
+
+
+@dataclass(frozen=True)
+class Held:
+    """A machine that a job is on: the offer, its max price (None: on demand) and its age in seconds."""
+
+    offer: int
+    max_price: float | None
+    age: float
+
+
+class Chooser(Protocol):
+    """Decides where jobs run."""
+
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+        """Offers to try, best first; a launch may be refused, then the next is tried."""
+        ...
+
+    def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:
+        """Whether a job that has been on a machine for an hour stays there."""
+        ...
+
+
+@dataclass(frozen=True)
+class CheapestStep:
+    """Ours: expected dollars per kept step, on-demand machines included; moves only when it pays.
+
+    hour_value: USD that an hour of one job's time is worth. gain: a move must promise to be cheaper by this share.
+    """
+
+    policy: BillingPolicy
+    poll: float = 10.0
+    hour_value: float = 0.0
+    gain: float = 0.05
+
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+        """One choice per offer (its best max price), cheapest first; offers that keep nothing are left out."""
+        scores = self._fresh(demand, quotes)
+        best = np.argmin(scores, axis=1)
+        rows = np.arange(len(best))
+        order = np.argsort(scores[rows, best], kind="stable")
+        return [
+            Choice(
+                int(row),
+                None if quotes.on_demand[row] else float(quotes.max_prices[row, best[row]]),
+                float(scores[row, best[row]]),
+                float(quotes.p[row, best[row]]),
+            )
+            for row in order
+            if math.isfinite(scores[row, best[row]])
+        ]
+
+    def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:
+        """Compare going on, without boot but mostly without refund, with the best fresh machine."""
+        row = held.offer
+        p = 0.0 if held.max_price is None else quotes.risk(row, held.max_price)
+        window = self.policy.refund_window_seconds - held.age
+        going_on = dollars_per_work(
+            np.array([p]),
+            np.array([quotes.mean[row]]),
+            np.zeros(1),
+            np.array([demand.save]),
+            np.array([demand.steps * demand.step_seconds[row]]),
+            self._terms(max(window, 0.0)),
+        )[0]
+        fresh = self._fresh(demand, quotes, moving=demand.save).min()
+        return bool(going_on * demand.step_seconds[row] * (1.0 - self.gain) <= fresh)
+
+    def _fresh(self, demand: Demand, quotes: Quotes, moving: float = 0.0) -> FloatArray:
+        """Score (offers, max prices) of machines to be launched now; `moving`: seconds lost before that."""
+        count, prices = quotes.p.shape
+        seconds = np.repeat(demand.step_seconds, prices)
+        scores = dollars_per_work(
+            quotes.p.ravel(),
+            np.repeat(quotes.mean, prices),
+            np.full(count * prices, demand.boot + demand.restore + moving),
+            np.full(count * prices, demand.save),
+            demand.steps * seconds,
+            self._terms(self.policy.refund_window_seconds),
+        )
+        found: FloatArray = np.where(quotes.open, (scores * seconds).reshape(count, prices), np.inf)
+        return found
+
+    def _terms(self, window: float) -> FloatArray:
+        return np.array([max(self.policy.notice_seconds - self.poll, 0.0), window, HOUR, self.hour_value])
+
+
+class PaperRule:
+    """SpotTune's Eq. 2 as printed: M (1 - p) price with max price = price + U(0.00001, 0.2) USD; moves every hour.
+
+    p is read off the quoted max prices (`Quotes.risk`). seed: of the random max prices.
+    """
+
+    def __init__(self, seed: int = 0, low: float = 0.00001, high: float = 0.2) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._low, self._high = low, high
+
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+        """Spot offers by Eq. 2."""
+        choices = []
+        for row in np.flatnonzero(~quotes.on_demand & quotes.open.any(axis=1)):
+            bid = float(quotes.price[row] + self._rng.uniform(self._low, self._high))
+            p = quotes.risk(int(row), bid)
+            score = float(demand.step_seconds[row] * (1.0 - p) * quotes.mean[row] / HOUR)
+            choices.append(Choice(int(row), bid, score, p))
+        return sorted(choices, key=lambda choice: choice.usd_per_step)
+
+    def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:
+        """Never: after an hour the job is moved."""
+        return False
+
+
+class RandomMarket:
+    """No skill: any spot market that is open, any of the quoted max prices; a new draw each hour."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+        """Open spot offers in random order."""
+        choices = []
+        for row in self._rng.permutation(np.flatnonzero(~quotes.on_demand & quotes.open.any(axis=1))):
+            column = int(self._rng.choice(np.flatnonzero(quotes.open[row])))
+            choices.append(
+                Choice(int(row), float(quotes.max_prices[row, column]), math.nan, float(quotes.p[row, column]))
+            )
+        return choices
+
+    def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:
+        """Never: every hour another market."""
+        return False
+
+
+@dataclass(frozen=True)
+class Always:
+    """Every job on one offer until it ends: the paper's baselines, and on demand. max_price: None for no limit."""
+
+    offer: int
+    max_price: float | None = None
+
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+        """The one."""
+        return [
+            Choice(self.offer, self.max_price, float(demand.step_seconds[self.offer] * quotes.mean[self.offer] / HOUR))
+        ]
+
+    def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:
+        """Always."""
+        return True
+
+
+def fastest_on_demand(offers: Sequence[Offer], step_seconds: FloatArray) -> int | None:
+    """Index of the offer that is never revoked and does a step soonest; None where all are revocable."""
+    rows = [index for index, offer in enumerate(offers) if offer.on_demand]
+    return min(rows, key=lambda row: float(step_seconds[row]), default=None)

@@ -1,0 +1,252 @@
+"""A query's past in one row of numbers: how the price moved, and how often what is asked about happened before.
+
+    windows w: hour, 6 hours, day, week before t;  a_w average price, m_w largest price, s_w deviation of log price
+    rise(tau) = max of p over [tau, tau + 1 h] / p(tau), on a grid of ten minutes, known once tau + 1 h <= t
+    exceeded_w = share of the rises of window w that were above b / p(t): the past frequency of the label itself
+
+Shared by boosted trees, the wide forms of RevPred and of logistic regression, and the hazard rate fitted online.
+MONOTONE says how the probability may move with each feature (-1, 0, 1), which makes it fall as the max price grows.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from leantune.cloud.markets import FloatArray
+from leantune.spot.features import workday_and_hour
+from leantune.spot.pasts import WEEK, IntArray, Pasts
+
+GRID = 600.0  # seconds between the rises that are counted
+_HOUR, _DAY, _MINUTE = 3600.0, 86400.0, 60.0
+_WINDOWS = np.array([_HOUR, 6 * _HOUR, _DAY, WEEK])
+_WORDS = ("hour", "six_hours", "day", "week")
+_STILL = 1e-4  # deviation of log price below which a market stands still
+
+SUMMARY_NAMES: tuple[str, ...] = (
+    *(f"log_max_price_to_average_{w}" for w in _WORDS),
+    *(f"log_max_price_to_highest_{w}" for w in _WORDS),
+    *(f"share_above_{w}" for w in _WORDS),
+    *(f"exceeded_{w}" for w in _WORDS[1:]),
+    "exceeded_same_hour_week",
+    "level_exceeded_day",
+    "level_exceeded_week",
+    "log_max_price_to_price",
+    "max_price_in_deviations_hour",
+    "max_price_in_deviations_day",
+    *(f"log_price_to_average_{w}" for w in _WORDS),
+    *(f"deviation_{w}" for w in _WORDS),
+    "changes_hour",
+    "changes_six_hours",
+    "rises_hour",
+    "largest_rise_hour",
+    "last_step",
+    "step_before",
+    "minutes_since_set",
+    "log_price_to_10_minutes_ago",
+    "log_price_to_30_minutes_ago",
+    "log_price_to_hour_ago",
+    "workday",
+    "hour",
+    "days_known",
+)
+MONOTONE: tuple[int, ...] = (-1,) * 8 + (1,) * 4 + (1,) * 6 + (-1,) * 3 + (0,) * (len(SUMMARY_NAMES) - 21)
+
+
+def summaries(pasts: Pasts, max_prices: FloatArray) -> FloatArray:
+    """The summary of each query (n, features): float64, finite."""
+    out = np.empty((len(pasts.asked), len(SUMMARY_NAMES)))
+    grid = rises(pasts)
+    logs = np.log(pasts.prices)
+    _fill(pasts.times, pasts.prices, logs, pasts.first, pasts.last, pasts.asked, max_prices, *grid, out)
+    return out
+
+
+def rises(pasts: Pasts) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+    """(where the rises of each query's series start (n,), their first grid number (n,), rises, prices at the grid)."""
+    groups = len(pasts.markets)
+    begin, end = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
+    begin[pasts.group] = pasts.first
+    np.maximum.at(end, pasts.group, pasts.last + 1)
+    since, until = np.full(groups, np.inf), np.full(groups, -np.inf)  # a group without queries has no rises
+    np.minimum.at(since, pasts.group, pasts.asked)
+    np.maximum.at(until, pasts.group, pasts.asked)
+    asked = until > -np.inf
+    since, until = np.where(asked, since, 0.0), np.where(asked, until, -WEEK)
+    numbers = np.ceil(np.maximum(pasts.times[begin], since - WEEK) / GRID).astype(np.int64)
+    counts = np.maximum(np.floor((until - _HOUR) / GRID).astype(np.int64) - numbers + 1, 0)
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    ratio, level = np.empty(offsets[-1]), np.empty(offsets[-1])
+    _rises(pasts.times, pasts.prices, begin, end, numbers, offsets, ratio, level)
+    return offsets[:-1][pasts.group], numbers[pasts.group], ratio, level
+
+
+@njit(cache=True, nogil=True)
+def _rises(
+    times: FloatArray,
+    prices: FloatArray,
+    begin: IntArray,
+    end: IntArray,
+    numbers: IntArray,
+    offsets: IntArray,
+    ratio: FloatArray,
+    level: FloatArray,
+) -> None:
+    """Largest price within an hour of each grid point over the price there; sliding maximum by a decreasing queue."""
+    for g in range(len(begin)):
+        queue = np.empty(end[g] - begin[g], dtype=np.int64)
+        head, tail, enter, hold = 0, 0, begin[g], begin[g]
+        for k in range(offsets[g + 1] - offsets[g]):
+            tau = (numbers[g] + k) * GRID
+            while enter < end[g] and times[enter] <= tau + _HOUR:
+                while tail > head and prices[queue[tail - 1]] <= prices[enter]:
+                    tail -= 1
+                queue[tail] = enter
+                tail += 1
+                enter += 1
+            while hold + 1 < end[g] and times[hold + 1] <= tau:
+                hold += 1
+            while queue[head] < hold:
+                head += 1
+            level[offsets[g] + k] = prices[hold]
+            ratio[offsets[g] + k] = prices[queue[head]] / prices[hold]
+
+
+@njit(cache=True, nogil=True)
+def _fill(
+    times: FloatArray,
+    prices: FloatArray,
+    logs: FloatArray,
+    first: IntArray,
+    last: IntArray,
+    asked: FloatArray,
+    max_prices: FloatArray,
+    offset: IntArray,
+    number: IntArray,
+    ratio: FloatArray,
+    level: FloatArray,
+    out: FloatArray,
+) -> None:
+    for q in range(len(asked)):
+        row, limit = out[q], max_prices[q]
+        _levels(times, prices, logs, first[q], last[q], asked[q], limit, row)
+        known = math.floor((asked[q] - _HOUR) / GRID) - number[q] + 1  # rises that are known at this time
+        _exceeded(ratio, level, offset[q], max(known, 0), number[q], asked[q], limit / prices[last[q]], limit, row)
+        _moves(times, logs, first[q], last[q], asked[q], row)
+
+
+@njit(cache=True, nogil=True)
+def _levels(
+    times: FloatArray,
+    prices: FloatArray,
+    logs: FloatArray,
+    first: int,
+    last: int,
+    time: float,
+    limit: float,
+    row: FloatArray,
+) -> None:
+    """Averages, highest prices, shares above the limit and deviations of the four windows, in one walk back."""
+    seconds, paid, above = np.zeros(4), np.zeros(4), np.zeros(4)
+    summed, squared, highest = np.zeros(4), np.zeros(4), np.full(4, prices[last])
+    until, i, w0, now = time, last, 0, logs[last]
+    while i >= first and w0 < 4:
+        for w in range(w0, 4):
+            held = until - max(times[i], time - _WINDOWS[w])
+            seconds[w] += held
+            paid[w] += prices[i] * held
+            above[w] += held if prices[i] > limit else 0.0
+            off = logs[i] - now
+            summed[w] += off * held
+            squared[w] += off * off * held
+            highest[w] = max(highest[w], prices[i])
+        until = times[i]
+        while w0 < 4 and until <= time - _WINDOWS[w0]:
+            w0 += 1
+        i -= 1
+    asked = math.log(limit)
+    for w in range(4):
+        known = seconds[w] > 0
+        average = math.log(paid[w] / seconds[w]) if known else now
+        mean = summed[w] / seconds[w] if known else 0.0
+        deviation = math.sqrt(max(squared[w] / seconds[w] - mean * mean, 0.0)) if known else 0.0
+        row[w] = asked - average
+        row[4 + w] = asked - math.log(highest[w])
+        row[8 + w] = above[w] / seconds[w] if known else 0.0
+        row[21 + w] = now - average
+        row[25 + w] = deviation
+    row[18] = asked - now
+    row[19] = row[18] / (row[25] + _STILL)
+    row[20] = row[18] / (row[27] + _STILL)
+    row[41] = seconds[3] / _DAY
+
+
+@njit(cache=True, nogil=True)
+def _exceeded(
+    ratio: FloatArray,
+    level: FloatArray,
+    offset: int,
+    known: int,
+    number: int,
+    time: float,
+    wanted: float,
+    limit: float,
+    row: FloatArray,
+) -> None:
+    """Shares of past hours in which the price rose by more than is asked, or above the limit itself."""
+    counts, hits, tops = np.zeros(4), np.zeros(4), np.zeros(4)
+    for k in range(known - 1, -1, -1):
+        tau = (number + k) * GRID
+        age = time - tau
+        if age > WEEK:
+            break
+        rose, topped = ratio[offset + k] > wanted, ratio[offset + k] * level[offset + k] > limit
+        for w in range(1, 4):
+            if age <= _WINDOWS[w]:
+                counts[w] += 1
+                hits[w] += rose
+                tops[w] += topped
+        apart = math.fabs(age - _DAY * math.floor(age / _DAY + 0.5))
+        if apart <= _HOUR and age > _DAY / 2:
+            counts[0] += 1
+            hits[0] += rose
+    for w in range(1, 4):
+        row[11 + w] = _shrunk(hits[w], counts[w])
+    row[15] = _shrunk(hits[0], counts[0])
+    row[16] = _shrunk(tops[2], counts[2])
+    row[17] = _shrunk(tops[3], counts[3])
+
+
+@njit(cache=True, nogil=True)
+def _shrunk(hits: float, count: float) -> float:
+    """Jeffreys' estimate; neighbours overlap, so that count * GRID / hour of them are independent."""
+    share = GRID / _HOUR
+    return (hits * share + 0.5) / (count * share + 1.0)
+
+
+@njit(cache=True, nogil=True)
+def _moves(times: FloatArray, logs: FloatArray, first: int, last: int, time: float, row: FloatArray) -> None:
+    """Counts and sizes of the latest changes, and the price against earlier ones."""
+    changes, long_changes, ups, largest, i = 0, 0, 0, 0.0, last
+    while i > first and times[i] > time - 6 * _HOUR:
+        long_changes += 1
+        if times[i] > time - _HOUR:
+            step = logs[i] - logs[i - 1]
+            changes += 1
+            ups += step > 0
+            largest = max(largest, step)
+        i -= 1
+    row[29], row[30], row[31], row[32] = changes, long_changes, ups, largest
+    recent = time - WEEK
+    row[33] = logs[last] - logs[last - 1] if last > first and times[last] > recent else 0.0
+    row[34] = logs[last - 1] - logs[last - 2] if last > first + 1 and times[last - 1] > recent else 0.0
+    row[35] = min(time - times[last], WEEK) / _MINUTE
+    i, place = last, 36
+    for minutes in (10.0, 30.0, 60.0):
+        while i > first and times[i] > time - minutes * _MINUTE:
+            i -= 1
+        row[place] = logs[last] - logs[i]
+        place += 1
+    row[39], row[40] = workday_and_hour(time)
