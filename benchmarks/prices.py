@@ -1,8 +1,8 @@
 """How fast prices are loaded and found: `python -m benchmarks.prices --json`.
 
-Makes a file of generated prices (12 million rows; --quick: 600,000), reads it, keeps it in a store, and asks the store for a month of
-one market. Loading and storing are set against the time of pyarrow's own CSV reader on the same file in the same run,
-which parses and does nothing else; a month against reading all rows of that market from the file's table.
+Makes a file of generated prices (12 million rows; --quick: 600,000), reads it, keeps it in a store, and asks the store
+for a month of one market. Loading and storing are set against pyarrow's own CSV reader on the same file in the same
+run, which parses and does nothing else; a month against picking that market's rows out of the whole table in memory.
 """
 
 from __future__ import annotations

@@ -43,13 +43,13 @@ def library() -> Any:
 @cache
 def tensors(most: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Images [n, 1, 14, 14], centred, and labels [n] to learn from, and those to judge by; `most` in all."""
-    torch = library()
+    loaded = library()
     learned, judged = images.load().split(most)
     mean, spread = float(learned.images.mean()), float(learned.images.std())
 
     def prepared(part: images.Images) -> tuple[torch.Tensor, torch.Tensor]:
         halved = (part.halved()[:, None] - mean) / spread
-        return torch.from_numpy(halved), torch.from_numpy(part.labels)
+        return loaded.from_numpy(halved), loaded.from_numpy(part.labels)
 
     return (*prepared(learned), *prepared(judged))
 
@@ -92,7 +92,7 @@ class NetworkTrainer:
         self._epoch += 1
 
     def _shifted(self, chosen: torch.Tensor, shifts: torch.Tensor) -> torch.Tensor:
-        """Images of these numbers, each moved down and right by its own shifts [2, n]; what leaves comes in opposite."""
+        """These images, each moved down and right by its own shifts [2, n]; what leaves comes in on the other side."""
         side = self._torch.arange(self._inputs.shape[-1])
         rows, columns = ((side - shift[:, None]) % len(side) for shift in shifts)
         return self._inputs[chosen[:, None, None], 0, rows[:, :, None], columns[:, None, :]][:, None]
@@ -165,13 +165,13 @@ def _cnn() -> torch.nn.Module:
 
 
 def _resnet(depth: int, version: int) -> torch.nn.Module:
-    """Depth 6 n + 2: a convolution, three stages of n blocks of two, a dense layer.
+    """Depth 6 n + 2: a convolution, three stages of n blocks of two, a normalisation and a dense layer.
 
     Version 1 normalises and activates after each convolution and after the sum (He et al. 2015); version 2 before
     each convolution (He et al. 2016).
     """
-    torch = library()
-    nn = torch.nn
+    loaded = library()
+    nn = loaded.nn
 
     class Block(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self, before: int, width: int, stride: int) -> None:
@@ -184,10 +184,12 @@ def _resnet(depth: int, version: int) -> torch.nn.Module:
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             if version == 2:
-                inner = self.first(torch.relu(self.norms[0](x)))
-                return self.short(x) + self.second(torch.relu(self.norms[1](inner)))
-            inner = torch.relu(self.norms[0](self.first(x)))
-            return torch.relu(self.short(x) + self.norms[1](self.second(inner)))
+                inner = self.first(loaded.relu(self.norms[0](x)))
+                after: torch.Tensor = self.short(x) + self.second(loaded.relu(self.norms[1](inner)))
+            else:
+                inner = loaded.relu(self.norms[0](self.first(x)))
+                after = loaded.relu(self.short(x) + self.norms[1](self.second(inner)))
+            return after
 
     layers = [nn.Conv2d(1, WIDTHS[0], 3, padding=1, bias=False)]
     before = WIDTHS[0]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leantune.spot.expectation import HOUR, dollars_per_work, expectation, hazard_of, save_interval
+from leantune.spot.expectation import HOUR, expectation, hazard_of, save_interval, weighed
 
 DRAWS = 400_000
 
@@ -49,9 +49,10 @@ def test_certain_revocation_is_not_free_of_charge_for_progress() -> None:
     """Eq. 2 calls p -> 1 free; here a machine that goes before it has booted keeps nothing."""
     terms = np.array([120.0, 0.0, 3600.0, 0.0])
     price, lead, save, remaining = np.array([0.1]), np.array([3000.0]), np.array([10.0]), np.array([1e9])
-    cost = dollars_per_work(np.array([1.0]), price, lead, save, remaining, terms)
-    sound = dollars_per_work(np.array([0.0]), price, lead, save, remaining, terms)
+    cost, pace = weighed(np.array([1.0]), price, lead, save, remaining, terms)
+    sound, sound_pace = weighed(np.array([0.0]), price, lead, save, remaining, terms)
     assert cost[0] > 100 * sound[0]
+    assert pace[0] > sound_pace[0] == pytest.approx(3600 / 590)
 
 
 @settings(max_examples=200, deadline=None)

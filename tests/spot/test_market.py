@@ -102,8 +102,20 @@ def test_against_a_search_second_by_second(levels: list[float], launch: int, lim
     preempted = next((time for time in taken if time > launch), math.inf)
     gone = min(crossing, preempted)
     assert (math.inf if found is None else found.gone_at - START) == gone
-    alone = feed(prices_of).revocation(START + launch, limit)
-    assert (None if alone is None else alone.notice_at) == prices_of.first_above(START + launch, limit)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 8, 13, 33])
+def test_every_crossing_of_random_prices(length: int) -> None:
+    """From every moment and for every limit, those that equal a price included."""
+    random = np.random.default_rng(length)
+    for _ in range(20):
+        levels = random.integers(1, 5, length).tolist()
+        market = feed(series(*((10.0 * i, float(level)) for i, level in enumerate(levels))))
+        for launch in range(0, 10 * length, 5):
+            for limit in (0.5, 1.0, 2.0, 3.0, 4.0):
+                above = (max(launch, 10 * i) for i in range(launch // 10, length) if levels[i] > limit)
+                found = market.revocation(START + launch, limit)
+                assert (None if found is None else found.notice_at) == next((START + at for at in above), None)
 
 
 def test_a_machine_goes_with_probability_k_of_n() -> None:

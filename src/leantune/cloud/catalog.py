@@ -20,7 +20,8 @@ def catalogue(provider: str, region: str | None = None) -> Catalogue:
     place = DEFAULT_REGION[provider] if region is None else region
     known_regions = regions(provider)
     if place not in known_regions:
-        hint = f"Prices of {', '.join(known_regions)} are known; leantune catalog refresh gets others. {PRIVATE_HINT}"
+        others = "leantune catalog refresh gets others"
+        hint = f"Prices of {', '.join(known_regions)} are shipped or were refreshed; {others}. {PRIVATE_HINT}"
         raise SpaceError(f"unknown region {place!r}", where=f"provider {provider!r}", hint=hint)
     return table_of(provider, place)
 

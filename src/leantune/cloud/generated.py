@@ -6,9 +6,9 @@
     rhythm  hour of the day and weekend, UTC             burst   a while above on-demand (volatile regime only)
     heat    in [0, 1), drawn for each market: how nervous it is; steps, rhythm and bursts grow with it
 
-`volatile` was matched to six markets of AWS us-east-1 in 2016 (two price changes in ten minutes, half of the markets
-hardly ever and the others some per cent of the time above on-demand), `smooth` to 34 markets of 2024 to 2026 (three or four changes of
-some tenths of a per cent a day, never above on-demand); docs/spot-prices.md has both sides of the match.
+`volatile` was matched to six markets of AWS us-east-1 in 2016 (a change every five to ten minutes; half of the markets
+are hardly ever above on-demand, the others for some per cent of the time), `smooth` to 34 markets of 2024 to 2026
+(three or four changes of some tenths of a per cent a day, never above on-demand); docs/spot-prices.md has both sides.
 Only numpy and scipy are needed. A market's prices depend on the seed and its own name, not on the other markets.
 """
 

@@ -107,13 +107,13 @@ class PriceSeries:
         return float(self._paid[index] + self.prices[index] * (time - self.times[index]) / SECONDS_PER_HOUR)
 
     def _index(self, time: float) -> int:
-        index = int(np.searchsorted(self.times, time, side="right")) - 1
+        index = int(self.times.searchsorted(time, side="right")) - 1
         if index < 0:
             raise self._error(f"has no price at {time:.0f}, before its start {self.start:.0f}", "Ask for a later time")
         return index
 
     def _indices(self, times: FloatArray) -> NDArray[np.int64]:
-        indices = np.searchsorted(self.times, times, side="right") - 1
+        indices = self.times.searchsorted(times, side="right") - 1
         if len(indices) and indices.min() < 0:
             raise self._error(f"has no price before its start {self.start:.0f}", "Ask for later times")
         return indices.astype(np.int64)

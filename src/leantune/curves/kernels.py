@@ -62,7 +62,7 @@ def nnls3(gram: FloatArray, moment: FloatArray) -> FloatArray:
 @njit(cache=True, nogil=True)
 def _determinant(m: FloatArray) -> float:
     """Of a 3 x 3 matrix."""
-    return (
+    return float(
         m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
         - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
         + m[0, 2] * (m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0])
@@ -89,7 +89,7 @@ def _normal_equations(u: FloatArray, above: FloatArray, w: FloatArray) -> tuple[
 def fit_inverse(k: FloatArray, y: FloatArray, w: FloatArray, floor: float) -> tuple[FloatArray, float]:
     """Eq. 4's (a0, a1, a2, a3) and the weighted sum of squared residuals.
 
-    For each a3 below the lowest value: least squares on 1/(y - a3), weighted by (y - a3)^4 so that the squared residuals
+    For each a3 below the lowest value: least squares on 1/(y - a3), weighted by (y - a3)^4 so that squared residuals
     count in the metric's own units; the a3 with the smallest sum of squares in those units is taken.
     """
     low = y.min()
@@ -124,13 +124,13 @@ def fit_inverse(k: FloatArray, y: FloatArray, w: FloatArray, floor: float) -> tu
 def inverse_at(alpha: FloatArray, k: float) -> float:
     """Eq. 4 at k; the asymptote alone where a0 = a1 = a2 = 0."""
     curve = (alpha[0] * k + alpha[1]) * k + alpha[2]
-    return alpha[3] + 1.0 / curve if curve > 0.0 else alpha[3]
+    return float(alpha[3] + 1.0 / curve if curve > 0.0 else alpha[3])
 
 
 @njit(cache=True, nogil=True)
 def basis_at(family: int, k: float, length: float, shape: float) -> float:
     """k^-c or mu^k."""
-    return k**-shape if family == POWER else np.exp(-(k - 1.0) / (shape * length))
+    return float(k**-shape if family == POWER else np.exp(-(k - 1.0) / (shape * length)))
 
 
 @njit(cache=True, nogil=True)
@@ -213,7 +213,7 @@ def forecast(member: FloatArray, k: FloatArray, y: FloatArray, target: float, fl
 def rolling_errors(
     members: FloatArray, k: FloatArray, y: FloatArray, target: float, floor: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Errors (origins, m) that the members would have made earlier in the stage, and how much further it is now (origins,).
+    """Errors (o, m) that the members would have made from o earlier origins, and how much further it is now (o,).
 
     From each origin the same ratio K / k_n ahead is asked for as now, as far as it is known. further = ratio of the
     logarithms of the two distances, at least 1. Fewer rows where the stage is too short for an origin.
@@ -273,8 +273,8 @@ def scatter(y: FloatArray) -> float:
     """
     recent = y[-max(5, len(y) // 3) :]
     if len(recent) < 3:
-        return abs(recent[-1] - recent[0]) / np.sqrt(2.0)
+        return float(abs(recent[-1] - recent[0]) / np.sqrt(2.0))
     total = 0.0
     for i in range(2, len(recent)):
         total += (recent[i] - 2.0 * recent[i - 1] + recent[i - 2]) ** 2
-    return np.sqrt(total / (6.0 * (len(recent) - 2)))
+    return float(np.sqrt(total / (6.0 * (len(recent) - 2))))

@@ -15,6 +15,7 @@ from leantune.curves.rules import finite, not_predictable, verdict, worsens
 from leantune.curves.stages import Jump, StageRule, last_stage, losses
 from leantune.errors import InvalidInput
 
+_FALLBACK = Jump()
 _LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -40,16 +41,16 @@ class Member:
 class StagePredictor:
     """Members fitted to the present stage, weighted by how well each foresaw what is known of that stage.
 
-    The standard deviation is how wrong they would have been from earlier origins (`kernels.predict_stack`): a residual
-    bootstrap repeats the family's bias and was too narrow on real curves. staged: whether stages are told apart at all;
-    rule: finds them where no schedule is declared.
+    The standard deviation is how wrong they would have been from earlier origins (`kernels.predict_stack`), which holds
+    the family's own bias as well; a residual bootstrap holds only the noise. staged: whether stages are told apart at
+    all; rule: finds them where no schedule is declared.
     """
 
     name: str
     members: tuple[Member, ...]
     least_points: int
     staged: bool = True
-    rule: StageRule | None = Jump()
+    rule: StageRule | None = _FALLBACK
 
     def predict(self, curve: Curve, final_step: float) -> Prediction:
         """The rules first, then the fit."""
@@ -83,7 +84,7 @@ class StagePredictor:
 
 
 def unscaled(value: float, exponent: int) -> float:
-    """value * 2^exponent, the largest number where that is too large for one."""
+    """What was scaled by 2^-exponent in its own unit; the largest number where that is too large for one."""
     with np.errstate(over="ignore"):
         return float(np.clip(np.ldexp(value, exponent), -_LARGEST, _LARGEST))
 

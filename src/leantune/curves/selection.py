@@ -1,10 +1,10 @@
 """Who continues: the runs most likely to end best, by predictions and their uncertainty.
 
-    P(i is best) = E_x [ prod_(j != i) P(X_j worse than x) ],  x ~ N(mean_i, sd_i^2), X_j ~ N(mean_j, sd_j^2) independent
+    P(i is best) = E_x [ prod_(j != i) P(X_j worse than x) ];  x ~ N(mean_i, sd_i^2), X_j ~ N(mean_j, sd_j^2)
 
-The expectation is a mean over equally likely quantiles of x: no random numbers, equal bits on equal input. The `mcnt` runs
-with the highest probability are those most likely to hold the best one among them; two runs alike in mean rank by who
-may still surprise.
+The expectation is a mean over equally likely quantiles of x: no random numbers, equal bits on equal input. The `mcnt`
+runs with the highest probability are those most likely to hold the best one among them; of two runs alike in mean the
+one that may still surprise comes first.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def choose(predictions: Sequence[Prediction], mcnt: int, *, maximize: bool = Fal
         by_kind[_predictable(prediction)].append(index)
     means = np.array([sign * predictions[i].mean for i in by_kind[True]])
     chances = best_probabilities(means, np.array([predictions[i].sd for i in by_kind[True]]))
-    order = np.lexsort((by_kind[True], means, -chances))  # ties: the better mean, then the first
+    order = np.lexsort((means, -chances))  # ties: the better mean, then the first
     promising = [Ranked(by_kind[True][i], float(chances[i]), predictions[by_kind[True][i]].outlook) for i in order]
     open_ended = [Ranked(i, math.nan, predictions[i].outlook) for i in by_kind[None]]
     lost = [Ranked(i, 0.0, predictions[i].outlook) for i in by_kind[False]]

@@ -31,9 +31,12 @@ from leantune.curves.selection import choose
 from leantune.errors import InvalidInput
 from leantune.orchestrator.fleet import Fleet, FleetEvent, Ready, Reported, Revoked, Saved, Warned
 from leantune.spot.expectation import hazard_of, save_interval
-from leantune.spot.provisioner import Chooser, Demand, Held, fastest_on_demand
+from leantune.spot.provisioner import Chooser, Demand, Held, cheapest_on_demand, fastest_on_demand
 from leantune.spot.quotes import Forecaster, Quotes
 from leantune.spot.step_times import StepTimes
+
+# How much longer than estimated a step may take when a deadline is to be kept, on a type that was tried or not.
+_TRIED, _UNTRIED = 1.03, 1.25
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class TuningRules:
     hour: seconds after which a move is considered. boot: seconds expected before a machine is of use. notice: seconds
     that a checkpoint may take after a warning (the provider's notice less the polling delay); 0: there is no warning,
     so that checkpoints are periodic. finish_by: when all must be over, None for whenever; kept by machines on demand.
+    pace: a wish, not a promise: to take no longer than this multiple of the time that the machines with the cheapest
+    steps on demand would take; None: however long.
     """
 
     theta: float = 0.7
@@ -63,6 +68,7 @@ class TuningRules:
     boot: float = 60.0
     notice: float = 110.0
     finish_by: float | None = None
+    pace: float | None = 1.0
     stop_on_plateau: bool = True
     retry_seconds: float = 60.0
     refused_seconds: float = 600.0
@@ -183,12 +189,14 @@ class SpotTune:
         self._timers: list[tuple[float, int, int, str]] = []
         self._refused: dict[int, float] = {}  # offer -> until when it is not asked again
         self._notes: dict[str, int] = {}
+        self._began = fleet.now()
+        self._longest, self._targets_of = math.inf, -1
         self._selected_at: float | None = None
         self._ranking: tuple[int, ...] = ()
 
     def run(self) -> TuningOutcome:
         """Train until every job has ended."""
-        began = self._fleet.now()
+        self._began = self._fleet.now()
         self._place_waiting()
         while any(state.phase is not Phase.ENDED for state in self.states):
             events = self._fleet.wait(self._timers[0][0] if self._timers else None)
@@ -202,7 +210,14 @@ class SpotTune:
         notes = tuple(text if count == 1 else f"{text} ({count} times)" for text, count in self._notes.items())
         selected_at = self._fleet.now() if self._selected_at is None else self._selected_at
         return TuningOutcome(
-            began, selected_at, self._fleet.now(), self._ranking, chosen, tuple(self.states), tuple(self.stays), notes
+            self._began,
+            selected_at,
+            self._fleet.now(),
+            self._ranking,
+            chosen,
+            tuple(self.states),
+            tuple(self.stays),
+            notes,
         )
 
     # Events
@@ -340,7 +355,9 @@ class SpotTune:
             return math.inf
         done = state.step if state.stay is None else max(state.step, state.stay.reached)
         lead = self._rules.boot + self._jobs[job].restore_seconds + 2 * state.save_seconds + self._rules.retry_seconds
-        return self._rules.finish_by - (self._jobs[job].max_steps - done) * float(seconds[row]) - lead
+        tried = self._times.is_measured(self._offer_type(row), job)
+        work = (self._jobs[job].max_steps - done) * float(seconds[row]) * (_TRIED if tried else _UNTRIED)
+        return self._rules.finish_by - work - lead
 
     def _keep_deadline(self, job: int) -> None:
         latest = self._last_moment(job)
@@ -378,22 +395,48 @@ class SpotTune:
         heapq.heappush(self._timers, (now + self._rules.retry_seconds, job, -1, "retry"))
 
     def _wanted(self, job: int, *, hurried: bool) -> list[tuple[int, float | None]]:
-        """Offers to try in turn: by the chooser, or on demand by speed when time is running out."""
-        now = self._fleet.now()
+        """Offers to try in turn: by the chooser, or on demand by speed when time is running out.
+
+        With a deadline and no idea yet how long a step takes, a job must not wait for a cheap machine: on demand last.
+        """
+        now, seconds = self._fleet.now(), self._step_seconds(job)
         blocked = [offer for offer, until in self._refused.items() if until > now]
-        if hurried:
-            seconds = self._step_seconds(job)
-            rows = [row for row, offer in enumerate(self._fleet.offers) if offer.on_demand and row not in blocked]
-            if rows:
-                return [(row, None) for row in sorted(rows, key=lambda row: float(seconds[row]))]
+        rows = [row for row, offer in enumerate(self._fleet.offers) if offer.on_demand and row not in blocked]
+        sure: list[tuple[int, float | None]] = [
+            (row, None) for row in sorted(rows, key=lambda row: float(seconds[row]))
+        ]
+        if hurried and sure:
+            return sure
         ranked = self._chooser.ranked(self._demand(job), self._quotes().closed(blocked), job)
-        return [(choice.offer, choice.max_price) for choice in ranked]
+        wanted = [(choice.offer, choice.max_price) for choice in ranked]
+        return wanted if self._rules.finish_by is None or self._times.known else wanted + sure
 
     def _demand(self, job: int) -> Demand:
         state, spec = self.states[job], self._jobs[job]
         done = state.step if state.stay is None else max(state.step, state.stay.reached)
         left = max(state.goal - done, 1.0)
-        return Demand(self._step_seconds(job), left, self._rules.boot, state.save_seconds, spec.restore_seconds)
+        within = max(self._target(job) - self._fleet.now(), 0.0)
+        return Demand(self._step_seconds(job), left, self._rules.boot, state.save_seconds, spec.restore_seconds, within)
+
+    def _target(self, job: int) -> float:
+        """When the job should reach its goal, to be no slower than on demand; infinite where nothing is wished.
+
+        A tuning is over with its last job, so that the time of the longest counts for all: up to the selection, and
+        once more, for the steps after it.
+        """
+        if self._rules.pace is None or not self._times.known:
+            return math.inf
+        if self._targets_of != self._times.version:
+            self._targets_of = self._times.version
+            self._longest = max((self._on_demand_seconds(other) for other in range(len(self._jobs))), default=math.inf)
+        late = self.states[job].goal > self._rules.theta * self._jobs[job].max_steps
+        return self._began + self._rules.pace * self._longest / (1.0 if late else 1.0 / self._rules.theta)
+
+    def _on_demand_seconds(self, job: int) -> float:
+        """Seconds of the whole job on the machine on demand whose steps are cheapest; infinite without such."""
+        seconds = self._step_seconds(job)
+        row = cheapest_on_demand(self._fleet.offers, seconds)
+        return math.inf if row is None else self._rules.boot + self._jobs[job].max_steps * float(seconds[row])
 
     def _step_seconds(self, job: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         found: np.ndarray[tuple[int], np.dtype[np.float64]] = self._times.of_job(job)[self._rows]

@@ -114,6 +114,11 @@ class Examples:
             self.series, self.index[chosen], self.times[chosen], self.max_prices[chosen], self.labels[chosen]
         )
 
+    def of_market(self, number: int) -> Examples:
+        """The questions about one series, which then is the only one."""
+        mine = self.where(self.index == number)
+        return Examples((self.series[number],), np.zeros_like(mine.index), mine.times, mine.max_prices, mine.labels)
+
     def asking(self, max_prices: FloatArray) -> Examples:
         """The same times with other max prices."""
         return Examples(

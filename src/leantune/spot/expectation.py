@@ -85,22 +85,23 @@ def _partial_mean(hazard: float, until: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def dollars_per_work(
+def weighed(
     p: FloatArray,
     price: FloatArray,
     leads: FloatArray,
     saves: FloatArray,
     remaining: FloatArray,
     terms: FloatArray,
-) -> FloatArray:
-    """Expected dollars per kept second of work of choices (n,), infinite where nothing is kept.
+) -> tuple[FloatArray, FloatArray]:
+    """Expected dollars, and expected seconds, per kept second of work of choices (n,); infinite where nothing is kept.
 
     p, price, leads, saves, remaining (seconds of work left on that machine): (n,). terms: notice, refund window,
-    horizon, and the value of an hour of waiting in USD.
+    horizon, and the value of an hour of waiting in USD, which is added to the dollars.
     """
     notice, window, horizon, hour_value = terms[0], terms[1], terms[2], terms[3]
-    result = np.empty(len(p))
+    dollars_per_work, seconds_per_work = np.empty(len(p)), np.empty(len(p))
     for i in range(len(p)):
         dollars, seconds, work = expectation(p[i], price[i], leads[i], saves[i], notice, window, remaining[i], horizon)
-        result[i] = (dollars + hour_value * seconds / HOUR) / work if work > 0.0 else math.inf
-    return result
+        dollars_per_work[i] = (dollars + hour_value * seconds / HOUR) / work if work > 0.0 else math.inf
+        seconds_per_work[i] = seconds / work if work > 0.0 else math.inf
+    return dollars_per_work, seconds_per_work

@@ -6,7 +6,8 @@
 
 Two scales. RELATIVE (the default) makes markets alike: prices as log(price / average of the last week at t), counts and
 minutes as log(1 + x), the hour as sine and cosine. PRINTED is the paper's: dollars, counts, minutes, the hour's number.
-Hours and workdays are those of UTC. Before a series starts its first price is taken to have held.
+Hours and workdays are those of UTC. Before a series starts its first price is taken to have
+held; times since a price was set end at a week.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def _record(times: FloatArray, prices: FloatArray, first: int, i: int, tau: floa
     row[0] = prices[i]
     row[1] = mean_price(times, prices, first, i, tau, _HOUR)
     row[2] = changes
-    row[3] = max(tau - times[i], 0.0) / _MINUTE
+    row[3] = min(max(tau - times[i], 0.0), WEEK) / _MINUTE
     row[4] = workday
     row[5] = math.floor(hour)
 

@@ -1,7 +1,8 @@
 """What queries may look at: for each one the prices that were set until its time, and nothing later.
 
-    Query q sees flat.times[first[q] .. last[q]]: the prices of its series within REACH seconds before its time, the one
-    in force at its time being number last[q]. Kernels walk back from last[q]; none reads beyond it.
+Query q sees flat.times[first[q] .. last[q]]: the prices of its series within REACH seconds before its time, the one
+in force at its time being number last[q]. Kernels walk back from last[q]; none reads beyond it. A price that is said
+again (AWS does so once a day) is no change and is left out.
 """
 
 from __future__ import annotations
@@ -79,12 +80,14 @@ def _side_by_side(different: list[PriceSeries], group: IntArray, times: FloatArr
             raise InvalidInput(what, where=str(one.market), hint="Ask for a later time")
         low = max(int(np.searchsorted(one.times, begins[number] - REACH, side="right")) - 1, 0)
         high = int(np.searchsorted(one.times, ends[number], side="right"))
+        changed = np.append(True, one.prices[low + 1 : high] != one.prices[low : high - 1])
+        known = one.times[low:high][changed]
         mine = order[bounds[number] : bounds[number + 1]]
-        last[mine] = np.searchsorted(one.times[low:high], times[mine], side="right") - 1 + offset
-        parts_times.append(one.times[low:high])
-        parts_prices.append(one.prices[low:high])
+        last[mine] = np.searchsorted(known, times[mine], side="right") - 1 + offset
+        parts_times.append(known)
+        parts_prices.append(one.prices[low:high][changed])
         first[number] = offset
-        offset += high - low
+        offset += len(known)
     empty = np.empty(0)
     return Pasts(
         np.concatenate([empty, *parts_times]),

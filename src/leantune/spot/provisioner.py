@@ -18,19 +18,23 @@ import numpy as np
 from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.markets import FloatArray
 from leantune.cloud.provider import Offer
-from leantune.spot.expectation import HOUR, dollars_per_work
+from leantune.spot.expectation import HOUR, weighed
 from leantune.spot.quotes import Quotes
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What a job asks of machines. step_seconds (offers,): M. steps: still to do. boot, save, restore: seconds."""
+    """What a job asks of machines. step_seconds (offers,): M. steps: still to do. boot, save, restore: seconds.
+
+    within: seconds in which they should be done, if that can be had; infinite where nobody waits.
+    """
 
     step_seconds: FloatArray
     steps: float
     boot: float
     save: float
     restore: float
+    within: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Chooser(Protocol):
 class CheapestStep:
     """Ours: expected dollars per kept step, on-demand machines included; moves only when it pays.
 
+    Offers that would not be done within the time that is asked for come after those that would, soonest first.
     hour_value: USD that an hour of one job's time is worth. gain: a move must promise to be cheaper by this share.
     """
 
@@ -80,43 +85,46 @@ class CheapestStep:
     gain: float = 0.05
 
     def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
-        """One choice per offer (its best max price), cheapest first; offers that keep nothing are left out."""
-        scores = self._fresh(demand, quotes)
-        best = np.argmin(scores, axis=1)
-        rows = np.arange(len(best))
-        order = np.argsort(scores[rows, best], kind="stable")
-        return [
-            Choice(
-                int(row),
-                None if quotes.on_demand[row] else float(quotes.max_prices[row, best[row]]),
-                float(scores[row, best[row]]),
-                float(quotes.p[row, best[row]]),
-            )
-            for row in order
-            if math.isfinite(scores[row, best[row]])
-        ]
+        """One choice per offer (its best max price), best first; offers that keep nothing are left out."""
+        dollars, seconds = self._fresh(demand, quotes)
+        order = np.lexsort((dollars.ravel(), np.maximum(seconds.ravel(), demand.within)))
+        choices: dict[int, Choice] = {}
+        for place in order:
+            row, column = divmod(int(place), dollars.shape[1])
+            if row not in choices and math.isfinite(dollars[row, column]):
+                bid = None if quotes.on_demand[row] else float(quotes.max_prices[row, column])
+                choices[row] = Choice(row, bid, float(dollars[row, column]), float(quotes.p[row, column]))
+        return list(choices.values())
 
     def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:
         """Compare going on, without boot but mostly without refund, with the best fresh machine."""
         row = held.offer
         p = 0.0 if held.max_price is None else quotes.risk(row, held.max_price)
-        window = self.policy.refund_window_seconds - held.age
-        going_on = dollars_per_work(
+        window = max(self.policy.refund_window_seconds - held.age, 0.0)
+        work = demand.steps * demand.step_seconds[row]
+        going_on, pace = weighed(
             np.array([p]),
             np.array([quotes.mean[row]]),
             np.zeros(1),
             np.array([demand.save]),
-            np.array([demand.steps * demand.step_seconds[row]]),
-            self._terms(max(window, 0.0)),
-        )[0]
-        fresh = self._fresh(demand, quotes, moving=demand.save).min()
-        return bool(going_on * demand.step_seconds[row] * (1.0 - self.gain) <= fresh)
+            np.array([work]),
+            self._terms(window),
+        )
+        dollars, seconds = self._fresh(demand, quotes, moving=demand.save)
+        in_time = seconds <= demand.within
+        if pace[0] * work > demand.within:
+            return not in_time.any() and bool(seconds.min() >= pace[0] * work * (1.0 - self.gain))
+        fresh = float(dollars[in_time].min(initial=math.inf))
+        return bool(going_on[0] * demand.step_seconds[row] * (1.0 - self.gain) <= fresh)
 
-    def _fresh(self, demand: Demand, quotes: Quotes, moving: float = 0.0) -> FloatArray:
-        """Score (offers, max prices) of machines to be launched now; `moving`: seconds lost before that."""
+    def _fresh(self, demand: Demand, quotes: Quotes, moving: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """Dollars per step, and seconds until all steps are done, (offers, max prices), of machines launched now.
+
+        moving: seconds lost before that.
+        """
         count, prices = quotes.p.shape
         seconds = np.repeat(demand.step_seconds, prices)
-        scores = dollars_per_work(
+        dollars, pace = weighed(
             quotes.p.ravel(),
             np.repeat(quotes.mean, prices),
             np.full(count * prices, demand.boot + demand.restore + moving),
@@ -124,8 +132,9 @@ class CheapestStep:
             demand.steps * seconds,
             self._terms(self.policy.refund_window_seconds),
         )
-        found: FloatArray = np.where(quotes.open, (scores * seconds).reshape(count, prices), np.inf)
-        return found
+        per_step = np.where(quotes.open, (dollars * seconds).reshape(count, prices), np.inf)
+        whole = np.where(quotes.open, (pace * seconds * demand.steps).reshape(count, prices), np.inf)
+        return per_step, whole
 
     def _terms(self, window: float) -> FloatArray:
         return np.array([max(self.policy.notice_seconds - self.poll, 0.0), window, HOUR, self.hour_value])
@@ -199,3 +208,9 @@ def fastest_on_demand(offers: Sequence[Offer], step_seconds: FloatArray) -> int 
     """Index of the offer that is never revoked and does a step soonest; None where all are revocable."""
     rows = [index for index, offer in enumerate(offers) if offer.on_demand]
     return min(rows, key=lambda row: float(step_seconds[row]), default=None)
+
+
+def cheapest_on_demand(offers: Sequence[Offer], step_seconds: FloatArray) -> int | None:
+    """Index of the offer that is never revoked and does a step for the fewest dollars; None where all are revocable."""
+    rows = [index for index, offer in enumerate(offers) if offer.on_demand]
+    return min(rows, key=lambda row: float(step_seconds[row]) * offers[row].usd_per_hour, default=None)

@@ -89,7 +89,9 @@ class Standards:
     @classmethod
     def of(cls, minutes: SingleArray, present: FloatArray) -> Standards:
         """Measured."""
-        return cls(*standardisation(minutes.reshape(-1, minutes.shape[2]).astype(np.float64)), *standardisation(present))
+        return cls(
+            *standardisation(minutes.reshape(-1, minutes.shape[2]).astype(np.float64)), *standardisation(present)
+        )
 
     def minutes(self, raw: SingleArray) -> SingleArray:
         """Standardised minutes (n, steps, channels)."""

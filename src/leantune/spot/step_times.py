@@ -38,6 +38,16 @@ class StepTimes:
         self._start = math.log(c0)
         self._estimate = np.exp(self._start + self._prior)[:, None].repeat(jobs, axis=1)
         self._stale = False
+        self.version = 0  # of the estimates of pairs that were not measured
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was measured, so that estimates are in seconds and not only relative."""
+        return bool(self._steps.any())
+
+    def is_measured(self, machine_type: str, job: int) -> bool:
+        """Whether the job was on a machine of the type."""
+        return bool(self._steps[self._types[machine_type], job] > 0)
 
     def measured(self, machine_type: str, job: int, seconds: float, steps: float) -> None:
         """A job took `seconds` for `steps` on a machine of the type."""
@@ -50,7 +60,9 @@ class StepTimes:
         self._seconds[row, job] += seconds
         self._steps[row, job] += steps
         self._estimate[row, job] = self._seconds[row, job] / self._steps[row, job]
-        self._stale |= bool(first)
+        if first:
+            self._stale = True
+            self.version += 1
 
     def of_job(self, job: int) -> FloatArray:
         """Seconds per step of one job on every type (types,), in the order they were given."""

@@ -23,6 +23,7 @@ GRID = 600.0  # seconds between the rises that are counted
 _HOUR, _DAY, _MINUTE = 3600.0, 86400.0, 60.0
 _WINDOWS = np.array([_HOUR, 6 * _HOUR, _DAY, WEEK])
 _WORDS = ("hour", "six_hours", "day", "week")
+_STATE = 21  # features from here on do not depend on the max price
 _STILL = 1e-4  # deviation of log price below which a market stands still
 
 SUMMARY_NAMES: tuple[str, ...] = (
@@ -129,12 +130,18 @@ def _fill(
     level: FloatArray,
     out: FloatArray,
 ) -> None:
+    averages, highest, lows = np.empty(4), np.empty(4), np.empty(4, dtype=np.int64)
     for q in range(len(asked)):
         row, limit = out[q], max_prices[q]
-        _levels(times, prices, logs, first[q], last[q], asked[q], limit, row)
+        if q > 0 and last[q] == last[q - 1] and asked[q] == asked[q - 1]:  # another max price: the past is the same
+            row[_STATE:] = out[q - 1, _STATE:]
+        else:
+            _levels(times, prices, logs, first[q], last[q], asked[q], averages, highest, lows, row)
+            _moves(times, logs, first[q], last[q], asked[q], row)
+        _against(averages, highest, limit, logs[last[q]], row)
+        _above(times, prices, first[q], last[q], asked[q], limit, lows, highest[3], row)
         known = math.floor((asked[q] - _HOUR) / GRID) - number[q] + 1  # rises that are known at this time
         _exceeded(ratio, level, offset[q], max(known, 0), number[q], asked[q], limit / prices[last[q]], limit, row)
-        _moves(times, logs, first[q], last[q], asked[q], row)
 
 
 @njit(cache=True, nogil=True)
@@ -145,42 +152,76 @@ def _levels(
     first: int,
     last: int,
     time: float,
-    limit: float,
+    averages: FloatArray,
+    highest: FloatArray,
+    lows: IntArray,
     row: FloatArray,
 ) -> None:
-    """Averages, highest prices, shares above the limit and deviations of the four windows, in one walk back."""
-    seconds, paid, above = np.zeros(4), np.zeros(4), np.zeros(4)
-    summed, squared, highest = np.zeros(4), np.zeros(4), np.full(4, prices[last])
+    """Log averages, log highest prices and deviations of the four windows, and the price in force where each begins."""
+    seconds, paid, summed, squared = np.zeros(4), np.zeros(4), np.zeros(4), np.zeros(4)
+    highest[:] = logs[last]
     until, i, w0, now = time, last, 0, logs[last]
     while i >= first and w0 < 4:
         for w in range(w0, 4):
             held = until - max(times[i], time - _WINDOWS[w])
             seconds[w] += held
             paid[w] += prices[i] * held
-            above[w] += held if prices[i] > limit else 0.0
             off = logs[i] - now
             summed[w] += off * held
             squared[w] += off * off * held
-            highest[w] = max(highest[w], prices[i])
+            highest[w] = max(highest[w], logs[i])
+            lows[w] = i
         until = times[i]
         while w0 < 4 and until <= time - _WINDOWS[w0]:
             w0 += 1
         i -= 1
-    asked = math.log(limit)
     for w in range(4):
         known = seconds[w] > 0
-        average = math.log(paid[w] / seconds[w]) if known else now
+        averages[w] = math.log(paid[w] / seconds[w]) if known else now
         mean = summed[w] / seconds[w] if known else 0.0
-        deviation = math.sqrt(max(squared[w] / seconds[w] - mean * mean, 0.0)) if known else 0.0
-        row[w] = asked - average
-        row[4 + w] = asked - math.log(highest[w])
-        row[8 + w] = above[w] / seconds[w] if known else 0.0
-        row[21 + w] = now - average
-        row[25 + w] = deviation
+        row[21 + w] = now - averages[w]
+        row[25 + w] = math.sqrt(max(squared[w] / seconds[w] - mean * mean, 0.0)) if known else 0.0
+    row[41] = seconds[3] / _DAY
+
+
+@njit(cache=True, nogil=True)
+def _against(averages: FloatArray, highest: FloatArray, limit: float, now: float, row: FloatArray) -> None:
+    """The max price against averages, highest prices, the price, and in deviations."""
+    asked = math.log(limit)
+    for w in range(4):
+        row[w] = asked - averages[w]
+        row[4 + w] = asked - highest[w]
     row[18] = asked - now
     row[19] = row[18] / (row[25] + _STILL)
     row[20] = row[18] / (row[27] + _STILL)
-    row[41] = seconds[3] / _DAY
+
+
+@njit(cache=True, nogil=True)
+def _above(
+    times: FloatArray,
+    prices: FloatArray,
+    first: int,
+    last: int,
+    time: float,
+    limit: float,
+    lows: IntArray,
+    highest: float,
+    row: FloatArray,
+) -> None:
+    """Share of each window that the price was above the limit."""
+    row[8:12] = 0.0
+    if math.log(limit) >= highest:
+        return
+    total, until, i = 0.0, time, last
+    for w in range(4):
+        while i > lows[w]:
+            if prices[i] > limit:
+                total += until - times[i]
+            until = times[i]
+            i -= 1
+        begin = max(time - _WINDOWS[w], times[first])
+        part = until - begin if prices[i] > limit else 0.0
+        row[8 + w] = (total + part) / (time - begin) if time > begin else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -196,27 +237,26 @@ def _exceeded(
     row: FloatArray,
 ) -> None:
     """Shares of past hours in which the price rose by more than is asked, or above the limit itself."""
-    counts, hits, tops = np.zeros(4), np.zeros(4), np.zeros(4)
-    for k in range(known - 1, -1, -1):
-        tau = (number + k) * GRID
-        age = time - tau
-        if age > WEEK:
-            break
-        rose, topped = ratio[offset + k] > wanted, ratio[offset + k] * level[offset + k] > limit
-        for w in range(1, 4):
-            if age <= _WINDOWS[w]:
-                counts[w] += 1
-                hits[w] += rose
-                tops[w] += topped
-        apart = math.fabs(age - _DAY * math.floor(age / _DAY + 0.5))
-        if apart <= _HOUR and age > _DAY / 2:
-            counts[0] += 1
-            hits[0] += rose
+    hits, tops, k = 0, 0, known - 1
     for w in range(1, 4):
-        row[11 + w] = _shrunk(hits[w], counts[w])
-    row[15] = _shrunk(hits[0], counts[0])
-    row[16] = _shrunk(tops[2], counts[2])
-    row[17] = _shrunk(tops[3], counts[3])
+        lowest = max(math.ceil((time - _WINDOWS[w]) / GRID) - number, 0)
+        while k >= lowest:
+            hits += ratio[offset + k] > wanted
+            tops += ratio[offset + k] * level[offset + k] > limit
+            k -= 1
+        count = max(known - lowest, 0)
+        row[11 + w] = _shrunk(hits, count)
+        if w > 1:
+            row[14 + w] = _shrunk(tops, count)
+    near, met = 0, 0
+    for days in range(1, 8):  # an hour to either side of this time of the day
+        middle = time - days * _DAY
+        low = max(math.ceil(max(middle - _HOUR, time - WEEK) / GRID) - number, 0)
+        high = min(math.floor((middle + _HOUR) / GRID) - number, known - 1)
+        for j in range(low, high + 1):
+            near += 1
+            met += ratio[offset + j] > wanted
+    row[15] = _shrunk(met, near)
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,7 @@
 """A trained predictor: models that answer from pasts, one for all markets or one for each, and their calibration.
 
-    P = sigmoid(slope * logit(P_model) + intercept), fitted on the validation slice (Platt); slope 1, intercept 0 as printed
-    P = 1 where the price is above the max price already
+P = sigmoid(slope * logit(P_model) + intercept), fitted on the validation slice (Platt); slope 1, intercept 0 as printed
+P = 1 where the price is above the max price already
 """
 
 from __future__ import annotations

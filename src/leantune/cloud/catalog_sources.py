@@ -1,0 +1,242 @@
+"""Where a refreshed catalogue comes from: a CSV of a row per type and zone, or AWS itself (extra `aws`).
+
+The CSV has the columns instance_type, vcpus, memory_gib, accelerator, accelerators, usd_per_hour, spot_usd_per_hour and
+availability_zone. A type without an on-demand price, or with a share of an accelerator, cannot be declared as a
+machine: it is left out and counted. Of two spot prices for one zone the higher counts.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from leantune.clock import Clock
+from leantune.cloud.aws import Access, spot_pages, told_plainly
+from leantune.cloud.catalog_tables import Catalogue
+from leantune.cloud.markets import LINUX
+from leantune.errors import InvalidInput
+from leantune.space import Machine
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_pricing import PricingClient
+
+CSV_COLUMNS = (
+    "instance_type",
+    "vcpus",
+    "memory_gib",
+    "accelerator",
+    "accelerators",
+    "usd_per_hour",
+    "spot_usd_per_hour",
+    "availability_zone",
+)
+PRICING_REGION = "us-east-1"  # the price list of all regions is served there
+Progress = Callable[[str], None]  # is told what is being asked
+_HINT = f"Give CSV with the columns {', '.join(CSV_COLUMNS)}"
+_ON_DEMAND = {
+    "operatingSystem": "Linux",
+    "tenancy": "Shared",
+    "preInstalledSw": "NA",
+    "capacitystatus": "Used",
+    "operation": "RunInstances",
+}
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """A table that was read, and the types that had to be left out."""
+
+    table: Catalogue
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Size:
+    vcpus: float
+    memory_gib: float
+    accelerator: str
+    accelerators: float
+
+
+# -- CSV
+
+
+def read_catalogue_csv(path: Path, provider: str, region: str, clock: Clock) -> Refreshed:
+    """A table of a file; its date is the day it is read, its source the file's name."""
+    sizes: dict[str, _Size] = {}
+    on_demand: dict[str, float] = {}
+    spot: dict[str, dict[str, float]] = {}
+    for where, row in _rows(path):
+        name = row["instance_type"]
+        size, usd = _size_of(row, where), _optional(row, "usd_per_hour", where)
+        if sizes.setdefault(name, size) != size or (usd is not None and on_demand.setdefault(name, usd) != usd):
+            hint = "Give the same vcpus, memory, accelerators and usd_per_hour in all rows of a type"
+            raise InvalidInput(f"two different rows of {name!r}", where=where, hint=hint)
+        price = _optional(row, "spot_usd_per_hour", where)
+        if price is not None:
+            zones = spot.setdefault(name, {})
+            zones[_zone(row, where)] = max(price, zones.get(row["availability_zone"], 0.0))
+    if not sizes:
+        raise InvalidInput("there is no machine in it", where=f"{path}, line 1", hint=_HINT)
+    return _refreshed((provider, region), sizes, on_demand, spot, (_today(clock), f"file {path.name}"))
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows of the file with their places."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            missing = [name for name in CSV_COLUMNS if name not in (rows.fieldnames or ())]
+            if missing:
+                raise InvalidInput(f"no column {missing[0]!r}", where=f"{path}, line 1", hint=_HINT)
+            for row in rows:
+                where = f"{path}, line {rows.line_num}"
+                if None in row or None in row.values() or not row["instance_type"]:
+                    raise InvalidInput("this is not a row of eight fields with a type", where=where, hint=_HINT)
+                yield where, row
+    except OSError as error:
+        raise InvalidInput(f"the file cannot be read: {error.strerror}", where=str(path), hint=_HINT) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(f"this is no CSV: {error}", where=str(path), hint=_HINT) from None
+
+
+def _size_of(row: Mapping[str, str], where: str) -> _Size:
+    numbers = [_optional(row, column, where) for column in ("vcpus", "memory_gib")]
+    if numbers[0] is None or numbers[1] is None:
+        raise InvalidInput("vcpus or memory_gib is empty", where=where, hint="Give numbers above 0")
+    count = _optional(row, "accelerators", where) or 0.0
+    return _Size(numbers[0], numbers[1], row["accelerator"] if count else "", count)
+
+
+def _optional(row: Mapping[str, str], column: str, where: str) -> float | None:
+    """A number above 0, or nothing; 0 accelerators are none."""
+    text = row[column].strip()
+    if not text or (column == "accelerators" and text in ("0", "0.0")):
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidInput(f"{column} is {text!r}", where=where, hint="Give a number above 0, or leave it empty")
+    return value
+
+
+def _zone(row: Mapping[str, str], where: str) -> str:
+    zone = row["availability_zone"]
+    if not zone or " " in zone:
+        raise InvalidInput(f"{zone!r} is no zone of a spot price", where=where, hint="Write one such as us-east-1a")
+    return zone
+
+
+# -- AWS
+
+
+def fetch_catalogue(
+    access: Access, clock: Clock, types: Sequence[str] = (), progress: Progress | None = None
+) -> Refreshed:
+    """A table of a region as AWS tells it now: sizes, on-demand prices and spot prices by zone."""
+    tell = progress or (lambda _: None)
+    ec2: EC2Client = access.client("ec2")
+    tell("machine types")
+    sizes = dict(_sizes(ec2, access.region, types))
+    tell("on-demand prices")
+    on_demand = dict(_on_demand(access.client("pricing", PRICING_REGION), access.region, types))
+    tell("spot prices")
+    spot: dict[str, dict[str, float]] = {}
+    for page in spot_pages(ec2, access.region, clock.now(), types, LINUX):
+        for entry in page:
+            zones = spot.setdefault(str(entry["InstanceType"]), {})
+            zone, price = str(entry["AvailabilityZone"]), float(str(entry["SpotPrice"]))
+            zones[zone] = max(price, zones.get(zone, 0.0))
+    source = "AWS: DescribeInstanceTypes, price list (Linux, shared tenancy), DescribeSpotPriceHistory"
+    return _refreshed(("aws", access.region), sizes, on_demand, spot, (_today(clock), source))
+
+
+def _sizes(client: EC2Client, region: str, types: Sequence[str]) -> Iterator[tuple[str, _Size]]:
+    asked: dict[str, Any] = {"InstanceTypes": list(types)} if types else {}
+    with told_plainly(region):
+        for page in client.get_paginator("describe_instance_types").paginate(**asked):
+            for found in page["InstanceTypes"]:
+                told: Mapping[str, Any] = dict(found)
+                name, count = _accelerator(told)
+                memory = told["MemoryInfo"]["SizeInMiB"] / 1024
+                yield told["InstanceType"], _Size(told["VCpuInfo"]["DefaultVCpus"], memory, name, count)
+
+
+def _accelerator(told: Mapping[str, Any]) -> tuple[str, float]:
+    """Name and number of a type's accelerators: graphics, Neuron, or older inference chips."""
+    kinds = (("GpuInfo", "Gpus"), ("NeuronInfo", "NeuronDevices"), ("InferenceAcceleratorInfo", "Accelerators"))
+    for info, devices in kinds:
+        for device in told.get(info, {}).get(devices, ()):
+            return str(device["Name"]), float(device["Count"])
+    return "", 0.0
+
+
+def _on_demand(client: PricingClient, region: str, types: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Linux prices of shared machines; one question for each type where some are named, else all."""
+    with told_plainly(region):
+        for named in [{"instanceType": name} for name in types] or [{}]:
+            fields = {"regionCode": region, **_ON_DEMAND, **named}
+            filters: Any = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in fields.items()]
+            pages = client.get_paginator("get_products").paginate(ServiceCode="AmazonEC2", Filters=filters)
+            for text in (text for page in pages for text in page["PriceList"]):
+                yield from _offers(json.loads(text))
+
+
+def _offers(offer: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    name = offer["product"]["attributes"]["instanceType"]
+    for term in offer["terms"].get("OnDemand", {}).values():
+        for dimension in term["priceDimensions"].values():
+            usd = float(dimension["pricePerUnit"].get("USD", 0))
+            if usd > 0 and dimension["unit"] == "Hrs":
+                yield name, usd
+
+
+# -- both
+
+
+def _refreshed(
+    place: tuple[str, str],
+    sizes: Mapping[str, _Size],
+    on_demand: Mapping[str, float],
+    spot: Mapping[str, Mapping[str, float]],
+    told: tuple[str, str],
+) -> Refreshed:
+    usable = {name: size for name, size in sizes.items() if name in on_demand and size.accelerators % 1 == 0}
+    if not usable:
+        hint = "Check region and types; each type needs an on-demand price"
+        raise InvalidInput("no type has an on-demand price", where=f"{' '.join(place)}, {told[1]}", hint=hint)
+    provider, region = place
+    machines = {
+        name: Machine(
+            name,
+            size.vcpus,
+            size.memory_gib,
+            on_demand[name],
+            int(size.accelerators),
+            size.accelerator,
+            provider,
+            region,
+        )
+        for name, size in usable.items()
+    }
+    prices = {name: MappingProxyType(dict(spot[name])) for name in _both(usable, spot)}
+    table = Catalogue(provider, region, *told, MappingProxyType(machines), MappingProxyType(prices))
+    return Refreshed(table, tuple(sorted(set(sizes) - set(usable))))
+
+
+def _both(names: Iterable[str], others: Mapping[str, object]) -> Iterator[str]:
+    return (name for name in names if name in others)
+
+
+def _today(clock: Clock) -> str:
+    return datetime.fromtimestamp(clock.now(), UTC).date().isoformat()
