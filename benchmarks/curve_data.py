@@ -1,7 +1,9 @@
 """Real learning curves for `benchmarks.curves`, read where they lie (`leantune.replay.tables.default_data`).
 
-lr_drop_curves.csv: 34 runs of residual networks with a stepped learning rate, up to three metrics each, all to minimise.
-A drop is declared where the lr column falls; six runs (mxnet) have none written, so nothing is declared for them.
+lr_drop_curves.csv: 34 runs of residual networks with a stepped learning rate, up to three metrics each, all taken as to
+minimise. A drop is declared where the lr column falls; six runs (mxnet) have none written, so nothing is declared for
+them. The runs called mixup end mixup 20 epochs before they end (their training loss falls from 0.8 to 0.02 there): a
+change of the schedule that is known beforehand, so it is declared like a drop.
 FixedTextRNNClassification: validation loss of 1,000 settings of Adam over 51 evaluations; NaN where a run diverged.
 """
 
@@ -19,6 +21,7 @@ from leantune.replay.tables import default_data
 
 DROPS = "lr_drop_curves.csv"
 ADAM = "FixedTextRNNClassification_imdb_patch128_LSTM128_bs64.json"
+MIXUP, WITHOUT_MIXUP = "_mixup", 20  # runs so called, and the epochs at their end
 SHORTEST_STAGE = 15  # points: ten shares of fewer are the same share several times
 
 
@@ -67,15 +70,16 @@ def drop_runs(path: Path | None = None) -> list[Run]:
             rate = float(row["lr"]) if row["lr"] else np.nan
             key = (row["source"], row["curve_id"], row["metric"])
             rows.setdefault(key, []).append((float(row["step"]), rate, float(row["value"])))
-    return [Run(*key, _curve(np.array(points))) for key, points in rows.items()]
+    return [Run(*key, _curve(np.array(points), mixup=key[1].endswith(MIXUP))) for key, points in rows.items()]
 
 
-def _curve(points: FloatArray) -> Curve:
+def _curve(points: FloatArray, *, mixup: bool) -> Curve:
     """(n, 3) step, learning rate, value."""
     steps, first = np.unique(points[:, 0], return_index=True)
     rates, values = points[first, 1], points[first, 2]
     falls = np.flatnonzero(rates[1:] < 0.99 * rates[:-1]) + 1  # a rounded rate is not a drop
-    return Curve(steps, values, tuple(float(step) for step in steps[falls]))
+    changes = [*steps[falls], steps[-WITHOUT_MIXUP]] if mixup else steps[falls]
+    return Curve(steps, values, tuple(float(step) for step in changes))
 
 
 def stage_tasks(runs: list[Run]) -> list[Task]:

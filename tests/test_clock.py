@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leantune.clock import Clock, RealClock, SimulatedClock
+from leantune.clock import Clock, RealClock, ScaledClock, SimulatedClock
 
 SOURCE = Path(__file__).parent.parent / "src" / "leantune"
 
@@ -29,7 +29,7 @@ def test_simulated_time_stands_still() -> None:
     assert clock.now() == clock.now() == 0.0
 
 
-@pytest.mark.parametrize("clock", [RealClock(), SimulatedClock()])
+@pytest.mark.parametrize("clock", [RealClock(), SimulatedClock(), ScaledClock(SimulatedClock(), 60.0, 0.0)])
 @pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf])
 def test_nobody_sleeps_backwards_or_for_ever(clock: Clock, seconds: float) -> None:
     with pytest.raises(ValueError, match="at least 0"):
@@ -49,7 +49,34 @@ def test_real_clock_advances_by_its_sleep() -> None:
     assert before > 1.7e9, "seconds since 1970"
 
 
-def test_both_are_clocks() -> None:
+@given(st.floats(0.01, 1e4), st.floats(-1e9, 1e9), st.lists(st.floats(0, 1e5), max_size=20))
+def test_scaled_time_is_the_others_times_the_speed(speed: float, start: float, naps: list[float]) -> None:
+    base = SimulatedClock(1e6)
+    clock = ScaledClock(base, speed, start)
+    assert clock.now() == start
+    for nap in naps:
+        clock.sleep(nap)
+    assert clock.now() - start == pytest.approx(sum(naps), rel=1e-6, abs=1e-5 * max(1.0, speed))
+    assert base.now() - 1e6 == pytest.approx(sum(naps) / speed, rel=1e-9, abs=1e-6)
+
+
+def test_an_hour_of_a_scaled_clock_is_a_minute() -> None:
+    base = SimulatedClock()
+    clock = ScaledClock(base, 60.0, 5.0)
+    base.sleep(60.0)
+    assert clock.now() == 3605.0
+    clock.sleep(3600.0)
+    assert base.now() == 120.0
+
+
+@pytest.mark.parametrize(("speed", "start"), [(0.0, 0.0), (-1.0, 0.0), (math.inf, 0.0), (math.nan, 0.0), (1.0, math.nan)])
+def test_a_scaled_clock_has_a_speed_and_a_start(speed: float, start: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        ScaledClock(SimulatedClock(), speed, start)
+
+
+def test_all_are_clocks() -> None:
+    assert isinstance(ScaledClock(RealClock(), 2.0, 0.0), Clock)
     assert isinstance(RealClock(), Clock)
     assert isinstance(SimulatedClock(), Clock)
 

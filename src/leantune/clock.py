@@ -50,6 +50,29 @@ class SimulatedClock:
         self._now += _checked(seconds)
 
 
+class ScaledClock:
+    """A clock that runs `speed` times as fast as another and has its own beginning.
+
+    now = start + speed * (the other's now - the other's now when this clock was made)
+    """
+
+    def __init__(self, base: Clock, speed: float, start: float) -> None:
+        if not (math.isfinite(speed) and speed > 0):
+            raise ValueError(f"a clock cannot run {speed} times as fast; give a finite number above 0")
+        if not math.isfinite(start):
+            raise ValueError(f"a clock cannot start at {start}; give finite seconds")
+        self._base, self._origin, self._start = base, base.now(), float(start)
+        self.speed = float(speed)
+
+    def now(self) -> float:
+        """The start, and the scaled seconds since then."""
+        return self._start + self.speed * (self._base.now() - self._origin)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for `seconds` of this clock, which are fewer of the other where this one runs faster."""
+        self._base.sleep(_checked(seconds) / self.speed)
+
+
 def _checked(seconds: float) -> float:
     if not (math.isfinite(seconds) and seconds >= 0):
         raise ValueError(f"cannot sleep for {seconds} seconds; give a finite number of at least 0")

@@ -19,6 +19,10 @@
     │   ├── Outdated                       another worker was faster: look at the history again
     │   └── LeaseLost                      the trial was given to another worker meanwhile
     ├── CheckpointError                    a checkpoint cannot be saved or restored
+    ├── ProviderError                      who rents out machines cannot do that
+    │   ├── LaunchRefused                  no machine was to be had, and none is billed
+    │   ├── UnknownMachine
+    │   └── MachineGone                    it has ended before, and is billed
     ├── NoTrial                            current_trial() outside of a trial
     └── MissingExtra (also an ImportError) an optional library is not installed
 
@@ -112,6 +116,22 @@ class LeaseLost(StoreError):  # noqa: N818 - reads as what it is
 
 class CheckpointError(LeanTuneError):
     """A checkpoint cannot be saved or restored."""
+
+
+class ProviderError(LeanTuneError):
+    """A provider cannot do what was asked of it."""
+
+
+class LaunchRefused(ProviderError):  # noqa: N818 - reads as what it is
+    """No machine was launched and nothing is billed: no capacity, or the price is above the max price."""
+
+
+class UnknownMachine(ProviderError):  # noqa: N818 - reads as what it is
+    """The provider never launched such a machine."""
+
+
+class MachineGone(ProviderError):  # noqa: N818 - reads as what it is
+    """The machine has ended before: it was revoked or terminated, and is billed."""
 
 
 class NoTrial(LeanTuneError):  # noqa: N818 - reads as what it is

@@ -10,8 +10,13 @@ from pathlib import Path
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, JobError, StudyOver, UnknownStudy
+from leantune.executors.base import Executor
+from leantune.executors.keeper import SAVE_EVERY
 from leantune.executors.local import LocalExecutor
 from leantune.executors.machine import check_cluster
+from leantune.executors.rented import RentedExecutor
+from leantune.executors.renting import Renter
+from leantune.executors.run_folder import RunFolder
 from leantune.history import VERIFICATION, History, Observation, Trial, TrialState
 from leantune.jobfile import Job, parse_job
 from leantune.orchestrator.events import Observer, nobody
@@ -19,7 +24,9 @@ from leantune.orchestrator.ledger import TimeRules
 from leantune.orchestrator.loop import End, Loop, Outcome, Plan
 from leantune.orchestrator.opening import open_or_create, open_unchanged
 from leantune.problem import At, Budget, Problem
-from leantune.space import Clusters, Configuration
+from leantune.space import Clusters, Configuration, Machine
+from leantune.spot.marketplace import Marketplace, MarketSettings, marketplace
+from leantune.spot.predictors import predictor
 from leantune.store.database import Database
 from leantune.store.study import Money, StudyStore
 from leantune.strategies.proposals import Proposal, Recommendation
@@ -27,6 +34,7 @@ from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
 
 FIRST_PROPOSALS = 3  # shown by a dry run
+SAVE_SECONDS = 1.0  # of this world, that saving a checkpoint is expected to take
 
 
 @dataclass(frozen=True)
@@ -162,8 +170,28 @@ def strategy_of(job: Job) -> Strategy:
 
 
 def rules_of(job: Job) -> TimeRules:
-    """What the job says about time."""
-    return TimeRules(job.run.time_limit, job.run.grace, job.run.parallel)
+    """What the job says about time; on a simulated market, also how fast it runs and what is paid beside a run."""
+    rules = TimeRules(job.run.time_limit, job.run.grace, job.run.parallel)
+    if job.run.market is None:
+        return rules
+    return replace(rules, billed=True, speed=job.run.market.speed, setup=market_of(job).setup_seconds)
+
+
+def market_of(job: Job) -> Marketplace:
+    """The simulated market that the job's machines are rented on."""
+    try:
+        return marketplace(_machines(job), job.run.market or MarketSettings(), spot=job.run.spot)
+    except InvalidInput as error:
+        raise JobError(error.what, where=error.where, hint=error.hint) from None
+
+
+def _machines(job: Job) -> list[Machine]:
+    return [
+        cluster.machine
+        for parameter in job.problem.space.parameters.values()
+        if isinstance(parameter, Clusters)
+        for cluster in parameter.options
+    ]
 
 
 def open_job(job: Job, *, create: bool = True, clock: Clock | None = None) -> OpenedStudy:
@@ -218,29 +246,52 @@ def open_stored(url: str, name: str, *, folder: Path | None = None, clock: Clock
 
 def check_place(job: Job) -> None:
     """Refuse a job that this machine cannot run: another place to run, or a cluster larger than the host."""
-    if job.run.on != "local":
+    if job.run.on not in ("local", "simcloud"):
         raise JobError(
             f"running on {job.run.on!r} is not available in this version",
             where="run.on",
-            hint="Write on: local, with machine sizes that this host can give",
+            hint="Write on: local (or simcloud), with machine sizes that this host can give",
         )
+    if job.run.on == "simcloud":
+        market_of(job)
     for parameter in job.problem.space.parameters.values():
         if isinstance(parameter, Clusters):
             for cluster in parameter.options:
                 check_cluster(cluster)
 
 
-def local_executor(opened: OpenedStudy) -> LocalExecutor:
+def local_executor(job: Job, clock: Clock) -> LocalExecutor:
     """Runs the job's program on this machine."""
-    job = opened.job
+    # A market that runs faster leaves less of this world's time between two checkpoints.
+    speed = 1.0 if job.run.market is None else max(1.0, job.run.market.speed)
     return LocalExecutor(
         job.problem,
         job.command.arguments,
         folder=job.folder,
         runs=job.logs / job.name,
         checkpoints=CheckpointStore(job.checkpoints, job.name),
-        clock=opened.clock,
+        clock=clock,
         study=job.name,
+        save_every=SAVE_EVERY / speed,
+    )
+
+
+def executor_of(opened: OpenedStudy) -> Executor:
+    """Runs the job's program on this machine, which stands in for rented ones where the job says so.
+
+    A study that goes on finds the market later, by the seconds that it has trained.
+    """
+    job, clock = opened.job, opened.clock
+    local = local_executor(job, clock)
+    if job.run.market is None:
+        return local
+    market, speed = market_of(job), job.run.market.speed
+    time = market.clock(clock, speed, later=opened.history.seconds)
+    provider = market.provider(time)
+    renter = Renter(provider, time, predictor(), tag=job.name, boot=market.boot_seconds, save=speed * SAVE_SECONDS)
+    runs = job.logs / job.name
+    return RentedExecutor(
+        local, provider, renter, time, clock, lambda number: RunFolder(runs, number).remove_checkpoint()
     )
 
 
@@ -270,7 +321,7 @@ def run(
         batch=job.run.parallel,
         max_failures=job.run.max_failures,
     )
-    loop = Loop(opened.store, plan, local_executor(opened), opened.clock, observer)
+    loop = Loop(opened.store, plan, executor_of(opened), opened.clock, observer)
     ready(loop)
     return loop.run(only=only)
 
@@ -303,7 +354,7 @@ def dry_run(job: Job) -> DryRun:
 
 def _check_place_if_local(job: Job) -> None:
     """A dry run may look at a job for another place; one for this machine must fit it."""
-    if job.run.on == "local":
+    if job.run.on in ("local", "simcloud"):
         check_place(job)
 
 

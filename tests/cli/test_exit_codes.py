@@ -19,6 +19,8 @@ from leantune.cli.exit_codes import MEANINGS, ExitCode, exit_code_of, explained
         (errors.IncompatibleStore("x"), 4),
         (errors.CheckpointError("x"), 4),
         (errors.MissingExtra("x"), 4),
+        (errors.LaunchRefused("x"), 1),
+        (errors.MachineGone("x"), 1),
         (errors.IllegalMove("x"), 1),
     ],
     ids=lambda value: type(value).__name__,

@@ -54,7 +54,9 @@ class FakeAws:
         for row in rows:
             if _time(row[0]) >= since:
                 found.append(row)
-            elif row[1:4] not in held and not any(_time(other[0]) == since and other[1:4] == row[1:4] for other in rows):
+            elif row[1:4] not in held and not any(
+                _time(other[0]) == since and other[1:4] == row[1:4] for other in rows
+            ):
                 found.append(row)
                 held.add(row[1:4])
         size = min(self.page, int(form["MaxResults"]))
@@ -73,7 +75,9 @@ class FakeAws:
         items = ""
         for name in wanted[first : first + self.page]:
             vcpus, mib, gpu, count = self.sizes[name]
-            gpus = f"<gpuInfo><gpus><item><name>{gpu}</name><count>{count}</count></item></gpus></gpuInfo>" if gpu else ""
+            gpus = (
+                f"<gpuInfo><gpus><item><name>{gpu}</name><count>{count}</count></item></gpus></gpuInfo>" if gpu else ""
+            )
             items += (
                 f"<item><instanceType>{name}</instanceType><vCpuInfo><defaultVCpus>{vcpus}</defaultVCpus></vCpuInfo>"
                 f"<memoryInfo><sizeInMiB>{mib}</sizeInMiB></memoryInfo>{gpus}</item>"
@@ -86,7 +90,10 @@ class FakeAws:
         fields = {one["Field"]: one["Value"] for one in asked["Filters"]}
         names = [name for name in self.on_demand if fields.get("instanceType", name) == name]
         first = int(asked.get("NextToken") or 0)
-        told: dict[str, Any] = {"FormatVersion": "aws_v1", "PriceList": [self._offer(name) for name in names[first : first + 1]]}
+        told: dict[str, Any] = {
+            "FormatVersion": "aws_v1",
+            "PriceList": [self._offer(name) for name in names[first : first + 1]],
+        }
         return {**told, "NextToken": str(first + 1)} if first + 1 < len(names) else told
 
     def _offer(self, name: str) -> str:
@@ -109,7 +116,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAws]:
     fake = FakeAws()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - the library's name
+        def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             if self.headers.get("X-Amz-Target", "") == "AWSPriceListService.GetProducts":
                 self._send(200, json.dumps(fake.products(json.loads(body))), "application/x-amz-json-1.1")
@@ -144,7 +151,13 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAws]:
 
 def without_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     """No credentials from anywhere, no instance metadata, no proxies."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_REGION"):
+    for name in (
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_PROFILE",
+        "AWS_DEFAULT_REGION",
+    ):
         monkeypatch.delenv(name, raising=False)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)

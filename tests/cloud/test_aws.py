@@ -15,7 +15,6 @@ from tests.cloud.fake_aws import FakeAws, Row, serving, without_configuration
 
 NOW = datetime.fromisoformat("2026-03-10T00:00:00+00:00").timestamp()
 A, B = Market("m5.large", "us-east-1a"), Market("m5.large", "us-east-1b")
-LINUX = "Linux/UNIX"
 
 
 def at(text: str) -> float:
@@ -28,7 +27,7 @@ def row(stamp: str, market: Market, price: str) -> Row:
 
 ROWS = [
     row("2026-03-01T00:00:00.000Z", A, "0.0400"),
-    row("2026-03-02T00:00:00.000Z", A, "0.0410"),
+    row("2026-03-02T00:30:00.000Z", A, "0.0410"),
     row("2026-03-03T00:00:00.000Z", B, "0.0500"),
     row("2026-03-04T00:00:00.000Z", A, "0.0420"),
     row("2026-03-05T00:00:00.000Z", B, "0.0510"),
@@ -49,7 +48,9 @@ def access(aws: FakeAws, attempts: int = 3) -> Access:
 def test_all_pages_arrive(aws: FakeAws, tmp_path: Path) -> None:
     store, seen = PriceStore(tmp_path / "prices"), list[int]()
     fetched = fetch_into(store, access(aws), Wanted(("m5.large",)), SimulatedClock(NOW), seen.append)
-    assert (fetched.updated.added, fetched.loaded.report.clean, seen) == (5, True, [2, 4, 5])
+    report = fetched.loaded.report
+    assert (fetched.updated.added, report.out_of_order, report.unreadable, seen) == (5, 0, 0, [2, 4, 5])
+    assert len(report.gaps) == 2, "each is longer than a day"
     assert [form.get("NextToken") for form in aws.asked] == [None, "2", "4"]
     assert at(aws.asked[0]["StartTime"]) == NOW - HISTORY_SECONDS == fetched.since
     assert store.series(A).prices.tolist() == [0.04, 0.041, 0.042]
@@ -125,7 +126,7 @@ def test_a_failure_between_pages_keeps_nothing(aws: FakeAws, tmp_path: Path) -> 
 
 
 def test_nothing_found(aws: FakeAws, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no spot prices of m9.huge, Linux/UNIX") as caught:
+    with pytest.raises(InvalidInput, match=r"no spot prices of m9\.huge, Linux/UNIX") as caught:
         fetch_into(PriceStore(tmp_path / "p"), access(aws), Wanted(("m9.huge",)), SimulatedClock(NOW))
     assert caught.value.where == "region us-east-1"
 

@@ -20,6 +20,12 @@ FOUR = ["t2.small", "t2.medium", "t2.xlarge", "t2.2xlarge"]
 OWN = [machine("small", vcpus=1, memory=2, usd_per_hour=0.02), machine("large", vcpus=4, memory="16 GiB")]
 
 
+@pytest.fixture(autouse=True)
+def nothing_refreshed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tested is shipped, whatever this user has refreshed."""
+    monkeypatch.setenv("LEANTUNE_HOME", str(tmp_path))
+
+
 def test_every_row_agrees_with_the_reference() -> None:
     if not REFERENCE.exists():
         pytest.skip(f"{REFERENCE} is absent; name its folder in LEANTUNE_DATA")

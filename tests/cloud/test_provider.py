@@ -5,9 +5,9 @@ import pytest
 from leantune.clock import SimulatedClock
 from leantune.cloud.billing import AWS
 from leantune.cloud.markets import Market
-from leantune.cloud.provider import Foreseeing, LaunchRefused, MachineGone, Provider, ProviderError, UnknownMachine
+from leantune.cloud.provider import Foreseeing, Provider
 from leantune.cloud.simcloud import SimCloud
-from leantune.errors import LeanTuneError
+from leantune.errors import LaunchRefused, LeanTuneError, MachineGone, ProviderError, UnknownMachine
 from leantune.space import Machine
 from leantune.spot.market import MarketFeed
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from leantune.clock import SimulatedClock
 from leantune.cloud.billing import AWS, AZURE, GCP, BillingPolicy
 from leantune.cloud.markets import Market, PriceSeries
-from leantune.cloud.provider import Cause, LaunchRefused, MachineState, Noticed, Revoked, Running
+from leantune.cloud.provider import Cause, MachineState, Noticed, Revoked, Running
 from leantune.cloud.simcloud import SimCloud
-from leantune.errors import InvalidInput
+from leantune.errors import InvalidInput, LaunchRefused
 from leantune.space import Machine
 from leantune.spot.market import Capacity, MarketFeed
 from leantune.testing.provider_contract import ProviderContract, Stage

@@ -8,6 +8,7 @@ from leantune.errors import (
     InvalidInput,
     LeanTuneError,
     MissingExtra,
+    ProviderError,
     StoreError,
     StudyChanged,
     StudyOver,
@@ -42,6 +43,7 @@ _ERRORS: tuple[tuple[type[LeanTuneError], ExitCode], ...] = (
     (StoreError, ExitCode.STORE_TROUBLE),
     (CheckpointError, ExitCode.STORE_TROUBLE),
     (MissingExtra, ExitCode.STORE_TROUBLE),
+    (ProviderError, ExitCode.BAD_NEWS),
 )
 
 

@@ -157,7 +157,7 @@ def table_text(table: Catalogue, title: str = "") -> str:
     rows.writerow(COLUMNS)
     for name, machine in table.machines.items():
         zones = " ".join(f"{zone}:{price!r}" for zone, price in sorted(table.zones(name).items()))
-        sizes = [f"{size:g}" for size in (machine.vcpus, machine.memory_gib, machine.accelerators)]
+        sizes = [_number(size) for size in (machine.vcpus, machine.memory_gib, machine.accelerators)]
         rows.writerow([name, *sizes, machine.accelerator, _number(machine.usd_per_hour), zones])
     return stream.getvalue()
 

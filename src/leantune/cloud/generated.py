@@ -140,7 +140,7 @@ def _with_bursts(
     count = min(random.poisson(per_day * (end - times[0]) / _DAY), len(times))
     firsts = random.choice(len(times), size=count, replace=False, p=weights / weights.sum())
     begins = times[firsts]
-    ends = np.minimum(begins + np.maximum(np.round(random.lognormal(np.log(600), 1.4, count)), 60), end)
+    ends = np.minimum(begins + np.maximum(np.round(random.lognormal(np.log(600), 1.6, count)), 60), end)
     peaks = np.minimum(1 + 0.05 * np.exp(1.6 * random.standard_normal(count)), _HIGHEST)
     # The price falls back when a burst ends, to what it would have been.
     backs = np.setdiff1d(ends[ends < end], times)

@@ -7,6 +7,7 @@ Timestamp}, ...]}, or that list alone. A time without a zone is UTC. Needs pyarr
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -178,7 +179,7 @@ def _line(path: Path, number: int) -> int:
     import pyarrow as pa
 
     seen = 0
-    with pa.input_stream(str(path)) as stream:
+    with io.BufferedReader(pa.input_stream(str(path))) as stream:
         for line_number, line in enumerate(stream, start=1):
             seen += bool(line.strip(b"\r\n"))
             if seen == number:

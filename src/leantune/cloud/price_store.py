@@ -162,7 +162,7 @@ class PriceStore:
         try:
             found = json.loads((self.folder / _MANIFEST).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            if any(path.name != ".lock" for path in self.folder.iterdir()):
+            if any(not path.name.startswith(".") for path in self.folder.iterdir()):
                 hint = "Name an empty folder, a new one, or one that leantune spot prices made"
                 raise InvalidInput("the folder holds something else", where=str(self.folder), hint=hint) from None
             return

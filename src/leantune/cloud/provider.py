@@ -19,24 +19,7 @@ from typing import Protocol, runtime_checkable
 
 from leantune.cloud.billing import Bill, BillingPolicy
 from leantune.cloud.markets import Market, PriceSeries
-from leantune.errors import LeanTuneError
 from leantune.space import Machine
-
-
-class ProviderError(LeanTuneError):
-    """A provider cannot do what was asked of it."""
-
-
-class LaunchRefused(ProviderError):  # noqa: N818 - reads as what it is
-    """No machine was launched and nothing is billed: no capacity, or the price is above the max price."""
-
-
-class UnknownMachine(ProviderError):  # noqa: N818 - reads as what it is
-    """The provider never launched such a machine."""
-
-
-class MachineGone(ProviderError):  # noqa: N818 - reads as what it is
-    """The machine has ended before: it was revoked or terminated, and is billed."""
 
 
 class Cause(StrEnum):

@@ -20,8 +20,6 @@ from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import (
     Event,
     Feed,
-    LaunchRefused,
-    MachineGone,
     MachineState,
     Noticed,
     Offer,
@@ -29,9 +27,8 @@ from leantune.cloud.provider import (
     Revocation,
     Revoked,
     Running,
-    UnknownMachine,
 )
-from leantune.errors import InvalidInput
+from leantune.errors import InvalidInput, LaunchRefused, MachineGone, UnknownMachine
 
 _Key = tuple[Market, bool]
 

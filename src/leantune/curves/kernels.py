@@ -8,7 +8,7 @@
     level        y = y_n
 
 All are linear once one number is fixed (a3, c, mu). That number is taken from a grid, the rest is exact least squares:
-no start value, no iteration that may fail, equal bits on equal input.
+no start value, no iteration that may fail, equal bits on equal input. k^-c and mu^k are tabled once per curve.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from leantune.curves.base import FloatArray
 
 INVERSE, POWER, EXPONENTIAL, LEVEL = 0, 1, 2, 3
 
-_GAPS = np.geomspace(1e-3, 1.0, 40)  # lowest value - a3, in units of the curve's range
-_POWERS = np.geomspace(0.05, 4.0, 32)  # c
-_LIVES = np.geomspace(0.02, 2.0, 32)  # -1 / (n ln mu): how many times the known length until 1/e is left
+GAPS = np.geomspace(1e-3, 1.0, 40)  # lowest value - a3, in units of the curve's range
+POWERS = np.geomspace(0.05, 4.0, 32)  # c
+LIVES = np.geomspace(0.02, 2.0, 32)  # -1 / (k_n ln mu): how many times the known length until 1/e is left
+_BINOMIAL = np.array([[1.0, 3.0, 3.0, 1.0, 0.0], [1.0, 4.0, 6.0, 4.0, 1.0]])  # of the powers 3 and 4
 _SINGULAR = 1e-12  # of a determinant of a correlation matrix
 _ORIGINS = np.array([0.4, 0.5, 0.6, 0.7, 0.8, 0.9])  # of the known points, from which forecasts are tried
 _LEAST_POINTS = 2  # of a forecast
 _MEMORY_POINTS, _MEMORY_SHARE = 1.5, 0.04  # of an end level: points, or this share of the steps when that is more
+_JUST_BELOW = 1.0 - 1e-9  # so that rounding of steps does not decide which point is asked for
 _TINY = 1e-30  # below it nothing is divided by
 
 
@@ -38,20 +40,20 @@ def nnls3(gram: FloatArray, moment: FloatArray) -> FloatArray:
         if gram[i, i] > 0.0:
             scale[i] = 1.0 / np.sqrt(gram[i, i])
     best = np.zeros(3)
+    x = np.empty(3)
     least = 0.0
     for chosen in range(1, 8):
         # The entries left out get an equation of their own, x_i = 0.
-        matrix = np.eye(3)
         right = np.zeros(3)
+        matrix = np.eye(3)
         for i in range(3):
             if chosen >> i & 1:
                 right[i] = moment[i] * scale[i]
                 for j in range(3):
                     if chosen >> j & 1:
                         matrix[i, j] = gram[i, j] * scale[i] * scale[j]
-        if not _determinant(matrix) > _SINGULAR:
+        if not _solve3(matrix, right, x):
             continue
-        x = np.linalg.solve(matrix, right)
         objective = -0.5 * np.dot(right, x)
         if x.min() >= 0.0 and objective < least:
             least = objective
@@ -60,29 +62,54 @@ def nnls3(gram: FloatArray, moment: FloatArray) -> FloatArray:
 
 
 @njit(cache=True, nogil=True)
-def _determinant(m: FloatArray) -> float:
-    """Of a 3 x 3 matrix."""
-    return float(
-        m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
-        - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
-        + m[0, 2] * (m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0])
-    )
+def _solve3(m: FloatArray, right: FloatArray, x: FloatArray) -> bool:
+    """Write the solution of m x = right (m symmetric, 3 x 3) into x by Cramer's rule; False where m is singular."""
+    c00 = m[1, 1] * m[2, 2] - m[1, 2] * m[1, 2]
+    c01 = m[0, 2] * m[1, 2] - m[0, 1] * m[2, 2]
+    c02 = m[0, 1] * m[1, 2] - m[0, 2] * m[1, 1]
+    c11 = m[0, 0] * m[2, 2] - m[0, 2] * m[0, 2]
+    c12 = m[0, 1] * m[0, 2] - m[0, 0] * m[1, 2]
+    c22 = m[0, 0] * m[1, 1] - m[0, 1] * m[0, 1]
+    determinant = m[0, 0] * c00 + m[0, 1] * c01 + m[0, 2] * c02
+    if not determinant > _SINGULAR:
+        return False
+    x[0] = (c00 * right[0] + c01 * right[1] + c02 * right[2]) / determinant
+    x[1] = (c01 * right[0] + c11 * right[1] + c12 * right[2]) / determinant
+    x[2] = (c02 * right[0] + c12 * right[1] + c22 * right[2]) / determinant
+    return True
 
 
 @njit(cache=True, nogil=True)
-def _normal_equations(u: FloatArray, above: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(3, 3) and (3,) of the fit of (u^2, u, 1) to 1 / above with weights w above^4."""
-    gram = np.zeros((3, 3))
-    moment = np.zeros(3)
-    row = np.empty(3)
+def _moments(u: FloatArray, height: FloatArray, w: FloatArray) -> FloatArray:
+    """sum_n w u^p height^q, (5, 5)."""
+    sums = np.zeros((5, 5))
     for n in range(len(u)):
-        square = above[n] * above[n]
-        row[0], row[1], row[2] = u[n] * u[n] * square, u[n] * square, square
-        for i in range(3):
-            moment[i] += w[n] * row[i] * above[n]
-            for j in range(3):
-                gram[i, j] += w[n] * row[i] * row[j]
-    return gram, moment
+        along = w[n]
+        for p in range(5):
+            term = along
+            for q in range(5):
+                sums[p, q] += term
+                term *= height[n]
+            along *= u[n]
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _normal_equations(moments: FloatArray, gap: float) -> tuple[FloatArray, FloatArray]:
+    """(3, 3) and (3,) of the fit of (u^2, u, 1) to 1 / above with weights w above^4, above = height + gap.
+
+    sum w u^p above^r = sum_q binomial(r, q) gap^(r - q) moments[p, q]: every term is positive, nothing cancels.
+    """
+    sums = np.zeros((2, 5))  # r = 3, 4
+    for p in range(5):
+        for r in range(3, 5):
+            for q in range(r + 1):
+                sums[r - 3, p] += _BINOMIAL[r - 3, q] * gap ** (r - q) * moments[p, q]
+    gram = np.empty((3, 3))
+    for i in range(3):
+        for j in range(3):
+            gram[i, j] = sums[1, 4 - i - j]
+    return gram, sums[0, 2::-1].copy()
 
 
 @njit(cache=True, nogil=True)
@@ -100,15 +127,16 @@ def fit_inverse(k: FloatArray, y: FloatArray, w: FloatArray, floor: float) -> tu
     least = np.inf
     u = k / k[-1]
     height = (y - low) / spread
-    widest = max(min(_GAPS[-1], (low - floor) / spread), 0.0)
-    for tried in _GAPS:
+    moments = _moments(u, height, w)
+    widest = max(min(GAPS[-1], (low - floor) / spread), 0.0)
+    for tried in GAPS:
         gap = min(tried, widest)
-        above = height + gap
-        gram, moment = _normal_equations(u, above, w)
+        gram, moment = _normal_equations(moments, gap)
         alpha = nnls3(gram, moment)
         total = 0.0
         for i in range(len(k)):
-            total += w[i] * (above[i] - 1.0 / max((alpha[0] * u[i] + alpha[1]) * u[i] + alpha[2], _TINY)) ** 2
+            fitted = 1.0 / max((alpha[0] * u[i] + alpha[1]) * u[i] + alpha[2], _TINY)
+            total += w[i] * (height[i] + gap - fitted) ** 2
         if total < least:
             least = total
             best[0] = alpha[0] / (k[-1] * k[-1] * spread)
@@ -128,29 +156,30 @@ def inverse_at(alpha: FloatArray, k: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def basis_at(family: int, k: float, length: float, shape: float) -> float:
-    """k^-c or mu^k."""
-    return float(k**-shape if family == POWER else np.exp(-(k - 1.0) / (shape * length)))
+def basis_table(family: int, k: FloatArray, length: float) -> FloatArray:
+    """k^-c of each c of POWERS, or mu^(k - 1) with mu = exp(-1 / (life length)) of each life of LIVES: (shapes, n)."""
+    shapes = POWERS if family == POWER else LIVES
+    table = np.empty((len(shapes), len(k)))
+    for row in range(len(shapes)):
+        for i in range(len(k)):
+            exponent = shapes[row] * np.log(k[i]) if family == POWER else (k[i] - 1.0) / (shapes[row] * length)
+            table[row, i] = np.exp(-exponent)
+    return table
 
 
 @njit(cache=True, nogil=True)
-def fit_basis(
-    family: int, k: FloatArray, y: FloatArray, w: FloatArray, floor: float
-) -> tuple[float, float, float, float]:
-    """(a, b, shape, sum of squares) of y = a + b f(k), f = k^-c (shape c) or mu^k (shape life).
+def fit_basis(table: FloatArray, y: FloatArray, w: FloatArray, floor: float) -> tuple[float, float, int]:
+    """(a, b, row) of y = a + b table[row] with the least weighted squares, over the first len(y) columns; a >= floor.
 
-    b may be negative (a metric that gets worse and settles); a >= floor.
+    b may be negative: a metric that gets worse and settles.
     """
-    shapes = _POWERS if family == POWER else _LIVES
-    n = len(k)
-    best_a, best_b, best_shape, least = y[-1], 0.0, shapes[0], np.inf
-    f = np.empty(n)
-    mass = w.sum()
-    middle_y = np.dot(w, y) / mass
-    for shape in shapes:
-        for i in range(n):
-            f[i] = basis_at(family, k[i], k[-1], shape)
-        middle_f = np.dot(w, f) / mass
+    n = len(y)
+    best_a, best_b, best_row, least = y[-1], 0.0, 0, np.inf
+    mass = w[:n].sum()
+    middle_y = np.dot(w[:n], y) / mass
+    for row in range(len(table)):
+        f = table[row, :n]
+        middle_f = np.dot(w[:n], f) / mass
         cross = square = 0.0
         for i in range(n):
             cross += w[i] * (f[i] - middle_f) * (y[i] - middle_y)
@@ -159,17 +188,13 @@ def fit_basis(
         a = middle_y - b * middle_f
         if a < floor:  # the best on the bound
             a = floor
-            over = under = 0.0
-            for i in range(n):
-                over += w[i] * f[i] * (y[i] - floor)
-                under += w[i] * f[i] * f[i]
-            b = over / under if under > 0.0 else 0.0
+            b = np.dot(w[:n] * f, y - floor) / max(np.dot(w[:n] * f, f), _TINY)
         total = 0.0
         for i in range(n):
             total += w[i] * (y[i] - a - b * f[i]) ** 2
         if total < least:
-            best_a, best_b, best_shape, least = a, b, shape, total
-    return best_a, best_b, best_shape, least
+            best_a, best_b, best_row, least = a, b, row, total
+    return best_a, best_b, best_row
 
 
 @njit(cache=True, nogil=True)
@@ -181,44 +206,45 @@ def _residual_now(k: FloatArray, residuals: FloatArray) -> float:
         weight = np.exp((k[i] - k[-1]) / memory)
         total += weight * residuals[i]
         mass += weight
-    return total / mass
+    return float(total / mass)
 
 
 @njit(cache=True, nogil=True)
-def forecast(member: FloatArray, k: FloatArray, y: FloatArray, target: float, floor: float) -> float:
-    """The value at the target step by one member (family, recency, anchored).
+def forecast(
+    member: FloatArray, path: FloatArray, y: FloatArray, place: int, tables: tuple[FloatArray, FloatArray], floor: float
+) -> float:
+    """The value at path[place] by one member (family, recency, anchored), fitted to y at the first len(y) of the path.
 
-    Points are weighted (k / k_n)^recency. An anchored fit is shifted by its residuals' level at the end.
+    Points are weighted k^recency. An anchored fit is shifted by its residuals' level at the end.
     """
     family = int(member[0])
+    n = len(y)
+    k = path[:n]
     w = (k / k[-1]) ** member[1]
-    residuals = np.empty(len(k))
+    fitted = np.full(len(path), y[-1])
     if family == INVERSE:
         alpha, _ = fit_inverse(k, y, w, floor)
-        value = inverse_at(alpha, target)
-        for i in range(len(k)):
-            residuals[i] = y[i] - inverse_at(alpha, k[i])
-    elif family == LEVEL:
-        value = y[-1]
-        residuals[:] = y - value
-    else:
-        a, b, shape, _ = fit_basis(family, k, y, w, floor)
-        value = a + b * basis_at(family, target, k[-1], shape)
-        for i in range(len(k)):
-            residuals[i] = y[i] - a - b * basis_at(family, k[i], k[-1], shape)
-    return value + _residual_now(k, residuals) if member[2] > 0.0 else value
+        for i in range(len(path)):
+            fitted[i] = inverse_at(alpha, path[i])
+    elif family != LEVEL:
+        table = tables[0] if family == POWER else tables[1]
+        a, b, row = fit_basis(table, y, w, floor)
+        fitted[:] = a + b * table[row]
+    shift = _residual_now(k, y - fitted[:n]) if member[2] > 0.0 else 0.0
+    return float(max(fitted[place] + shift, floor))
 
 
 @njit(cache=True, nogil=True)
 def rolling_errors(
-    members: FloatArray, k: FloatArray, y: FloatArray, target: float, floor: float
+    members: FloatArray, path: FloatArray, y: FloatArray, tables: tuple[FloatArray, FloatArray], floor: float
 ) -> tuple[FloatArray, FloatArray]:
     """Errors (o, m) that the members would have made from o earlier origins, and how much further it is now (o,).
 
     From each origin the same ratio K / k_n ahead is asked for as now, as far as it is known. further = ratio of the
     logarithms of the two distances, at least 1. Fewer rows where the stage is too short for an origin.
     """
-    n = len(k)
+    n = len(y)
+    ratio = path[n] / path[n - 1]
     errors = np.empty((len(_ORIGINS), len(members)))
     further = np.empty(len(_ORIGINS))
     count = 0
@@ -226,10 +252,10 @@ def rolling_errors(
         m = int(np.ceil(origin * n))
         if m < _LEAST_POINTS or m >= n:
             continue
-        place = max(min(int(np.searchsorted(k, k[m - 1] * target / k[-1])), n - 1), m)
+        place = max(min(int(np.searchsorted(path[:n], path[m - 1] * ratio * _JUST_BELOW)), n - 1), m)
         for j in range(len(members)):
-            errors[count, j] = forecast(members[j], k[:m], y[:m], k[place], floor) - y[place]
-        further[count] = max(1.0, np.log(target / k[-1]) / np.log(k[place] / k[m - 1]))
+            errors[count, j] = forecast(members[j], path, y[:m], place, tables, floor) - y[place]
+        further[count] = max(1.0, np.log(ratio) / np.log(path[place] / path[m - 1]))
         count += 1
     return errors[:count], further[:count]
 
@@ -241,18 +267,25 @@ def predict_stack(
     """(mean, sd, weights (m,)) at the target step of the members (m, 3), weighted by how well they did earlier.
 
         weight_j ~ 1 / sqrt(mean_o e_oj^2 + s^2 / 4);  mean = sum_j weight_j f_j
-        sd^2 = mean_o (sum_j weight_j e_oj)^2 further_o  +  sum_j weight_j (f_j - mean)^2  +  s^2 / 4
+        sd^2 = (mean_o (sum_j weight_j e_oj)^2 further_o  +  sum_j weight_j (f_j - mean)^2  +  s^2 / 4) * v / (v - 2)
 
     e: rolling_errors; f: forecasts from all points; s: how much neighbouring values scatter. s^2 / 4 keeps a member
-    that was right by chance from taking all, and the sd from zero.
+    that was right by chance from taking all, and the sd from zero. v = n - 1: the variance of Student's t, as few
+    points say little of their own scatter; n >= 4.
     """
-    errors, further = rolling_errors(members, k, y, target, floor)
+    path = np.append(k, target)
+    needed = members[:, 0]
+    tables = (
+        basis_table(POWER, path if (needed == POWER).any() else path[:0], k[-1]),
+        basis_table(EXPONENTIAL, path if (needed == EXPONENTIAL).any() else path[:0], k[-1]),
+    )
+    errors, further = rolling_errors(members, path, y, tables, floor)
     noise = scatter(y) ** 2 / 4.0
     rows, count = errors.shape
     weights = np.ones(count)
     forecasts = np.empty(count)
     for j in range(count):
-        forecasts[j] = forecast(members[j], k, y, target, floor)
+        forecasts[j] = forecast(members[j], path, y, len(y), tables, floor)
         square = noise
         for o in range(rows):
             square += errors[o, j] ** 2 / rows
@@ -262,7 +295,8 @@ def predict_stack(
     variance = noise + np.dot(weights, (forecasts - mean) ** 2)
     for o in range(rows):
         variance += np.dot(weights, errors[o]) ** 2 * further[o] / rows
-    return mean, np.sqrt(variance), weights
+    freedom = len(y) - 1.0
+    return mean, np.sqrt(variance * freedom / (freedom - 2.0)), weights
 
 
 @njit(cache=True, nogil=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -12,11 +11,10 @@ import numpy as np
 from leantune.curves import kernels
 from leantune.curves.base import Curve, CurvePredictor, FloatArray, Outlook, Prediction
 from leantune.curves.rules import finite, not_predictable, verdict, worsens
-from leantune.curves.stages import Jump, StageRule, last_stage, losses
+from leantune.curves.stages import Jump, StageRule, last_stage, scaled_losses, unscaled
 from leantune.errors import InvalidInput
 
 _FALLBACK = Jump()
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 class Family(IntEnum):
@@ -62,31 +60,21 @@ class StagePredictor:
         points = len(known.steps) - begin
         if points < self.least_points:
             return not_predictable(curve, f"{points} points of this stage are known; {self.least_points} are needed")
-        loss = losses(known)
-        why = "the metric does not improve" if worsens(loss[begin:]) else ""
-        mean, sd = self._fit(known.steps[begin:], loss[begin:], final_step, floor_of(loss))
-        return Prediction(-mean if curve.maximize else mean, sd, Outlook.PREDICTED, why)
-
-    def _fit(self, steps: FloatArray, loss: FloatArray, final_step: float, floor: float) -> tuple[float, float]:
-        k, target = local_steps(steps, final_step)
-        # Dividing by a power of two changes no digit, so the metric's unit changes nothing either.
-        exponent = math.frexp(float(np.abs(loss).max()))[1]
-        table = np.array([[member.family, member.recency, member.anchored] for member in self._falling(loss)])
-        y = np.ldexp(loss, -exponent)
-        mean, sd, _ = kernels.predict_stack(table, k, y, target, math.ldexp(floor, -exponent))
-        return unscaled(mean, exponent), unscaled(sd, exponent)
+        loss, exponent = scaled_losses(known)
+        stage = np.ascontiguousarray(loss[begin:])
+        members = np.array([[one.family, one.recency, one.anchored] for one in self._falling(stage)])
+        k, target = local_steps(known.steps[begin:], final_step)
+        mean, sd, _ = kernels.predict_stack(members, k, stage, target, floor_of(loss))
+        why = "the metric does not improve" if worsens(stage) else ""
+        return Prediction(
+            unscaled(-mean if curve.maximize else mean, exponent), unscaled(sd, exponent), Outlook.PREDICTED, why
+        )
 
     def _falling(self, loss: FloatArray) -> tuple[Member, ...]:
         """Eq. 4 can only fall: it says nothing of a metric that rises, whose last value stands in for it."""
         if not worsens(loss):
             return self.members
         return tuple(Member(Family.LEVEL) if one.family is Family.INVERSE else one for one in self.members)
-
-
-def unscaled(value: float, exponent: int) -> float:
-    """What was scaled by 2^-exponent in its own unit; the largest number where that is too large for one."""
-    with np.errstate(over="ignore"):
-        return float(np.clip(np.ldexp(value, exponent), -_LARGEST, _LARGEST))
 
 
 def local_steps(steps: FloatArray, final_step: float) -> tuple[FloatArray, float]:
@@ -98,7 +86,7 @@ def local_steps(steps: FloatArray, final_step: float) -> tuple[FloatArray, float
 def floor_of(loss: FloatArray) -> float:
     """The lowest end a fit may foresee: 0 for a loss that has never been negative, else one range below its lowest."""
     low = float(loss.min())
-    return 0.0 if low >= 0.0 else max(low - float(loss.max() / 2 - low / 2) * 2, -_LARGEST)
+    return 0.0 if low >= 0.0 else low - float(np.ptp(loss))
 
 
 _STACK = (
@@ -109,12 +97,12 @@ _STACK = (
     Member(Family.LEVEL, 0.0, True),
 )
 PREDICTORS: dict[str, Callable[[], CurvePredictor]] = {
-    "stacked": lambda: StagePredictor("stacked", _STACK, 4),
+    "stacked": lambda: StagePredictor("stacked", _STACK, 5),
     "earlycurve": lambda: StagePredictor("earlycurve", (Member(Family.INVERSE),), 5),
     "slaq": lambda: StagePredictor("slaq", (Member(Family.INVERSE),), 5, staged=False),
-    "powerlaw": lambda: StagePredictor("powerlaw", (Member(Family.POWER),), 4),
-    "exponential": lambda: StagePredictor("exponential", (Member(Family.EXPONENTIAL),), 4),
-    "last": lambda: StagePredictor("last", (Member(Family.LEVEL),), 2),
+    "powerlaw": lambda: StagePredictor("powerlaw", (Member(Family.POWER),), 5),
+    "exponential": lambda: StagePredictor("exponential", (Member(Family.EXPONENTIAL),), 5),
+    "last": lambda: StagePredictor("last", (Member(Family.LEVEL),), 4),
 }
 DEFAULT = "stacked"  # best of them at theta = 0.7 on both sets of real curves: docs/curves.md
 

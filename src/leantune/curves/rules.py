@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from leantune.curves.base import Curve, FloatArray, Outlook, Prediction
-from leantune.curves.stages import losses
+from leantune.curves.stages import Jump, last_stage, scaled_losses, unscaled
 
 PLATEAU_SHARE = 1.0 / 3.0  # of the stage's points that must be flat
 PLATEAU_POINTS = 15  # at least
@@ -34,14 +34,14 @@ def diverged(curve: Curve) -> str:
     """
     if not np.isfinite(curve.values[-1]):
         return f"the value at step {curve.steps[-1]:g} is {curve.values[-1]}"
-    loss = losses(finite(curve))
+    loss, exponent = scaled_losses(finite(curve))
     if len(loss) < 2 * _LEVEL:
         return ""
     opening = loss[: max(_LEVEL, math.ceil(len(loss) * _OPENING))]
     worst = float(opening.max())
     worse = level(loss) - worst
     if worse > max(worst - float(opening.min()), abs(worst)):
-        return f"far worse than it was: {curve.values[-1]:g} after {abs(worst):g} at worst in its first third"
+        return f"far worse than it was: {curve.values[-1]:g} after {unscaled(abs(worst), exponent):g} at worst at first"
     return ""
 
 
@@ -71,8 +71,8 @@ def plateaued(
     if (curve.drops and curve.drops[-1] > curve.steps[-1]) or diverged(curve):
         return False
     known = finite(curve)
-    loss = losses(known)
-    begin = int(np.searchsorted(known.steps, known.drops[-1])) if known.drops else 0
+    loss, _ = scaled_losses(known)
+    begin = last_stage(known, Jump())
     window = max(points, math.ceil(share * (len(loss) - begin)))
     if len(loss) - begin <= window:
         return False
@@ -92,8 +92,10 @@ def verdict(curve: Curve, final_step: float) -> Prediction | None:
     if drop is not None:
         return not_predictable(curve, f"the learning rate drops at step {drop:g}, after what is known")
     if plateaued(curve):
-        recent = finite(curve).values[-PLATEAU_POINTS:]
-        return Prediction(float(np.median(recent)), float(np.std(recent)), Outlook.PLATEAU, "flat for a while")
+        loss, exponent = scaled_losses(finite(curve))
+        recent = -loss[-PLATEAU_POINTS:] if curve.maximize else loss[-PLATEAU_POINTS:]
+        mean, sd = unscaled(float(np.median(recent)), exponent), unscaled(float(np.std(recent)), exponent)
+        return Prediction(mean, sd, Outlook.PLATEAU, "flat for a while")
     return None
 
 

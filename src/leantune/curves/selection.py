@@ -76,16 +76,13 @@ def best_probabilities(means: FloatArray, sds: FloatArray) -> FloatArray:
         worse = _survival(x, means, sds)
         worse[:, i] = 1.0
         chances[i] = worse.prod(axis=1).mean()
-    total = chances.sum()
-    if total > 0.0:
-        return np.asarray(chances / total)
-    return np.asarray(means == means.min(), dtype=np.float64) / np.count_nonzero(means == means.min())
+    return np.asarray(chances / chances.sum())
 
 
 def _survival(x: FloatArray, means: FloatArray, sds: FloatArray) -> FloatArray:
-    """P(X_j > x_q), (q, n); one half where X_j is certain and equal."""
+    """P(X_j >= x_q), (q, n)."""
     distance = means[None, :] - x[:, None]
-    certain = np.where(distance > 0, 1.0, np.where(distance < 0, 0.0, 0.5))
+    certain = (distance >= 0).astype(np.float64)
     uncertain = sds > 0.0
     scaled = np.divide(distance, sds[None, :], out=np.zeros_like(distance), where=uncertain[None, :])
     return np.asarray(np.where(uncertain[None, :], ndtr(scaled), certain))

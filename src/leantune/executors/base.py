@@ -18,7 +18,8 @@ class Terms:
     attempt: 1 for its first run, one more each time it is run again. time_limit: seconds after which the run is asked
     to end, None for never. grace: seconds it then has before it is killed. lease: the run ends by itself when it was
     not renewed for that many seconds, because by then somebody else may have started the trial; None for never.
-    earlier_seconds: how long earlier attempts ran; they count as part of the training where a checkpoint is found.
+    earlier_seconds, earlier_usd: how long earlier attempts ran and what they cost; they count as part of the training
+    where a checkpoint is found.
     """
 
     attempt: int = 1
@@ -26,6 +27,7 @@ class Terms:
     grace: Seconds = GRACE
     lease: Seconds | None = None
     earlier_seconds: float = 0.0
+    earlier_usd: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,9 @@ class Finished:
     lost, and queued: interrupted by us, to be run again).
 
     seconds: how long the machine was ours in this attempt, which is what is paid for. resumed: whether it went on from
-    a checkpoint of an earlier attempt, so that the seconds of its observations include `Terms.earlier_seconds`.
+    a checkpoint of an earlier attempt, so that the seconds of its observations include `Terms.earlier_seconds`. usd:
+    what the attempt was billed, and then the dollars of its observations are bills as well, `Terms.earlier_usd`
+    included; None where seconds times the machine's price is what it costs.
     """
 
     number: int
@@ -43,6 +47,7 @@ class Finished:
     cause: str = ""
     seconds: float = 0.0
     resumed: bool = False
+    usd: float | None = None
 
 
 @dataclass(frozen=True)

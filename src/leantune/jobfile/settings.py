@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -9,15 +10,18 @@ from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from leantune.cloud.generated import Regime
 from leantune.executors.base import GRACE
 from leantune.jobfile.tree import Entry
 from leantune.problem import Budget
+from leantune.spot.marketplace import GENERATED, MarketSettings
 
-Place = Literal["local", "aws", "ray"]
+Place = Literal["local", "simcloud", "aws", "ray"]
 DEFAULT_STORE = "sqlite:///leantune.db"
 DEFAULT_CHECKPOINTS = "./checkpoints"
 BUDGET_HINT = "Give at least one limit: budget: {usd: 5, trials: 44, hours: 8}"
 _RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
+_MARKET_HINT = "Write market: {prices: generated, regime: volatile, seed: 0, speed: 60}"
 _STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
 
 
@@ -27,7 +31,7 @@ class RunSettings:
 
     parallel: trials at once on one worker. time_limit, grace, lease: seconds. deterministic: wait for whole batches, so
     that the same trials come out with any number of workers. logs: folder of the trials' logs. max_failures: failures
-    in a row after which the study stops.
+    in a row after which the study stops. market: of simulated machines, and only of those.
     """
 
     on: Place = "local"
@@ -39,6 +43,7 @@ class RunSettings:
     lease: float = 60.0
     logs: str = "./leantune-runs"
     max_failures: int = 5
+    market: MarketSettings | None = None
 
 
 def read_run(entry: Entry | None, folder: Path) -> RunSettings:
@@ -49,10 +54,15 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
     def whole(key: str, otherwise: int) -> int:
         return given[key].whole("Write a whole number of at least 1", least=1) if key in given else otherwise
 
-    place = _place(given["on"]) if "on" in given else default.on
     spot = "spot" in given and given["spot"].truth()
+    unsaid: Place = "simcloud" if spot else default.on
+    place = _place(given["on"]) if "on" in given else unsaid
     if spot and place == "local":
-        raise given["spot"].error("spot is about rented machines, and on is local", "Leave it out, or write on: aws")
+        hint = "Leave it out, or write on: simcloud"
+        raise given["spot"].error("spot is about rented machines, and on is local", hint)
+    if "market" in given and place != "simcloud":
+        hint = "Leave it out, or write on: simcloud"
+        raise given["market"].error(f"market is about simulated machines, and on is {place}", hint)
     return RunSettings(
         on=place,
         spot=spot,
@@ -63,6 +73,31 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
         lease=_seconds(given["lease"], "60 s") if "lease" in given else default.lease,
         logs=str(_resolved(given.get("logs", default.logs), folder)),
         max_failures=whole("max_failures", default.max_failures),
+        market=_market(given.get("market"), folder) if place == "simcloud" else None,
+    )
+
+
+def _market(entry: Entry | None, folder: Path) -> MarketSettings:
+    """`market:`; a price file is relative to the job file's folder."""
+    given = {} if entry is None else entry.fields([field.name for field in fields(MarketSettings)], _MARKET_HINT)
+    default = MarketSettings()
+    prices, regime, speed = given.get("prices"), given.get("regime"), default.speed
+    generated = prices is None or prices.value == GENERATED
+    if regime is not None and regime.text(_MARKET_HINT) not in set(Regime):
+        raise regime.error(f"there is no regime {regime.written!r}", f"There are {', '.join(Regime)}")
+    for one in ("regime", "seed"):
+        if one in given and not generated:
+            raise given[one].error(f"{one} is about generated prices", "Leave it out, or write prices: generated")
+    if "speed" in given:
+        hint = "Write how many seconds of the market pass in one of yours, such as speed: 60"
+        speed = float(given["speed"].number(hint))
+        if not (math.isfinite(speed) and speed > 0):
+            raise given["speed"].error(f"{given['speed'].written} is not a speed", hint)
+    return MarketSettings(
+        GENERATED if generated or prices is None else str(_resolved(prices, folder)),
+        default.regime if regime is None else regime.text(_MARKET_HINT),
+        given["seed"].whole(_MARKET_HINT, least=0) if "seed" in given else default.seed,
+        speed,
     )
 
 

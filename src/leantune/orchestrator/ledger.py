@@ -1,6 +1,7 @@
 """Money: how long a run may take, and what is set aside before it starts.
 
-    worst case = rate x (time limit + grace + KILL_SECONDS)
+    worst case = rate x (time limit + grace + KILL_SECONDS)                             machines of this world
+    worst case = rate x (time limit + setup + speed x (grace + 2 KILL_SECONDS))         rented on a simulated market
 
 is reserved in the transaction that starts a run and settled in the one that ends it, so that dollars spent plus dollars
 reserved never exceed the budget, whatever runs beside and whatever dies when. Without a time limit in the job file a
@@ -27,12 +28,26 @@ LEAST_HEADROOM = 10.0  # times the predicted mean: trees that have seen little w
 
 @dataclass(frozen=True)
 class TimeRules:
-    """What the user said about time: the limit of one run (None: derived from money and models), and the grace."""
+    """What the user said about time: the limit of one run (None: derived from money and models), and the grace.
+
+    billed: dollars come from bills of rented machines, at most those of the price on demand; the models' dollars then
+    say nothing about seconds. speed: seconds of the machines, in which limits and runs are counted, in one second of
+    this world, in which programs save and die (grace). setup: seconds that are paid for beside the run.
+    """
 
     time_limit: float | None = None
     grace: float = 30.0
     parallel: int = 1
     enforced: bool = True
+    billed: bool = False
+    speed: float = 1.0
+    setup: float = 0.0
+
+    @property
+    def overhead(self) -> float:
+        """Seconds that a run may be paid for beyond its limit; a rented machine is given back a moment later."""
+        moments = 2 if self.billed else 1
+        return self.setup + self.speed * (self.grace + moments * KILL_SECONDS)
 
     def first_limit(self, rate: float | None, expected: dict[str, Estimate], money: Money) -> float | None:
         """Seconds that a newly proposed run may take; None: no limit is known.
@@ -41,9 +56,9 @@ class TimeRules:
         """
         if self.time_limit is not None or not self.enforced:
             return self.time_limit
-        predicted = predicted_seconds(expected, rate)
+        predicted = self._predicted(expected, rate)
         if predicted is not None:
-            return upper_bound(predicted)
+            return max(upper_bound(predicted), self.speed * LEAST_LIMIT)
         if rate is None or money.budget_usd is None:
             return None
         remaining = max(money.left, 0.0) / rate * SECONDS_PER_HOUR / self.parallel / FIRST_SHARE
@@ -62,9 +77,9 @@ class TimeRules:
             return Booking(self.worst_case(rate, trial.time_limit), rate, trial.time_limit)
         if trial.time_limit is not None and self.worst_case(rate, trial.time_limit) <= money.left:
             return Booking(self.worst_case(rate, trial.time_limit), rate, trial.time_limit)
-        affordable = money.left / rate * SECONDS_PER_HOUR - self.grace - KILL_SECONDS
+        affordable = money.left / rate * SECONDS_PER_HOUR - self.overhead
         affordable *= 1 - 1e-9  # rounding must not bring the worst case above what is left
-        predicted = predicted_seconds(dict(trial.expected), rate)
+        predicted = self._predicted(dict(trial.expected), rate)
         least = predicted.mean if predicted is not None else (trial.time_limit or 0.0)
         if self.time_limit is not None or affordable <= max(least, 0.0):
             return None
@@ -72,13 +87,17 @@ class TimeRules:
 
     def worst_case(self, rate: float, time_limit: float | None) -> float:
         """Dollars that a run may cost at most; without a limit nothing can be promised, and nothing is reserved."""
-        return 0.0 if time_limit is None else rate * (time_limit + self.grace + KILL_SECONDS) / SECONDS_PER_HOUR
+        return 0.0 if time_limit is None else rate * (time_limit + self.overhead) / SECONDS_PER_HOUR
+
+    def _predicted(self, expected: dict[str, Estimate], rate: float | None) -> Estimate | None:
+        return predicted_seconds(expected, None if self.billed else rate)
 
     def shortfall(self, trial: Trial, money: Money) -> str:
         """Why a trial is not started, for a person."""
         rate = trial.configuration.usd_per_hour or 0.0
         needed = self.worst_case(rate, trial.time_limit)
-        seconds = f"{trial.time_limit or 0.0:.3g} s limit + {self.grace:g} s grace"
+        beyond = f"{self.overhead:.3g} s setup and grace" if self.billed else f"{self.grace:g} s grace"
+        seconds = f"{trial.time_limit or 0.0:.3g} s limit + {beyond}"
         return (
             f"the {max(money.left, 0.0):.4g} USD that are left do not cover the worst case of the next trial, "
             f"{needed:.4g} USD ({seconds} at {rate:g} USD per hour); raise the budget or shorten time_limit or grace"

@@ -215,6 +215,7 @@ class Loop:
             # The store counts the lease from before its transaction: the run must not count it from after.
             None if self._plan.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
             self._earlier_seconds(claim.trial),
+            math.fsum(move.dollars for move in claim.trial.moves),
         )
         self._claims[claim.trial.number] = claim
         if self._heart:
@@ -234,7 +235,9 @@ class Loop:
             if before.state is not TrialState.RUNNING:
                 continue
             attempt += 1
-            if after.state is TrialState.QUEUED:
+            if self._plan.rules.billed and after.state is not TrialState.LOST:  # bills say nothing about seconds
+                seconds += (after.time - before.time) * self._plan.rules.speed
+            elif after.state is TrialState.QUEUED:
                 seconds += after.time - before.time if rate is None else after.dollars / rate * SECONDS_PER_HOUR
             else:
                 seconds += max((row.seconds for row in reports if row.attempt == attempt), default=0.0)
@@ -369,11 +372,12 @@ class Loop:
         claim = self._claims.get(finished.number)
         if claim is None:
             return
-        rate, trained_before = claim.booking.rate, 0.0
+        rate = claim.booking.rate
+        spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
+        already, counted_again = math.fsum(move.dollars for move in claim.trial.moves), 0.0
         if finished.resumed and finished.observations:
-            trained_before = self._earlier_seconds(claim.trial)
-        spent = dollars(rate, finished.seconds)
-        already = math.fsum(move.dollars for move in claim.trial.moves)
+            before = dollars(rate, self._earlier_seconds(claim.trial))
+            counted_again = min(already, before) if finished.usd is None else already
         try:
             trial = self._store.finish(
                 claim,
@@ -382,7 +386,7 @@ class Loop:
                 cause=finished.cause,
                 time=self._clock.now(),
                 dollars=spent,
-                resumed_dollars=min(already, dollars(rate, trained_before)),
+                resumed_dollars=counted_again,
             )
         except LeaseLost:
             self._forget(finished.number)
@@ -399,7 +403,7 @@ class Loop:
 
     def _unmeasured_seconds(self, claim: Claim, end: float) -> float:
         """How long a run is paid for whose end nobody measured: no longer than its reservation covers."""
-        booking, seconds = claim.booking, max(0.0, end - claim.started)
+        booking, seconds = claim.booking, max(0.0, end - claim.started) * self._plan.rules.speed
         if booking.time_limit is None or not booking.rate:
             return seconds
         return min(seconds, booking.usd / booking.rate * SECONDS_PER_HOUR)

@@ -24,11 +24,10 @@ from enum import StrEnum
 
 import numpy as np
 
-from leantune.cloud.provider import LaunchRefused
 from leantune.curves.base import Curve, CurvePredictor, Outlook, Prediction
 from leantune.curves.rules import plateaued
 from leantune.curves.selection import choose
-from leantune.errors import InvalidInput
+from leantune.errors import InvalidInput, LaunchRefused
 from leantune.orchestrator.fleet import Fleet, FleetEvent, Ready, Reported, Revoked, Saved, Warned
 from leantune.spot.expectation import hazard_of, save_interval
 from leantune.spot.provisioner import Chooser, Demand, Held, cheapest_on_demand, fastest_on_demand

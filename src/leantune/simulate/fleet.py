@@ -24,7 +24,7 @@ from leantune.cloud import provider as cloud
 from leantune.cloud.markets import FloatArray
 from leantune.cloud.provider import Cause, Offer
 from leantune.cloud.simcloud import SimCloud
-from leantune.errors import InvalidInput
+from leantune.errors import InvalidInput, MachineGone
 from leantune.orchestrator.fleet import FleetEvent, Ready, Reported, Revoked, Saved, Warned
 
 _ROUNDING = 1e-6  # seconds and steps: sums of floats that should be whole
@@ -151,7 +151,7 @@ class SimulatedFleet:
         self._stop(machine)
         try:
             self._cloud.terminate(machine)
-        except cloud.MachineGone:
+        except MachineGone:
             return  # the provider was faster: billed as revoked
         self._ended[machine] = self.now()
 

@@ -1,7 +1,8 @@
-"""Prices and risks for a whole simulation, computed at once: a predictor asked about one moment costs milliseconds.
+"""Prices and risks for a whole simulation, computed in bulk: a predictor asked about one moment costs milliseconds.
 
 The table holds P (moments, deltas) of every market each `every` seconds; at a time between two moments the earlier
-row counts, so that nothing is told before it could be known. Prices and averages are exact.
+row counts, so that nothing is told before it could be known. Prices and averages are exact. A day of the table is
+computed when the simulation gets there, and kept for the next simulation.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from leantune.spot.quotes import DELTAS, PAST, Quotes, max_prices, quote
 
 TABLE_DELTAS = (*DELTAS, 3.0, 10.0, 30.0)  # on-demand prices may be many times the price
 _EVERY = 300.0
+_CHUNK = 288  # moments computed at once
 
 
 def risk_table(
@@ -30,7 +32,7 @@ def risk_table(
 
 
 class TabledForecaster:
-    """Quotes from tables; see the module. series: of each offer, None on demand."""
+    """Quotes from tables; see the module. series: of each offer, None on demand. period: after it the last row counts."""
 
     def __init__(
         self,
@@ -41,18 +43,19 @@ class TabledForecaster:
         *,
         every: float = _EVERY,
     ) -> None:
-        self._offers, self._series = tuple(offers), tuple(series)
+        self._offers, self._series, self._predictor = tuple(offers), tuple(series), predictor
         self._begin, self._every = period[0], every
         self._moments = np.arange(period[0], period[1] + every, every)
         self._spot = [index for index, known in enumerate(self._series) if known is not None]
         self._ceiling = np.array([offer.machine.usd_per_hour or np.inf for offer in self._offers])
-        self._tables = {
-            index: risk_table(known, predictor, self._moments)
-            for index, known in enumerate(self._series)
-            if known is not None
-        }
+        self._chunks: dict[int, FloatArray] = {}
         self._logs = np.log(np.asarray(TABLE_DELTAS))
         self._latest: tuple[float, Quotes] | None = None
+
+    def prepare(self) -> None:
+        """Compute the whole table now."""
+        for row in range(0, len(self._moments), _CHUNK):
+            self._rows(row)
 
     def quotes(self, now: float) -> Quotes:
         """What is known at a moment; the same object while the time stands still."""
@@ -70,7 +73,19 @@ class TabledForecaster:
             mean[index] = known.mean(max(known.start, now - PAST), now)
         grid = max_prices(price, self._ceiling)
         p = np.zeros_like(grid)
-        for index in self._spot:
-            deltas = np.maximum(grid[index] / price[index] - 1.0, 1e-9)
-            p[index] = np.interp(np.log(deltas), self._logs, self._tables[index][row])
+        table = self._rows(row)
+        deltas = np.log(np.maximum(grid / price[:, None] - 1.0, 1e-9))
+        for place, index in enumerate(self._spot):
+            p[index] = np.interp(deltas[index], self._logs, table[place])
         return quote(self._offers, price, mean, grid, p)
+
+    def _rows(self, row: int) -> FloatArray:
+        """P (spot offers, deltas) of a moment."""
+        chunk, within = divmod(row, _CHUNK)
+        if chunk not in self._chunks:
+            moments = self._moments[chunk * _CHUNK : (chunk + 1) * _CHUNK]
+            known = [self._series[index] for index in self._spot]
+            tables = [risk_table(one, self._predictor, moments) for one in known if one is not None]
+            self._chunks[chunk] = np.stack(tables, axis=1) if tables else np.empty((len(moments), 0, 0))
+        found: FloatArray = self._chunks[chunk][within]
+        return found

@@ -78,7 +78,7 @@ class BoostedTrees:
 
 @dataclass(frozen=True)
 class BoostedOptions:
-    """Of scikit-learn's HistGradientBoostingClassifier; the number of trees, up to `most_trees`, is chosen by validation."""
+    """Of scikit-learn's HistGradientBoostingClassifier; validation chooses the number of trees, up to `most_trees`."""
 
     learning_rate: float = 0.07
     leaves: int = 15

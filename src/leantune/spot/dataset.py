@@ -4,14 +4,14 @@
     b = p(t) * (1 + delta), log delta uniform over [log low, log high]: the one distribution used at inference, for
     training, calibration and scores alike. The paper's own is absolute: b = p(t) + U(0.00001, 0.2).
 
-The default range [0.001, 10] holds what the provisioner asks: a little above the price, up to on-demand, which is two to
-ten times a spot price.
+The default range [0.001, 10] holds what the provisioner asks: a little above the price, up to on-demand, which is two
+to ten times a spot price.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
@@ -47,6 +47,7 @@ class MaxPrices:
         return prices * (1.0 + np.exp(random.uniform(np.log(self.low), np.log(self.high), len(prices))))
 
 
+_INFERENCE = MaxPrices()
 PRINTED_MAX_PRICES = MaxPrices(0.00001, 0.2, absolute=True)
 
 
@@ -95,6 +96,7 @@ class Examples:
     times: FloatArray
     max_prices: FloatArray
     labels: BoolArray
+    rule: MaxPrices = _INFERENCE  # how the max prices were drawn, and further ones shall be
 
     def __len__(self) -> int:
         return len(self.times)
@@ -110,20 +112,17 @@ class Examples:
 
     def where(self, chosen: BoolArray | IntArray) -> Examples:
         """Some of the questions."""
-        return Examples(
-            self.series, self.index[chosen], self.times[chosen], self.max_prices[chosen], self.labels[chosen]
-        )
+        parts = (self.index[chosen], self.times[chosen], self.max_prices[chosen], self.labels[chosen])
+        return Examples(self.series, *parts, self.rule)
 
     def of_market(self, number: int) -> Examples:
         """The questions about one series, which then is the only one."""
         mine = self.where(self.index == number)
-        return Examples((self.series[number],), np.zeros_like(mine.index), mine.times, mine.max_prices, mine.labels)
+        return replace(mine, series=(self.series[number],), index=np.zeros_like(mine.index))
 
     def asking(self, max_prices: FloatArray) -> Examples:
         """The same times with other max prices."""
-        return Examples(
-            self.series, self.index, self.times, max_prices, labels(self.series, self.index, self.times, max_prices)
-        )
+        return replace(self, max_prices=max_prices, labels=labels(self.series, self.index, self.times, max_prices))
 
 
 def draw_examples(
@@ -147,7 +146,7 @@ def draw_examples(
     for number, one in enumerate(series):
         prices[where == number] = one.at_times(when[where == number])
     limits = max_prices.draw(prices, random)
-    return Examples(tuple(series), where, when, limits, labels(series, where, when, limits))
+    return Examples(tuple(series), where, when, limits, labels(series, where, when, limits), max_prices)
 
 
 def labels(series: Sequence[PriceSeries], index: IntArray, times: FloatArray, max_prices: FloatArray) -> BoolArray:
@@ -202,9 +201,9 @@ def _fluctuation(
                 i -= 1
             deltas[k] = abs(newer - prices[i])
             newer = prices[i]
-        ordered = np.sort(deltas)
+        deltas.sort()
         total = 0.0
         for j in range(length):
             if _TRIMMED * length < j < (1.0 - _TRIMMED) * length:
-                total += ordered[j]
+                total += deltas[j]
         out[q] = total / ((1.0 - 2.0 * _TRIMMED) * length)

@@ -87,7 +87,7 @@ def mean_price(times: FloatArray, prices: FloatArray, first: int, last: int, tim
             break
         until = since
         i -= 1
-    return total / (time - begin)
+    return float(total / (time - begin))
 
 
 @njit(cache=True, nogil=True)

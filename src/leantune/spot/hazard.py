@@ -1,9 +1,9 @@
 """How often it happened before: an empirical hazard rate, fitted on a training slice or online from the history itself.
 
-    EmpiricalHazard: P(market, hour, delta) = share of that market's training hours, begun at that hour of the day, in which
-        the price rose by more than delta = b / p(t) - 1; shrunk towards the market's share of all hours with weight
-        `strength`, and that towards the share over all markets; linear in log delta between the steps of a table
-    OnlineHazard: mean of the shares of the last day, of the last week, and of the last week at about this hour of the day
+    EmpiricalHazard: P(market, hour, delta) = share of that market's training hours, begun at that hour of the day, in
+        which the price rose by more than delta = b / p(t) - 1; shrunk towards the market's share of all hours with
+        weight `strength`, and that towards the share over all markets; linear in log delta between the steps
+    OnlineHazard: mean of the shares of the last day, of the last week, and of the last week at about this hour
 
 A market that was not trained on is answered with the share over all markets.
 """
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from leantune.cloud.markets import FloatArray, PriceSeries
-from leantune.spot.dataset import Examples, highest_within_hour
-from leantune.spot.pasts import Pasts, gather
+from leantune.spot.dataset import Examples, MaxPrices, highest_within_hour
+from leantune.spot.pasts import IntArray, Pasts, gather
 from leantune.spot.summary import SUMMARY_NAMES, summaries
 from leantune.spot.trained import Settings, Tensors, checked_max_prices
 
@@ -57,7 +57,8 @@ class EmpiricalHazard:
         spot = np.clip((wanted - self.edges[0]) / (self.edges[1] - self.edges[0]), 0.0, len(self.edges) - 1.0)
         low = np.minimum(spot.astype(np.int64), len(self.edges) - 2)
         each = np.arange(len(spot))
-        return shares[each, low] + (shares[each, low + 1] - shares[each, low]) * (spot - low)
+        below, above = shares[each, low], shares[each, low + 1]
+        return np.asarray(below + (above - below) * (spot - low), dtype=np.float64)
 
     def tensors(self) -> Tensors:
         """Table and edges."""
@@ -77,8 +78,8 @@ def fit_hazard(train: Examples, validation: Examples, options: HazardOptions, se
     """Count; the train slice's times are used with every delta of the table, whatever their max prices."""
     pasts = train.pasts()
     rises = highest_within_hour(train.series, train.index, train.times) / pasts.present - 1.0
-    low, high = np.log(1e-3), np.log(10.0)
-    edges = np.linspace(low, high, options.steps)
+    deltas = MaxPrices() if train.rule.absolute else train.rule
+    edges = np.linspace(np.log(deltas.low), np.log(max(deltas.high, 2 * deltas.low)), options.steps)
     above = (rises[:, None] > np.exp(edges)).astype(np.float64)
     hours = (np.floor(train.times / 3600.0) % HOURS).astype(np.int64)
     names = [str(one.market) for one in train.series]
@@ -94,7 +95,7 @@ def fit_hazard(train: Examples, validation: Examples, options: HazardOptions, se
     return EmpiricalHazard(tuple(names), edges, table)
 
 
-def _by_hour(above: FloatArray, hours: np.ndarray, parent: FloatArray, prior: float) -> FloatArray:  # type: ignore[type-arg]
+def _by_hour(above: FloatArray, hours: IntArray, parent: FloatArray, prior: float) -> FloatArray:
     counts = np.bincount(hours, minlength=HOURS)[:, None]
     sums = np.zeros((HOURS, above.shape[1]))
     np.add.at(sums, hours, above)

@@ -1,17 +1,18 @@
 """The two networks, their training loop, and their weights as plain arrays. PyTorch is needed only here.
 
-    two-part (RevPred):  [LSTM of 3 layers over 59 past minutes -> last hidden state | 3 dense layers on the present] -> P^
-    whole (Tributary):   LSTM of 3 layers over 60 minutes, the max price in each -> last hidden state -> P^
+    two-part (RevPred):  [LSTM of 3 layers over 59 past minutes, its last state | 3 dense layers on the present] -> P^
+    whole (Tributary):   LSTM of 3 layers over 60 minutes, the max price in each, its last state -> P^
 
-Adam on the weighted log loss; an epoch sees every training time once, with freshly drawn max prices; training stops when
-the Brier score of the validation slice has not fallen for `patience` epochs, and the best epoch's weights are kept.
+Adam on the weighted log loss; an epoch sees every training time once, with freshly drawn max prices. What is scored and
+kept is a running average of the weights, which jumps less from epoch to epoch. Training stops when the Brier score of
+the validation slice has not fallen for `patience` epochs; the best epoch's weights are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,6 @@ from leantune.cloud.markets import FloatArray
 from leantune.errors import MissingExtra
 from leantune.spot.dataset import BoolArray
 from leantune.spot.trained import Tensors
-
-if TYPE_CHECKING:
-    import torch
 
 SingleArray = NDArray[np.float32]
 LAYERS = 3
@@ -36,11 +34,12 @@ class NetworkOptions:
     hidden: int = 16
     dense: int = 48
     learning_rate: float = 4e-3
-    weight_decay: float = 1e-4
-    dropout: float = 0.1
+    weight_decay: float = 1e-2
+    dropout: float = 0.2
     batch: int = 256
-    epochs: int = 14
-    patience: int = 4
+    epochs: int = 10
+    patience: int = 3
+    averaging: float = 0.99  # of the weights' running average, per step
 
 
 @dataclass(frozen=True)
@@ -74,36 +73,31 @@ def needed_torch() -> Any:
     return torch
 
 
-def build(channels: int, present: int, options: NetworkOptions) -> torch.nn.Module:
+@dataclass(frozen=True)
+class Validation:
+    """Questions of a later slice, and what is added to logit P^ before they are scored."""
+
+    batch: Batch
+    shift: float = 0.0
+
+
+def build(channels: int, present: int, options: NetworkOptions) -> Any:
     """A network with `present` features of the present minute; without any it is one LSTM and an output."""
     torch = needed_torch()
     nn = torch.nn
+    dense = options.dense
+
+    def layer(width: int) -> list[Any]:
+        return [nn.Linear(width, dense), nn.ReLU(), nn.Dropout(options.dropout)]
 
     class Network(nn.Module):  # type: ignore[misc, name-defined] # torch is imported here alone
         def __init__(self) -> None:
             super().__init__()
-            width = options.hidden
-            self.past = nn.LSTM(channels, width, num_layers=LAYERS, batch_first=True)
-            self.present = None
-            if present:
-                self.present = nn.Sequential(
-                    nn.Linear(present, options.dense),
-                    nn.ReLU(),
-                    nn.Dropout(options.dropout),
-                    nn.Linear(options.dense, options.dense),
-                    nn.ReLU(),
-                    nn.Dropout(options.dropout),
-                    nn.Linear(options.dense, options.dense),
-                    nn.ReLU(),
-                )
-            self.joined = nn.Sequential(
-                nn.Linear(width + (options.dense if present else 0), options.dense),
-                nn.ReLU(),
-                nn.Dropout(options.dropout),
-                nn.Linear(options.dense, 1),
-            )
+            self.past = nn.LSTM(channels, options.hidden, num_layers=LAYERS, batch_first=True)
+            self.present = nn.Sequential(*layer(present), *layer(dense), *layer(dense)) if present else None
+            self.joined = nn.Sequential(*layer(options.hidden + (dense if present else 0)), nn.Linear(dense, 1))
 
-        def forward(self, minutes: torch.Tensor, now: torch.Tensor) -> torch.Tensor:
+        def forward(self, minutes: Any, now: Any) -> Any:
             remembered = self.past(minutes)[0][:, -1]
             if self.present is not None:
                 remembered = torch.cat([remembered, self.present(now)], dim=1)
@@ -113,42 +107,39 @@ def build(channels: int, present: int, options: NetworkOptions) -> torch.nn.Modu
 
 
 def train(
-    epoch: Callable[[int], Batch], validation: Batch, options: NetworkOptions, seed: int
+    epoch: Callable[[int], Batch], validation: Validation, options: NetworkOptions, seed: int
 ) -> tuple[Tensors, list[float]]:
     """(weights of the best epoch, validation Brier score of each epoch); epoch(e) draws what epoch e sees."""
     torch = needed_torch()
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
-    network, optimiser = None, None
-    best, scores = {}, []
+    seen = validation.batch
+    network = build(seen.inputs.minutes.shape[2], seen.inputs.present.shape[1], options)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=options.learning_rate, weight_decay=options.weight_decay)
+    averaging = torch.optim.swa_utils.get_ema_multi_avg_fn(options.averaging)
+    averaged = torch.optim.swa_utils.AveragedModel(network, multi_avg_fn=averaging)
+    best: Tensors = {}
+    scores: list[float] = []
     for number in range(options.epochs):
-        drawn = epoch(number)
-        if network is None:
-            network = build(drawn.inputs.minutes.shape[2], drawn.inputs.present.shape[1], options)
-            optimiser = torch.optim.AdamW(
-                network.parameters(), lr=options.learning_rate, weight_decay=options.weight_decay
-            )
-        rate = options.learning_rate * 0.5 * (1 + np.cos(np.pi * number / options.epochs))
-        for part in optimiser.param_groups:
-            part["lr"] = rate
-        _pass(network, optimiser, drawn, random.permutation(len(drawn.labels)), options.batch)
-        answers = expit(_logits(network, validation.inputs))
-        scores.append(float(np.average((answers - validation.labels) ** 2, weights=validation.weights)))
+        for group in optimiser.param_groups:  # half a cosine, down to 0
+            group["lr"] = options.learning_rate * 0.5 * (1 + np.cos(np.pi * number / options.epochs))
+        _pass(network, averaged, optimiser, epoch(number), random, options.batch)
+        said = expit(_logits(averaged.module, seen.inputs) + validation.shift)
+        scores.append(float(np.average((said - seen.labels) ** 2, weights=seen.weights)))
         if scores[-1] == min(scores):
-            best = {name: value.detach().numpy().copy() for name, value in network.state_dict().items()}
+            best = {name: value.detach().numpy().copy() for name, value in averaged.module.state_dict().items()}
         elif len(scores) - 1 - int(np.argmin(scores)) >= options.patience:
             break
     return best, scores
 
 
-def _pass(network: Any, optimiser: Any, drawn: Batch, order: NDArray[np.int64], size: int) -> None:
+def _pass(network: Any, averaged: Any, optimiser: Any, drawn: Batch, random: np.random.Generator, size: int) -> None:
     torch = needed_torch()
     network.train()
     minutes, now = torch.from_numpy(drawn.inputs.minutes), torch.from_numpy(drawn.inputs.present)
     labels = torch.from_numpy(drawn.labels.astype(np.float32))
     weights = torch.from_numpy(drawn.weights.astype(np.float32))
-    for start in range(0, len(order), size):
-        rows = torch.from_numpy(order[start : start + size])
+    for rows in torch.from_numpy(random.permutation(len(drawn.labels))).split(size):
         loss = torch.nn.functional.binary_cross_entropy_with_logits(
             network(minutes[rows], now[rows]), labels[rows], weight=weights[rows]
         )
@@ -156,10 +147,11 @@ def _pass(network: Any, optimiser: Any, drawn: Batch, order: NDArray[np.int64], 
         loss.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
+        averaged.update_parameters(network)
 
 
 def logits(weights: Tensors, options: NetworkOptions, inputs: Inputs) -> FloatArray:
-    """logit P^ (n,) of a network with these weights."""
+    """The network's output (n,), logit P^, with these weights."""
     torch = needed_torch()
     network = build(inputs.minutes.shape[2], inputs.present.shape[1], options)
     network.load_state_dict({name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in weights.items()})

@@ -3,27 +3,27 @@
     P^ is trained with weight phi- on revoked and phi+ on other questions (phi+: share of revoked ones). The optimum of
     that loss has odds(P^) = odds(P) * phi- / phi+, so that
         corrected:  odds(P) = odds(P^) * phi+ / phi-        printed (Eq. 3):  odds(P) = odds(P^) * phi- / phi+
-    Max prices in training: p(t) * (1 + delta), delta drawn as at inference, but for a share `border` of the questions from
-    Algorithm 2's fluctuation of the past hour, with a floor: step prices make most of them 0. Those questions are weighted
-    by nothing else; the base rate that Eq. 3 needs is measured on the max prices of inference.
+    Max prices in training: p(t) * (1 + delta), delta drawn as at inference, but for a share `border` of the questions
+    from Algorithm 2's fluctuation of the past hour, with a floor: step prices make most of them 0.
 
 `PRINTED` follows the letter: absolute features, every delta from Algorithm 2 without floor, Eq. 3 as printed, and no
-calibration. `NARROW` is the corrected one on the paper's features; the default's dense part reads the past week's summary too.
+calibration. `NARROW` is the corrected one on the paper's features; the default's dense part reads the summary of the
+past week too.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from leantune.cloud.markets import FloatArray
-from leantune.spot.dataset import BoolArray, Examples, MaxPrices, fluctuation
+from leantune.spot.dataset import BoolArray, Examples, fluctuation
 from leantune.spot.features import NAMES, Scale, max_price_column, past_windows, present_records
 from leantune.spot.logistic import standardisation
-from leantune.spot.networks import Batch, Inputs, NetworkOptions, SingleArray, logits, train
+from leantune.spot.networks import Batch, Inputs, NetworkOptions, SingleArray, Validation, logits, train
 from leantune.spot.pasts import Pasts
 from leantune.spot.summary import SUMMARY_NAMES, summaries
 from leantune.spot.trained import Settings, Tensors
@@ -34,16 +34,17 @@ _WITHIN = 8.0  # standardised features are kept within +- this, so that a freak 
 @dataclass(frozen=True)
 class RevPredOptions:
     """scale: of the features; wide: the summary in the dense part; border: share of Algorithm 2's deltas; floor: the
-    least of them, relative to the price; weighted: class weights; inverted: Eq. 3 as printed; most: training times."""
+    least of them, relative to the price; weighted: class weights; inverted: Eq. 3 as printed; most: training times.
+    """
 
-    network: NetworkOptions = NetworkOptions()
+    network: NetworkOptions = field(default_factory=NetworkOptions)
     scale: Scale = Scale.RELATIVE
     wide: bool = True
     border: float = 0.0
     floor: float = 1e-3
     weighted: bool = True
     inverted: bool = False
-    most: int = 24_000
+    most: int = 15_000
 
 
 NARROW = RevPredOptions(wide=False)
@@ -55,9 +56,9 @@ def drawn_network(random: np.random.Generator) -> NetworkOptions:
     return NetworkOptions(
         hidden=int(random.choice([12, 16, 24])),
         dense=int(random.choice([32, 48, 64])),
-        learning_rate=float(np.exp(random.uniform(np.log(1e-3), np.log(8e-3)))),
-        weight_decay=float(np.exp(random.uniform(np.log(1e-5), np.log(1e-1)))),
-        dropout=float(random.choice([0.0, 0.1, 0.25])),
+        learning_rate=float(np.exp(random.uniform(np.log(2e-3), np.log(8e-3)))),
+        weight_decay=float(np.exp(random.uniform(np.log(1e-3), np.log(3e-1)))),
+        dropout=float(random.choice([0.1, 0.2, 0.4])),
     )
 
 
@@ -114,10 +115,9 @@ def present_names(scale: Scale, wide: bool) -> list[str]:
     return [*NAMES[scale], delta, *(SUMMARY_NAMES if wide else ())]
 
 
-def class_shift(share: float, *, inverted: bool) -> float:
-    """What Eq. 3 adds to logit P^: log(phi+ / phi-), or as printed log(phi- / phi+)."""
-    shift = float(np.log(share / (1.0 - share)))
-    return -shift if inverted else shift
+def class_shift(share: float) -> float:
+    """What Eq. 3, corrected, adds to logit P^ when a share phi+ is revoked: log(phi+ / phi-). Printed: its negative."""
+    return float(np.log(share / (1.0 - share)))
 
 
 @dataclass(frozen=True)
@@ -184,8 +184,10 @@ def fit_revpred(train_on: Examples, validation: Examples, options: RevPredOption
         inputs = Inputs(minutes, standards.present(raw))
         return Batch(inputs, asked.labels, class_weights(asked.labels, share, weighted=options.weighted))
 
-    weights, _ = train(epoch, _validated(validation, standards, options, share), options.network, seed)
-    shift = class_shift(share, inverted=options.inverted) if options.weighted else 0.0
+    right = class_shift(share) if options.weighted else 0.0
+    judged_by = Validation(_validated(validation, standards, options), right)
+    weights, _ = train(epoch, judged_by, options.network, seed)
+    shift = -right if options.inverted else right
     return RevPred(weights, standards, shift, options)
 
 
@@ -197,15 +199,15 @@ def class_weights(labels: BoolArray, share: float, *, weighted: bool) -> FloatAr
 def _asked(times: Examples, pasts: Pasts, options: RevPredOptions, random: np.random.Generator) -> Examples:
     """The training times with max prices of an epoch."""
     prices = pasts.present
-    drawn = MaxPrices().draw(prices, random)
+    drawn = times.rule.draw(prices, random)
     near = prices + np.maximum(fluctuation(pasts), options.floor * prices)
     return times.asking(np.where(random.random(len(prices)) < options.border, near, drawn))
 
 
-def _validated(validation: Examples, standards: Standards, options: RevPredOptions, share: float) -> Batch:
+def _validated(validation: Examples, standards: Standards, options: RevPredOptions) -> Batch:
     """The validation slice as the network sees it; as printed it is asked about Algorithm 2's max prices too."""
     pasts = validation.pasts()
     asked = _asked(validation, pasts, options, np.random.default_rng(0)) if options.border == 1.0 else validation
     raw = present_features(pasts, asked.max_prices, options.scale, options.wide)
     inputs = Inputs(standards.minutes(past_windows(pasts, options.scale)), standards.present(raw))
-    return Batch(inputs, asked.labels, class_weights(asked.labels, share, weighted=options.weighted))
+    return Batch(inputs, asked.labels, np.ones(len(asked)))

@@ -1,7 +1,7 @@
 """Predictors in files: safetensors, whose header says what the numbers are and which features they were trained on.
 
-    header["leantune"] = JSON: format, version, features_version, kind, models [{market, settings, calibration}], provenance,
-    digest (SHA-256 of the tensors, so that damage is seen)
+    header["leantune"] = JSON: format, version, features_version, kind, models [{market, settings, calibration}],
+    provenance, digest (SHA-256 of the tensors, so that damage is seen)
 
 A file is refused when its format, version or features are not this LeanTune's, or when it is damaged.
 """

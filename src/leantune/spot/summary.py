@@ -11,6 +11,7 @@ MONOTONE says how the probability may move with each feature (-1, 0, 1), which m
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -56,36 +57,54 @@ SUMMARY_NAMES: tuple[str, ...] = (
 MONOTONE: tuple[int, ...] = (-1,) * 8 + (1,) * 4 + (1,) * 6 + (-1,) * 3 + (0,) * (len(SUMMARY_NAMES) - 21)
 
 
+class Flat(NamedTuple):
+    """Prices of many series side by side, with their logarithms."""
+
+    times: FloatArray
+    prices: FloatArray
+    logs: FloatArray
+
+
+class Rises(NamedTuple):
+    """ratio, level (g,): the rise from each grid point, and the price there; offset, number (n,): a query's first."""
+
+    ratio: FloatArray
+    level: FloatArray
+    offset: IntArray
+    number: IntArray
+
+
 def summaries(pasts: Pasts, max_prices: FloatArray) -> FloatArray:
     """The summary of each query (n, features): float64, finite."""
     out = np.empty((len(pasts.asked), len(SUMMARY_NAMES)))
-    grid = rises(pasts)
-    logs = np.log(pasts.prices)
-    _fill(pasts.times, pasts.prices, logs, pasts.first, pasts.last, pasts.asked, max_prices, *grid, out)
+    flat = Flat(pasts.times, pasts.prices, np.log(pasts.prices))
+    limits = np.ascontiguousarray(max_prices, dtype=np.float64)
+    _fill(flat, pasts.first, pasts.last, pasts.asked, limits, rises(pasts), out)
     return out
 
 
-def rises(pasts: Pasts) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """(where the rises of each query's series start (n,), their first grid number (n,), rises, prices at the grid)."""
+def rises(pasts: Pasts) -> Rises:
+    """Rises from ten minutes to ten minutes, of a week before each group's first query until its last one."""
     groups = len(pasts.markets)
     begin, end = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
     begin[pasts.group] = pasts.first
     np.maximum.at(end, pasts.group, pasts.last + 1)
-    since, until = np.full(groups, np.inf), np.full(groups, -np.inf)  # a group without queries has no rises
+    since, until = np.full(groups, np.inf), np.full(groups, -np.inf)
     np.minimum.at(since, pasts.group, pasts.asked)
     np.maximum.at(until, pasts.group, pasts.asked)
-    asked = until > -np.inf
-    since, until = np.where(asked, since, 0.0), np.where(asked, until, -WEEK)
+    asked = until > -np.inf  # a group without queries has no rises
+    since, until = np.where(asked, since, 0.0), np.where(asked, until, -np.inf)
     numbers = np.ceil(np.maximum(pasts.times[begin], since - WEEK) / GRID).astype(np.int64)
-    counts = np.maximum(np.floor((until - _HOUR) / GRID).astype(np.int64) - numbers + 1, 0)
+    newest = np.floor((np.maximum(until, 0.0) - _HOUR) / GRID).astype(np.int64)
+    counts = np.where(asked, np.maximum(newest - numbers + 1, 0), 0)
     offsets = np.concatenate(([0], np.cumsum(counts)))
     ratio, level = np.empty(offsets[-1]), np.empty(offsets[-1])
-    _rises(pasts.times, pasts.prices, begin, end, numbers, offsets, ratio, level)
-    return offsets[:-1][pasts.group], numbers[pasts.group], ratio, level
+    _fill_rises(pasts.times, pasts.prices, begin, end, numbers, offsets, ratio, level)
+    return Rises(ratio, level, offsets[:-1][pasts.group], numbers[pasts.group])
 
 
 @njit(cache=True, nogil=True)
-def _rises(
+def _fill_rises(
     times: FloatArray,
     prices: FloatArray,
     begin: IntArray,
@@ -117,17 +136,12 @@ def _rises(
 
 @njit(cache=True, nogil=True)
 def _fill(
-    times: FloatArray,
-    prices: FloatArray,
-    logs: FloatArray,
+    flat: Flat,
     first: IntArray,
     last: IntArray,
     asked: FloatArray,
     max_prices: FloatArray,
-    offset: IntArray,
-    number: IntArray,
-    ratio: FloatArray,
-    level: FloatArray,
+    risen: Rises,
     out: FloatArray,
 ) -> None:
     averages, highest, lows = np.empty(4), np.empty(4), np.empty(4, dtype=np.int64)
@@ -136,19 +150,16 @@ def _fill(
         if q > 0 and last[q] == last[q - 1] and asked[q] == asked[q - 1]:  # another max price: the past is the same
             row[_STATE:] = out[q - 1, _STATE:]
         else:
-            _levels(times, prices, logs, first[q], last[q], asked[q], averages, highest, lows, row)
-            _moves(times, logs, first[q], last[q], asked[q], row)
-        _against(averages, highest, limit, logs[last[q]], row)
-        _above(times, prices, first[q], last[q], asked[q], limit, lows, highest[3], row)
-        known = math.floor((asked[q] - _HOUR) / GRID) - number[q] + 1  # rises that are known at this time
-        _exceeded(ratio, level, offset[q], max(known, 0), number[q], asked[q], limit / prices[last[q]], limit, row)
+            _levels(flat, first[q], last[q], asked[q], averages, highest, lows, row)
+            _moves(flat, first[q], last[q], asked[q], row)
+        _against(averages, highest, limit, flat.logs[last[q]], row)
+        _above(flat, first[q], last[q], asked[q], limit, lows, row)
+        _exceeded(risen, q, asked[q], limit / flat.prices[last[q]], limit, row)
 
 
 @njit(cache=True, nogil=True)
 def _levels(
-    times: FloatArray,
-    prices: FloatArray,
-    logs: FloatArray,
+    flat: Flat,
     first: int,
     last: int,
     time: float,
@@ -158,6 +169,7 @@ def _levels(
     row: FloatArray,
 ) -> None:
     """Log averages, log highest prices and deviations of the four windows, and the price in force where each begins."""
+    times, prices, logs = flat
     seconds, paid, summed, squared = np.zeros(4), np.zeros(4), np.zeros(4), np.zeros(4)
     highest[:] = logs[last]
     until, i, w0, now = time, last, 0, logs[last]
@@ -197,46 +209,28 @@ def _against(averages: FloatArray, highest: FloatArray, limit: float, now: float
 
 
 @njit(cache=True, nogil=True)
-def _above(
-    times: FloatArray,
-    prices: FloatArray,
-    first: int,
-    last: int,
-    time: float,
-    limit: float,
-    lows: IntArray,
-    highest: float,
-    row: FloatArray,
-) -> None:
-    """Share of each window that the price was above the limit."""
+def _above(flat: Flat, first: int, last: int, time: float, limit: float, lows: IntArray, row: FloatArray) -> None:
+    """Share of each window that the price was above the limit; none where the limit is the week's highest price."""
     row[8:12] = 0.0
-    if math.log(limit) >= highest:
+    if row[7] >= 0:
         return
     total, until, i = 0.0, time, last
     for w in range(4):
         while i > lows[w]:
-            if prices[i] > limit:
-                total += until - times[i]
-            until = times[i]
+            if flat.prices[i] > limit:
+                total += until - flat.times[i]
+            until = flat.times[i]
             i -= 1
-        begin = max(time - _WINDOWS[w], times[first])
-        part = until - begin if prices[i] > limit else 0.0
+        begin = max(time - _WINDOWS[w], flat.times[first])
+        part = until - begin if flat.prices[i] > limit else 0.0
         row[8 + w] = (total + part) / (time - begin) if time > begin else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _exceeded(
-    ratio: FloatArray,
-    level: FloatArray,
-    offset: int,
-    known: int,
-    number: int,
-    time: float,
-    wanted: float,
-    limit: float,
-    row: FloatArray,
-) -> None:
+def _exceeded(risen: Rises, query: int, time: float, wanted: float, limit: float, row: FloatArray) -> None:
     """Shares of past hours in which the price rose by more than is asked, or above the limit itself."""
+    ratio, level, number, offset = risen.ratio, risen.level, risen.number[query], risen.offset[query]
+    known = max(math.floor((time - _HOUR) / GRID) - number + 1, 0)  # rises that are known at this time
     hits, tops, k = 0, 0, known - 1
     for w in range(1, 4):
         lowest = max(math.ceil((time - _WINDOWS[w]) / GRID) - number, 0)
@@ -267,8 +261,9 @@ def _shrunk(hits: float, count: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _moves(times: FloatArray, logs: FloatArray, first: int, last: int, time: float, row: FloatArray) -> None:
+def _moves(flat: Flat, first: int, last: int, time: float, row: FloatArray) -> None:
     """Counts and sizes of the latest changes, and the price against earlier ones."""
+    times, logs = flat.times, flat.logs
     changes, long_changes, ups, largest, i = 0, 0, 0, 0.0, last
     while i > first and times[i] > time - 6 * _HOUR:
         long_changes += 1

@@ -22,6 +22,7 @@ from leantune.spot.pasts import Pasts, gather
 ALL_MARKETS = ""
 Tensors = dict[str, NDArray[Any]]
 Settings = dict[str, Any]  # numbers, texts and lists that JSON can hold
+DRIFT = 0.2  # lines fitted on neighbouring weeks of pool6_2016's train slice differ by up to this
 _TINY = 1e-7
 _STEPS = 50  # of Newton's method; it needs about ten
 
@@ -73,6 +74,14 @@ class Calibration:
             if np.abs(step).max() < 1e-9:
                 break
         return cls(max(float(line[0]), 0.0), float(line[1]))
+
+    def beyond(self, drift: float = DRIFT) -> Calibration:
+        """Only what slices of time do not differ by anyway: slope and intercept move towards 1 and 0 by the drift."""
+        return Calibration(1.0 + _beyond(self.slope - 1.0, drift), _beyond(self.intercept, drift))
+
+
+def _beyond(value: float, drift: float) -> float:
+    return float(np.sign(value) * max(abs(value) - drift, 0.0))
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class Plan:
     train_questions: int = 60_000
     validation_questions: int = 18_000
     test_questions: int = 36_000
-    max_prices: MaxPrices = MaxPrices()
+    max_prices: MaxPrices = field(default_factory=MaxPrices)
     processes: int = 1
 
     def __post_init__(self) -> None:
@@ -144,7 +144,7 @@ def _attempt(task: _Task, clock: Clock | None = None) -> Attempt:
     kind = kind_of(task.kind)
     model = kind.fit(task.train, task.validation, task.options, task.seed)
     said = model.probabilities(task.validation.pasts(), task.validation.max_prices)
-    line = Calibration.fitted(said, task.validation.labels) if kind.calibrated else Calibration()
+    line = Calibration.fitted(said, task.validation.labels).beyond() if kind.calibrated else Calibration()
     brier = float(((line(said) - task.validation.labels) ** 2).mean())
     return Attempt(task.kind, task.market, task.number, task.options, model, line, brier, clock.now() - began)
 

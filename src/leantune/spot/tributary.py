@@ -7,15 +7,15 @@ Max prices are drawn as at inference, so its base rate is right without Eq. 3.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from scipy.special import expit
 
 from leantune.cloud.markets import FloatArray
-from leantune.spot.dataset import Examples, MaxPrices
+from leantune.spot.dataset import Examples
 from leantune.spot.features import NAMES, Scale, max_price_column, past_windows, present_records
-from leantune.spot.networks import Batch, Inputs, NetworkOptions, SingleArray, logits, train
+from leantune.spot.networks import Batch, Inputs, NetworkOptions, SingleArray, Validation, logits, train
 from leantune.spot.pasts import Pasts
 from leantune.spot.revpred import Standards, drawn_network, split_standards
 from leantune.spot.trained import Settings, Tensors
@@ -25,8 +25,8 @@ from leantune.spot.trained import Settings, Tensors
 class TributaryOptions:
     """most: training times."""
 
-    network: NetworkOptions = NetworkOptions()
-    most: int = 24_000
+    network: NetworkOptions = field(default_factory=NetworkOptions)
+    most: int = 15_000
 
 
 def drawn_options(random: np.random.Generator) -> TributaryOptions:
@@ -79,13 +79,14 @@ def fit_tributary(train_on: Examples, validation: Examples, options: TributaryOp
     minutes = standards.minutes(raw)
 
     def epoch(number: int) -> Batch:
-        asked = times.asking(MaxPrices().draw(pasts.present, np.random.default_rng([seed, number])))
+        asked = times.asking(times.rule.draw(pasts.present, np.random.default_rng([seed, number])))
         inputs = _with_max_price(minutes, standards, pasts, asked.max_prices)
         return Batch(inputs, asked.labels, np.ones(len(asked)))
 
     later = validation.pasts()
     seen = _with_max_price(standards.minutes(hour_records(later)), standards, later, validation.max_prices)
-    weights, _ = train(epoch, Batch(seen, validation.labels, np.ones(len(validation))), options.network, seed)
+    judged_by = Validation(Batch(seen, validation.labels, np.ones(len(validation))))
+    weights, _ = train(epoch, judged_by, options.network, seed)
     return Tributary(weights, standards, options)
 
 

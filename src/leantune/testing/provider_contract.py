@@ -11,17 +11,14 @@ from leantune.cloud.markets import Market
 from leantune.cloud.provider import (
     Cause,
     Foreseeing,
-    LaunchRefused,
-    MachineGone,
     MachineState,
     Noticed,
     Offer,
     Provider,
     Revoked,
     Running,
-    UnknownMachine,
 )
-from leantune.errors import InvalidInput
+from leantune.errors import InvalidInput, LaunchRefused, MachineGone, UnknownMachine
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,129 @@
+"""Predictors of revocation for the pools: trained once, kept as files, scored on the pool's last quarter.
+
+A file is named after a hash of the predictors' sources, the plan and the prices: another one of these trains again.
+Capacity cannot be seen in prices: in the capacity pools each market's own preemptions of the week before the start
+are counted, p_capacity = 1 - exp(-taken / hours up), and joined with the price's risk as independent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.spottune.pools import Pool, without_capacity
+from leantune.cloud.markets import FloatArray, Market, PriceSeries
+from leantune.replay.kept import digest
+from leantune.spot import saved
+from leantune.spot.market import Capacity
+from leantune.spot.predictor import Predictor
+from leantune.spot.predictors import UNTRAINED, predictor
+from leantune.spot.training import Attempt, Plan, Slices, judged, train_kind
+from leantune.units import SECONDS_PER_HOUR
+
+_NOT_TRAINING = ("provisioner.py", "expectation.py", "quotes.py", "step_times.py", "market.py", "traces.py")
+QUICK_PLAN = Plan(tries=1, train_questions=3_000, validation_questions=1_500, test_questions=1_500)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Trained predictors in a folder; plan: how those that are missing are trained."""
+
+    folder: Path
+    plan: Plan
+
+    def path(self, kind: str, pool: Pool) -> Path:
+        """Where the predictor of a pool is, or shall be."""
+        plan = {name: str(value) for name, value in vars(self.plan).items() if name != "processes"}
+        parts = [json.dumps(plan, sort_keys=True).encode(), sources_digest().encode(), prices_digest(pool).encode()]
+        return self.folder / f"{kind}-{digest(parts)[:16]}{saved.SUFFIX}"
+
+    def get(self, kind: str, pool: Pool) -> Predictor:
+        """A predictor that was trained before, or one that needs no training."""
+        return predictor() if kind == UNTRAINED else saved.load(self.path(kind, pool)).predictor
+
+    def trained(self, kind: str, pool: Pool) -> bool:
+        """Whether nothing is to be done for it."""
+        return kind == UNTRAINED or self.path(kind, pool).is_file()
+
+    def train(self, kind: str, pool: Pool, told: Callable[[Attempt], None] = lambda attempt: None) -> None:
+        """Train and keep a predictor, and how it scores, unless it is there."""
+        scored = self.scores_path(kind, pool)
+        if self.trained(kind, pool) and scored.is_file():
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        slices = slices_of(without_capacity(pool), self.plan)
+        if kind == UNTRAINED:
+            asked, seconds = predictor(), 0.0
+        else:
+            result = train_kind(kind, slices, self.plan, told)
+            saved.save(saved.Saved(result.predictor, {"pool": pool.name}), self.path(kind, pool))
+            asked, seconds = result.predictor, result.seconds
+        content = {**judged(asked, slices.test).as_json(), "seconds": seconds}
+        scratch = scored.with_name(f".{scored.name}.{os.getpid()}")
+        scratch.write_text(json.dumps(content), encoding="utf-8")
+        scratch.replace(scored)
+
+    def scores(self, kind: str, pool: Pool) -> dict[str, Any]:
+        """How a predictor did on the pool's last quarter; empty when it was not trained."""
+        path = self.scores_path(kind, pool)
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return found
+
+    def scores_path(self, kind: str, pool: Pool) -> Path:
+        """Where its scores are kept."""
+        return self.path(kind, pool).with_suffix(".json")
+
+
+def slices_of(pool: Pool, plan: Plan) -> Slices:
+    """Questions of the three periods."""
+    return Slices.of(list(pool.series.values()), plan)
+
+
+@cache
+def sources_digest() -> str:
+    """Of the sources that decide what predictors learn."""
+    root = Path(str(files("leantune"))) / "spot"
+    sources = sorted(path for path in root.glob("*.py") if path.name not in _NOT_TRAINING)
+    return digest(path.read_bytes() for path in sources)
+
+
+def prices_digest(pool: Pool) -> str:
+    """Of all prices of a pool."""
+    parts: list[bytes] = []
+    for market, series in pool.series.items():
+        parts += [str(market).encode(), series.times.tobytes(), series.prices.tobytes()]
+    return digest(parts)
+
+
+@dataclass(frozen=True)
+class WithCapacity:
+    """A predictor of price crossings, joined with a constant risk of each market that its capacity goes within the hour."""
+
+    prices: Predictor
+    capacity: Mapping[Market, float]
+
+    @property
+    def name(self) -> str:
+        """The predictor's, and what was added."""
+        return f"{self.prices.name} and counted preemptions"
+
+    def predict(self, series: Sequence[PriceSeries], times: FloatArray, max_prices: FloatArray) -> FloatArray:
+        """1 - (1 - p_price) (1 - p_capacity), (n,)."""
+        taken = np.array([self.capacity.get(one.market, 0.0) for one in series])
+        return 1.0 - (1.0 - self.prices.predict(series, times, max_prices)) * (1.0 - taken)
+
+
+def capacity_risk(capacity: Capacity, begin: float, end: float) -> float:
+    """Probability that a machine is taken within an hour, counted over [begin, end)."""
+    up = np.clip(capacity.ends, begin, end) - np.clip(capacity.begins, begin, end)
+    seen = (capacity.preemptions >= begin) & (capacity.preemptions < end)
+    hours = float(up.sum()) / SECONDS_PER_HOUR
+    return 1.0 - float(np.exp(-capacity.shares[seen].sum() / hours)) if hours > 0 else 1.0
