@@ -18,9 +18,10 @@ import json
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from scipy.optimize import curve_fit
@@ -39,6 +40,7 @@ FITTED_POINTS = 200
 RULES: dict[str, StageRule] = {"as printed": ChangeRate(), "default": Jump()}
 
 Json = dict[str, object]
+IndexArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Effort:
     fits: int
 
 
-FULL = Effort(tuple(round(0.1 * i, 1) for i in range(1, 11)), take=1, groups=1_000, fits=1_000)
+FULL = Effort(tuple(round(0.1 * i, 1) for i in range(1, 11)), take=1, groups=500, fits=1_000)
 QUICK = Effort((0.3, 0.7, 1.0), take=10, groups=50, fits=50)
 
 
@@ -119,38 +121,36 @@ def accuracy(data: str, name: str, theta: float, tasks: Sequence[Task], told: Se
 
 
 def choice(
-    data: str, name: str, theta: float, groups: Sequence[FloatArray], told: Sequence[Prediction], truth: FloatArray
+    data: str, name: str, theta: float, groups: Sequence[IndexArray], told: Sequence[Prediction], truth: FloatArray
 ) -> Choice:
     """Hit rates over groups of indices."""
     hits = []
     for group in groups:
-        ends = truth[group.astype(int)]
-        members = [told[int(i)] for i in group]
-        best, kept = int(np.nanargmin(ends)), choose(members, 3).chosen
-        near = bool((ends[list(kept)] <= ends[best] + NEAR * abs(ends[best])).any())
-        certain = [
-            Prediction(one.mean, min(one.sd, 0.0) if np.isfinite(one.sd) else one.sd, one.outlook) for one in members
-        ]
-        hits.append(
-            (best in choose(members, 1).chosen, best in kept, near, best in choose(certain, 3).chosen, len(kept))
-        )
+        ends = truth[group]
+        members = [told[i] for i in group]
+        best, by_chance = int(np.nanargmin(ends)), choose(members, 3)
+        first = {by_chance.ranking[0].index} | {one.index for one in by_chance.ranking if np.isnan(one.probability)}
+        near = bool((ends[list(by_chance.chosen)] <= ends[best] + NEAR * abs(ends[best])).any())
+        by_mean = choose([replace(one, sd=0.0) if np.isfinite(one.sd) else one for one in members], 3)
+        kept = by_chance.chosen
+        hits.append((best in first, best in kept, near, best in by_mean.chosen, len(kept)))
     shares = [float(share) for share in np.mean(hits, axis=0)]
     return Choice(data, name, theta, len(groups), *shares)
 
 
-def random_groups(truth: FloatArray, count: int) -> list[FloatArray]:
+def random_groups(truth: FloatArray, count: int) -> list[IndexArray]:
     """Groups of 16 different settings, each with one that ends in a number."""
     random = np.random.default_rng(SEED)
     size = min(GROUP, len(truth))
     groups = [random.choice(len(truth), size, replace=False) for _ in range(count)]
-    return [group.astype(np.float64) for group in groups if np.isfinite(truth[group]).any()]
+    return [group for group in groups if np.isfinite(truth[group]).any()]
 
 
-def comparable_groups(runs: Sequence[Run]) -> list[FloatArray]:
+def comparable_groups(runs: Sequence[Run]) -> list[IndexArray]:
     """Runs of one source and metric, where there are four or more."""
     kinds = sorted({(run.source, run.metric) for run in runs})
     groups = [[i for i, run in enumerate(runs) if (run.source, run.metric) == kind] for kind in kinds]
-    return [np.array(group, dtype=np.float64) for group in groups if len(group) >= 4]
+    return [np.array(group) for group in groups if len(group) >= 4]
 
 
 def heuristic_hits(runs: Sequence[Run]) -> list[Json]:

@@ -69,7 +69,9 @@ def test_an_hour_of_a_scaled_clock_is_a_minute() -> None:
     assert base.now() == 120.0
 
 
-@pytest.mark.parametrize(("speed", "start"), [(0.0, 0.0), (-1.0, 0.0), (math.inf, 0.0), (math.nan, 0.0), (1.0, math.nan)])
+@pytest.mark.parametrize(
+    ("speed", "start"), [(0.0, 0.0), (-1.0, 0.0), (math.inf, 0.0), (math.nan, 0.0), (1.0, math.nan)]
+)
 def test_a_scaled_clock_has_a_speed_and_a_start(speed: float, start: float) -> None:
     with pytest.raises(ValueError, match="finite"):
         ScaledClock(SimulatedClock(), speed, start)

@@ -1,6 +1,7 @@
 """Tunings of the groups: found in the results folder, or simulated in spawned processes and kept as they come.
 
-One JSON file holds the tunings of one family at one start with one predictor, which share a table of risks. Its name is a hash of what decides the results: sources, prices, traces, recorded runs and the trained predictor.
+One JSON file holds the tunings of one family at one start with one predictor, which share a table of risks. Its name
+is a hash of what decides the results: sources, prices, traces, recorded runs and the trained predictor.
 """
 
 from __future__ import annotations

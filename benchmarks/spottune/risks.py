@@ -105,7 +105,7 @@ def prices_digest(pool: Pool) -> str:
 
 @dataclass(frozen=True)
 class WithCapacity:
-    """A predictor of price crossings, joined with a constant risk of each market that its capacity goes within the hour."""
+    """A predictor of price crossings, joined with a constant risk of each market that its capacity goes in an hour."""
 
     prices: Predictor
     capacity: Mapping[Market, float]

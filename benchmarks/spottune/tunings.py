@@ -52,6 +52,10 @@ class Tuning:
     exponent: float = 0.6
     gigabytes: float | None = None
 
+    def under(self, policy: Policy) -> Tuning:
+        """The same under another policy."""
+        return replace(self, policy=policy)
+
 
 @dataclass(frozen=True)
 class Measured:

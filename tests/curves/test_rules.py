@@ -69,7 +69,8 @@ def test_a_plateau_is_told_with_its_level() -> None:
     assert plateaued(flat())
     told = verdict(flat(), 1_000.0)
     assert told is not None
-    assert (told.outlook, told.mean) == (Outlook.PLATEAU, pytest.approx(0.3, abs=1e-6))
+    assert told.outlook is Outlook.PLATEAU
+    assert told.mean == pytest.approx(0.3, abs=1e-6)
     assert not plateaued(FALLING)
     assert verdict(FALLING, 1_000.0) is None
 

@@ -6,6 +6,7 @@ import pytest
 
 from leantune.jobfile import RunSettings
 from leantune.problem import Budget
+from leantune.spot.marketplace import MarketSettings
 from tests.jobfile.texts import FOLDER, check_refused, parsed, text
 
 PRICED = "space:\n  lr: {machines: {a: {vcpus: 1, memory: 1, usd_per_hour: 1}}}"
@@ -34,9 +35,28 @@ def test_everything_said() -> None:
     [
         ("local", "'local' where a mapping is expected", "", "run: {on: local"),
         ("", "nothing where a mapping is expected", "", "run: {on: local"),
-        ("{on: locl}", "there is no place 'locl' to run", ".on", "Did you mean 'local'? There are local, aws, ray"),
+        (
+            "{on: locl}",
+            "there is no place 'locl' to run",
+            ".on",
+            "Did you mean 'local'? There are local, simcloud, aws, ray",
+        ),
         ("{on: true}", "true where a text is expected", ".on", "on: local"),
-        ("{spot: true}", "spot is about rented machines, and on is local", ".spot", "on: aws"),
+        ("{on: local, spot: true}", "spot is about rented machines, and on is local", ".spot", "on: simcloud"),
+        ("{market: {}}", "market is about simulated machines, and on is local", ".market", "on: simcloud"),
+        ("{on: aws, market: {}}", "market is about simulated machines, and on is aws", ".market", "on: simcloud"),
+        ("{spot: true, market: fast}", "'fast' where a mapping is expected", ".market", "market: {prices: generated"),
+        ("{spot: true, market: {sped: 9}}", "unknown key 'sped'", ".market.sped", "Did you mean 'speed'?"),
+        ("{spot: true, market: {speed: 0}}", "0 is not a speed", ".market.speed", "speed: 60"),
+        ("{spot: true, market: {speed: fast}}", "'fast' where a number is expected", ".market.speed", "speed: 60"),
+        ("{spot: true, market: {regime: calm}}", "there is no regime 'calm'", ".market.regime", "volatile, smooth"),
+        ("{spot: true, market: {seed: -1}}", "-1 is less than 0", ".market.seed", "seed: 0"),
+        (
+            "{spot: true, market: {prices: p.csv, regime: smooth}}",
+            "regime is about generated prices",
+            ".market.regime",
+            "prices: generated",
+        ),
         ("{spot: 1, on: aws}", "1 where true or false is expected", ".spot", "true or false"),
         ("{time_limt: 5 s}", "unknown key 'time_limt'", ".time_limt", "Did you mean 'time_limit'?"),
         ("{time_limit: 20}", "'20' has no unit", ".time_limit", "such as '10 min'"),
@@ -56,6 +76,21 @@ def test_everything_said() -> None:
 )
 def test_a_bad_run_is_refused(run: str, what: str, key: str, hint: str) -> None:
     check_refused(text(run=f"run: {run}"), what, f"line 7, run{key}", hint)
+
+
+def test_spot_alone_means_the_simulated_cloud() -> None:
+    run = parsed(run="run: {spot: true}").run
+    assert (run.on, run.spot, run.market) == ("simcloud", True, MarketSettings())
+    assert MarketSettings() == MarketSettings("generated", "volatile", 0, 60.0)
+    assert parsed(run="run: {on: aws, spot: true}").run.market is None
+
+
+def test_a_market_as_it_is_described() -> None:
+    generated = parsed(run="run: {on: simcloud, market: {prices: generated, regime: smooth, seed: 3, speed: 900}}").run
+    assert (generated.spot, generated.market) == (False, MarketSettings("generated", "smooth", 3, 900.0))
+    assert parsed(run="run: {spot: true, market: {prices: old/prices.csv}}").run.market == MarketSettings(
+        "/project/old/prices.csv"
+    )
 
 
 @pytest.mark.parametrize(

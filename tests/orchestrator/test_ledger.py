@@ -74,6 +74,21 @@ def test_the_worst_case_counts_limit_grace_and_the_kill() -> None:
     assert (booking.rate, booking.time_limit) == (RATE, 20.0)
 
 
+def test_on_a_simulated_market_the_grace_passes_faster_and_the_setup_is_paid() -> None:
+    rules = TimeRules(time_limit=3600.0, grace=5.0, billed=True, speed=60.0, setup=90.0)
+    booking = rules.booking(trial(3600.0), Money(100.0, 0.0, 0.0))
+    assert booking is not None
+    assert booking.usd == pytest.approx((3600 + 90 + 60 * (5 + 2 * KILL_SECONDS)) * 0.01)
+    assert "s setup and grace" in rules.shortfall(trial(3600.0), Money(1.0, 0.0, 0.0))
+
+
+def test_bills_say_nothing_about_seconds() -> None:
+    rules = TimeRules(billed=True, speed=60.0)
+    assert rules.first_limit(RATE, {"cost": Estimate(0.1, 0.0)}, Money(None, 0.0, 0.0)) is None
+    assert rules.first_limit(RATE, {"time": Estimate(2.0, 0.0)}, Money(None, 0.0, 0.0)) == 300.0  # 5 s of this world
+    assert rules.first_limit(RATE, {"time": Estimate(60.0, 0.0)}, Money(None, 0.0, 0.0)) == 600.0
+
+
 def test_a_limit_of_the_user_is_never_shortened() -> None:
     rules = TimeRules(time_limit=100.0, grace=0.0)
     assert rules.booking(trial(100.0), Money(1.0, 0.5, 0.0)) is None
@@ -104,6 +119,7 @@ def test_what_nobody_pays_for_needs_no_reservation() -> None:
     st.floats(0.0, 1.0),
     st.floats(0.0, 1.0),
     st.one_of(st.none(), st.floats(0.1, 1e4)),
+    st.sampled_from([(False, 1.0, 0.0), (True, 60.0, 600.0)]),
 )
 def test_no_booking_exceeds_what_is_left(
     limit: float | None,
@@ -113,9 +129,11 @@ def test_no_booking_exceeds_what_is_left(
     spent: float,
     reserved: float,
     predicted: float | None,
+    market: tuple[bool, float, float],
 ) -> None:
     money = Money(budget, budget * spent, budget * (1 - spent) * reserved)
-    rules = TimeRules(limit, grace, parallel)
+    billed, speed, setup = market
+    rules = TimeRules(limit, grace, parallel, billed=billed, speed=speed, setup=setup)
     expected = {} if predicted is None else {"time": Estimate(predicted, predicted / 5)}
     own = rules.first_limit(RATE, expected, money)
     booking = rules.booking(trial(own, expected), money)

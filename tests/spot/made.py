@@ -41,7 +41,9 @@ def small_slices(plan: Plan = SMALL) -> Slices:
 def series_and_time(draw: st.DrawFn) -> tuple[PriceSeries, float, float]:
     """(any series, a time it knows, a max price above the price then)."""
     gaps = draw(st.lists(st.integers(1, 60_000), min_size=1, max_size=60))
-    prices = draw(st.lists(st.sampled_from([0.01, 0.02, 0.021, 0.03, 0.1, 1.0]), min_size=len(gaps), max_size=len(gaps)))
+    prices = draw(
+        st.lists(st.sampled_from([0.01, 0.02, 0.021, 0.03, 0.1, 1.0]), min_size=len(gaps), max_size=len(gaps))
+    )
     times = START + np.cumsum(gaps)
     series = PriceSeries(Market("any", "zone"), times, prices, end=float(times[-1]) + 10.0)
     time = float(draw(st.integers(int(times[0]), int(times[-1]) + 100_000)))

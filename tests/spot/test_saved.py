@@ -39,9 +39,7 @@ def test_a_loaded_predictor_answers_the_same(kept: Saved, path: Path) -> None:
     again = saved.load(path)
     asked = markets()
     times, limits = np.array([one.end for one in asked]), np.array([9.0, 0.3])
-    assert np.array_equal(
-        load(path).predict(asked, times, limits), kept.predictor.predict(asked, times, limits)
-    )
+    assert np.array_equal(load(path).predict(asked, times, limits), kept.predictor.predict(asked, times, limits))
     assert again.predictor.name == "logistic"
     assert again.provenance == kept.provenance
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]

@@ -48,8 +48,8 @@ class PriceSeries:
 
     def __init__(self, market: Market, times: ArrayLike, prices: ArrayLike, *, end: float | None = None) -> None:
         self.market = market
-        self.times: FloatArray = np.ascontiguousarray(times, dtype=np.float64)
-        self.prices: FloatArray = np.ascontiguousarray(prices, dtype=np.float64)
+        self.times: FloatArray = np.array(times, dtype=np.float64)  # copies: these are made read-only
+        self.prices: FloatArray = np.array(prices, dtype=np.float64)
         self._check()
         self.end = float(self.times[-1] if end is None else end)
         if not self.end >= self.times[-1]:

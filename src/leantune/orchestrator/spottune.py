@@ -25,7 +25,7 @@ from enum import StrEnum
 import numpy as np
 
 from leantune.curves.base import Curve, CurvePredictor, Outlook, Prediction
-from leantune.curves.rules import plateaued
+from leantune.curves.rules import PLATEAU_POINTS, plateaued
 from leantune.curves.selection import choose
 from leantune.errors import InvalidInput, LaunchRefused
 from leantune.orchestrator.fleet import Fleet, FleetEvent, Ready, Reported, Revoked, Saved, Warned
@@ -190,6 +190,7 @@ class SpotTune:
         self._notes: dict[str, int] = {}
         self._began = fleet.now()
         self._longest, self._targets_of = math.inf, -1
+        self._quoted: tuple[float, Quotes] | None = None
         self._selected_at: float | None = None
         self._ranking: tuple[int, ...] = ()
 
@@ -273,8 +274,13 @@ class SpotTune:
             else:
                 state.prediction = prediction
                 self._save(job, Purpose.PAUSE)
-        elif self._rules.stop_on_plateau and plateaued(self._curve(job)):
+        elif self._rules.stop_on_plateau and self._may_be_flat(job, step) and plateaued(self._curve(job)):
             self._save(job, Purpose.CONVERGED)
+
+    def _may_be_flat(self, job: int, step: float) -> bool:
+        """What `plateaued` needs at least: told cheaply, since it is asked after every report."""
+        drops = self._jobs[job].drops
+        return len(self.states[job].reports) > PLATEAU_POINTS and not (drops and drops[-1] > step)
 
     def _on_warning(self, event: Warned, state: JobState) -> None:
         state.warned_until = event.gone_at
@@ -398,17 +404,20 @@ class SpotTune:
 
         With a deadline and no idea yet how long a step takes, a job must not wait for a cheap machine: on demand last.
         """
-        now, seconds = self._fleet.now(), self._step_seconds(job)
+        now = self._fleet.now()
         blocked = [offer for offer, until in self._refused.items() if until > now]
-        rows = [row for row, offer in enumerate(self._fleet.offers) if offer.on_demand and row not in blocked]
-        sure: list[tuple[int, float | None]] = [
-            (row, None) for row in sorted(rows, key=lambda row: float(seconds[row]))
-        ]
+        sure = self._sure(job, blocked) if self._rules.finish_by is not None else []
         if hurried and sure:
             return sure
         ranked = self._chooser.ranked(self._demand(job), self._quotes().closed(blocked), job)
         wanted = [(choice.offer, choice.max_price) for choice in ranked]
         return wanted if self._rules.finish_by is None or self._times.known else wanted + sure
+
+    def _sure(self, job: int, blocked: Sequence[int]) -> list[tuple[int, float | None]]:
+        """Machines on demand, fastest first."""
+        seconds = self._step_seconds(job)
+        rows = [row for row, offer in enumerate(self._fleet.offers) if offer.on_demand and row not in blocked]
+        return [(row, None) for row in sorted(rows, key=lambda row: float(seconds[row]))]
 
     def _demand(self, job: int) -> Demand:
         state, spec = self.states[job], self._jobs[job]
@@ -442,7 +451,11 @@ class SpotTune:
         return found
 
     def _quotes(self) -> Quotes:
-        return self._forecaster.quotes(self._fleet.now())
+        """What is known now; asked once while the time stands still, for all jobs that move together."""
+        now = self._fleet.now()
+        if self._quoted is None or self._quoted[0] != now:
+            self._quoted = (now, self._forecaster.quotes(now))
+        return self._quoted[1]
 
     def _offer_type(self, offer: int) -> str:
         return self._fleet.offers[offer].machine.name

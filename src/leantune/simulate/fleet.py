@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -54,12 +55,21 @@ class TrainingRun:
 
     def elapsed_at(self, step: float) -> float:
         """Recorded seconds until a step."""
-        return float(np.interp(step, np.concatenate(([0.0], self.steps)), np.concatenate(([0.0], self.elapsed))))
+        return float(np.interp(step, self._all_steps, self._all_elapsed))
 
     def step_at(self, elapsed: float) -> float:
         """Whole steps done after so many recorded seconds."""
-        done = np.interp(elapsed, np.concatenate(([0.0], self.elapsed)), np.concatenate(([0.0], self.steps)))
-        return math.floor(float(done) + _ROUNDING)
+        return math.floor(float(np.interp(elapsed, self._all_elapsed, self._all_steps)) + _ROUNDING)
+
+    @cached_property
+    def _all_steps(self) -> FloatArray:
+        """With the start (n + 1,)."""
+        return np.concatenate(([0.0], self.steps))
+
+    @cached_property
+    def _all_elapsed(self) -> FloatArray:
+        """With the start (n + 1,)."""
+        return np.concatenate(([0.0], self.elapsed))
 
 
 @dataclass(frozen=True)
@@ -191,9 +201,10 @@ class SimulatedFleet:
     def _next_time(self) -> float | None:
         while self._heap and self._aboard[self._heap[0][2]].epoch != self._heap[0][3]:
             heapq.heappop(self._heap)
-        times = [self._heap[0][0]] if self._heap else []
         told = self._cloud.next_event_time()
-        return min([*times, *([] if told is None else [told])], default=None)
+        if not self._heap:
+            return told
+        return self._heap[0][0] if told is None else min(self._heap[0][0], told)
 
     def _collect(self) -> list[FleetEvent]:
         """All events until now, the provider's and the programs', in the order of their times."""

@@ -7,6 +7,7 @@ then, once and for all kinds: scores on the test slice, pooled and per market
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ def _periods(split: Split) -> tuple[Period, Period, Period]:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One try: its options, the fitted model and line, its Brier score on the validation slice, seconds it took."""
+    """One try: its options, the fitted model and line, its Brier score on the validation slice, and its time."""
 
     kind: str
     market: str
@@ -81,6 +82,7 @@ class Attempt:
     calibration: Calibration
     brier: float
     seconds: float
+    cpu_seconds: float
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Result:
     predictor: Trained
     kept: tuple[Attempt, ...]
     seconds: float
+    cpu_seconds: float
 
 
 @dataclass(frozen=True)
@@ -110,18 +113,19 @@ def train_kind(name: str, slices: Slices, plan: Plan, told: Callable[[Attempt], 
         for number, options in enumerate(kind.options(plan.tries, plan.seed)):
             tasks.append(_Task(name, market, number, options, plan.seed, train, validation))
     best: dict[str, Attempt] = {}
-    seconds = 0.0
+    heard: list[Attempt] = []
     with _workers(plan.processes) as run:
         for attempt in run(tasks):
             told(attempt)
-            seconds += attempt.seconds
+            heard.append(attempt)
             rank = (attempt.brier, attempt.number)
             if attempt.market not in best or rank < (best[attempt.market].brier, best[attempt.market].number):
                 best[attempt.market] = attempt
     kept = tuple(best[market] for market in sorted(best))
     models = {attempt.market: attempt.model for attempt in kept}
     lines = {attempt.market: attempt.calibration for attempt in kept}
-    return Result(Trained(name, models, lines), kept, seconds)
+    seconds, cpu_seconds = sum(one.seconds for one in heard), sum(one.cpu_seconds for one in heard)
+    return Result(Trained(name, models, lines), kept, seconds, cpu_seconds)
 
 
 def _parts(slices: Slices, plan: Plan) -> Iterator[tuple[str, Examples, Examples]]:
@@ -140,13 +144,20 @@ def _parts(slices: Slices, plan: Plan) -> Iterator[tuple[str, Examples, Examples
 def _attempt(task: _Task, clock: Clock | None = None) -> Attempt:
     """Fit, calibrate and score one try."""
     clock = clock or RealClock()
-    began = clock.now()
+    began, worked = clock.now(), _cpu_seconds()
     kind = kind_of(task.kind)
     model = kind.fit(task.train, task.validation, task.options, task.seed)
     said = model.probabilities(task.validation.pasts(), task.validation.max_prices)
     line = Calibration.fitted(said, task.validation.labels).beyond() if kind.calibrated else Calibration()
     brier = float(((line(said) - task.validation.labels) ** 2).mean())
-    return Attempt(task.kind, task.market, task.number, task.options, model, line, brier, clock.now() - began)
+    took = clock.now() - began, _cpu_seconds() - worked
+    return Attempt(task.kind, task.market, task.number, task.options, model, line, brier, *took)
+
+
+def _cpu_seconds() -> float:
+    """Of this process so far: what training costs, whoever else uses the machine."""
+    spent = os.times()
+    return spent.user + spent.system
 
 
 @contextmanager

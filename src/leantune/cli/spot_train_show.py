@@ -1,0 +1,128 @@
+"""What `leantune spot train` shows: how far it is, and how good the predictors are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from leantune.cli.columns import columned
+from leantune.cli.failures import say
+from leantune.cloud.markets import PriceSeries
+from leantune.report.words import counted
+from leantune.spot.training import Attempt, Judged, Result, Slices
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A trained kind and its scores."""
+
+    result: Result
+    judged: Judged
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """All of them, with the slices they share and the untrained predictor's scores."""
+
+    slices: Slices
+    rows: Sequence[Outcome]
+    untrained: Judged
+
+    @property
+    def best(self) -> Judged:
+        """The least Brier score."""
+        return min([self.untrained, *(row.judged for row in self.rows)], key=lambda one: one.pooled.brier)
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[Attempt], None]]:
+    """Tries done, on standard error: a bar on a terminal, else a line for each."""
+    count = 0
+
+    def words(attempt: Attempt) -> str:
+        where = f" for {attempt.market}" if attempt.market else ""
+        return f"try {count} of {total}: {attempt.kind}{where}, validation Brier score {attempt.brier:.4f}"
+
+    if not (sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"):
+
+        def tell(attempt: Attempt) -> None:
+            nonlocal count
+            count += 1
+            say(f"spot train: {words(attempt)}", err=True)
+
+        yield tell
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task(f"{total} tries", total=total)
+
+        def draw(attempt: Attempt) -> None:
+            nonlocal count
+            count += 1
+            bars.update(bar, completed=count, description=words(attempt))
+
+        yield draw
+
+
+def _day(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _periods(slices: Slices) -> dict[str, list[str]]:
+    return {
+        name: [_day(period.begin), _day(period.end)]
+        for name, period in (
+            ("train", slices.split.train),
+            ("validation", slices.split.validation),
+            ("test", slices.split.test),
+        )
+    }
+
+
+def as_json(source: str, series: Sequence[PriceSeries], outcomes: Outcomes, files: Sequence[Path]) -> dict[str, object]:
+    """What was trained on what, every score, and the files."""
+    rows = [
+        {**row.judged.as_json(), "file": str(path), "seconds": row.result.seconds}
+        for row, path in zip(outcomes.rows, files, strict=True)
+    ]
+    return {
+        "source": source,
+        "markets": [str(one.market) for one in series],
+        "periods": _periods(outcomes.slices),
+        "predictors": rows,
+        "untrained": outcomes.untrained.as_json(),
+        "best": outcomes.best.name,
+    }
+
+
+def lines(source: str, series: Sequence[PriceSeries], outcomes: Outcomes, files: Sequence[Path]) -> list[str]:
+    """The table of scores, least Brier score first, and which file to use."""
+    begin, end = _periods(outcomes.slices)["test"]
+    count = outcomes.untrained.pooled.count
+    headings = ("predictor", "Brier", "log loss", "calibration", "accuracy", "F1", "PR area", "seconds")
+    rows = []
+    for judged, seconds in [
+        *((row.judged, f"{row.result.seconds:.0f}") for row in outcomes.rows),
+        (outcomes.untrained, "-"),
+    ]:
+        s = judged.pooled
+        numbers = (s.brier, s.log_loss, s.calibration_error, s.accuracy, s.f1, s.area)
+        rows.append((judged.name, *(f"{number:.4f}" for number in numbers), seconds))
+    rows.sort(key=lambda row: float(row[1]))
+    base = outcomes.untrained.pooled.base_rate
+    best = outcomes.best.name
+    use = next((str(path) for row, path in zip(outcomes.rows, files, strict=True) if row.judged is outcomes.best), best)
+    return [
+        f"{counted(len(series), 'market')} of {source}",
+        f"{count:,} questions from {begin} until {end} UTC, {base:.1%} of them revoked:",
+        *columned(headings, rows),
+        f"Least Brier score: {best}. Use {use}",
+    ]

@@ -1,0 +1,153 @@
+"""Markets of a few lines and real programs on them, for tests of whatever rents machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from leantune.checkpoints.store import CheckpointStore
+from leantune.clock import RealClock, ScaledClock
+from leantune.cloud.billing import BillingPolicy
+from leantune.cloud.catalog import clusters
+from leantune.cloud.markets import FloatArray, Market, PriceSeries
+from leantune.cloud.simcloud import SimCloud
+from leantune.executors.base import Finished, Terms
+from leantune.executors.local import LocalExecutor
+from leantune.executors.rented import RentedExecutor
+from leantune.executors.renting import Renter
+from leantune.executors.run_folder import RunFolder
+from leantune.history import Trial
+from leantune.problem import Problem, maximize
+from leantune.space import Cluster, Machine, Space, integer
+from leantune.spot.market import MarketFeed
+from tests.executors.programs import ENOUGH, PROBLEM, python
+
+START = 1_456_000_000.0
+BOX = Machine("box", 1, 0.1, usd_per_hour=3.6)  # a tenth of a cent a second
+POLICY = BillingPolicy("sim", notice_seconds=60.0, refund_window_seconds=600.0)
+# Counts to twenty, a tenth of a second each, and goes on from its checkpoint; asked to stop, it says so and leaves.
+COUNTS = """
+import pathlib, signal, sys, time
+stop = []
+signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
+file = pathlib.Path(sys.argv[1]) / "count"
+count = int(file.read_text()) if file.exists() else 0
+print('{"step": %d, "accuracy": 0.0}' % count, flush=True)
+while count < 20 and not stop:
+    time.sleep(0.1); count += 1
+    file.write_text(str(count))
+    print('{"step": %d, "accuracy": %g}' % (count, count / 20), flush=True)
+sys.exit(1 if stop else 0)
+"""
+
+
+class Certain:
+    """A predictor that thinks nothing will be revoked."""
+
+    name = "certain"
+
+    def predict(self, series: Sequence[PriceSeries], times: FloatArray, max_prices: FloatArray) -> FloatArray:
+        """0 for all."""
+        return np.zeros(len(times))
+
+
+def feed(zone: str, *steps: tuple[float, float], machine: Machine = BOX) -> MarketFeed:
+    """Prices (seconds after START, USD per hour) in a zone; none at all: on demand."""
+    market = Market(machine.name, zone)
+    if not steps:
+        return MarketFeed(machine, market, None, on_demand=True, notice_seconds=POLICY.notice_seconds)
+    times, prices = zip(*[(-7200.0, steps[0][1]), *steps], strict=True)
+    series = PriceSeries(market, [START + time for time in times], prices)
+    return MarketFeed(machine, market, series, notice_seconds=POLICY.notice_seconds)
+
+
+def problem_on(machine: Machine = BOX, nodes: int = 1, extra: int = 0) -> Problem:
+    """One machine type to train on."""
+    space = Space(n=integer(0, 99), cluster=clusters([machine], nodes=[nodes], extra_nodes=extra))
+    return Problem(space, maximize("accuracy"))
+
+
+class Unlimited(LocalExecutor):
+    """Runs programs without holding cores, so that any number of clusters fits on this machine."""
+
+    def check(self, trial: Trial) -> None:
+        """Everything fits."""
+
+    def room_for(self, trial: Trial) -> bool:
+        """Always."""
+        return trial.number not in self.running
+
+    def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
+        """Without its cluster."""
+        bare = PROBLEM.space.configuration({"n": trial.configuration["n"]})
+        super().start(replace(trial, configuration=bare), terms)
+
+
+@dataclass
+class World:
+    """Everything of one market, to look at afterwards."""
+
+    executor: RentedExecutor
+    cloud: SimCloud
+    clock: ScaledClock
+
+    def end(self, trial: Trial, terms: Terms = Terms()) -> Finished:  # noqa: B008 - frozen
+        """Start the trial and wait for its end."""
+        self.executor.start(trial, terms)
+        (finished,) = self.executor.wait(ENOUGH)
+        return finished
+
+    @property
+    def billed(self) -> float:
+        """Dollars of all machines that have ended."""
+        return sum(bill.net_usd for bill in self.cloud.bills().values())
+
+
+def make_world(
+    place: Path,
+    feeds: Sequence[MarketFeed],
+    *,
+    code: str = COUNTS,
+    speed: float = 60.0,
+    boot: float = 6.0,
+    arguments: Mapping[int, Sequence[str]] | None = None,
+    launch_failures: float = 0.0,
+) -> World:
+    """A market that opens now, and an executor on it; programs are told their checkpoint folder, or `arguments`."""
+    base = RealClock()
+    clock = ScaledClock(base, speed, START)
+    cloud = SimCloud(feeds, POLICY, clock, boot_seconds=boot, launch_failures=launch_failures)
+    inner = Unlimited(
+        PROBLEM,
+        lambda trial, extra: python(code, *(arguments[trial.number] if arguments else [extra["checkpoint_dir"]])),
+        folder=place,
+        runs=place / "runs",
+        locks=place / "locks",
+        checkpoints=CheckpointStore(place / "checkpoints", "s"),
+    )
+    renter = Renter(cloud, clock, Certain(), tag="s", boot=boot)
+    executor = RentedExecutor(
+        inner, cloud, renter, clock, base, lambda number: RunFolder(place / "runs", number).remove_checkpoint()
+    )
+    return World(executor, cloud, clock)
+
+
+@contextmanager
+def world(place: Path, *feeds: MarketFeed, **options: object) -> Iterator[World]:
+    """As above, closed at the end."""
+    made = make_world(place, feeds, **options)  # type: ignore[arg-type]
+    try:
+        yield made
+    finally:
+        made.executor.close()
+
+
+def cluster_of(problem: Problem) -> Cluster:
+    """The only one."""
+    (found,) = problem.space.parameters["cluster"].options  # type: ignore[attr-defined]
+    assert isinstance(found, Cluster)
+    return found

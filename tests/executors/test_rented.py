@@ -1,0 +1,264 @@
+"""Rented machines and real programs on them: the contract, notices, revocations, bills, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from leantune.errors import SpaceError
+from leantune.executors.base import Executor, Terms
+from leantune.history import History, ObservationKind, TrialState
+from leantune.problem import Problem
+from leantune.space import Machine
+from leantune.testing.executor_contract import ExecutorContract
+from leantune.units import Seconds
+from tests.executors.programs import ENOUGH, PROBLEM, eventually, log_of, trial_of, trials_of
+from tests.executors.rented_worlds import BOX, COUNTS, POLICY, World, feed, make_world, problem_on, world
+
+ONE = problem_on()
+FOREVER = "import time; time.sleep(60)"
+
+
+class RentedContract(ExecutorContract):
+    """Programs that sleep and then report, or fail, on machines that boot at once and are never taken."""
+
+    speed: float
+
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path: Path) -> Iterator[None]:
+        self.tmp_path = tmp_path
+        self.made: list[World] = []
+        yield
+        for one in self.made:
+            one.executor.close()
+            assert one.cloud.machines() == (), "every machine is given back"
+
+    def make(self, seconds: Mapping[int, float], failing: frozenset[int] = frozenset()) -> tuple[Executor, History]:
+        code = "import sys, time; time.sleep(float(sys.argv[1])); print('accuracy=0.5'); sys.exit(int(sys.argv[2]))"
+        said = {n: [str(span / self.speed), "1" if n in failing else "0"] for n, span in seconds.items()}
+        made = make_world(self.tmp_path, [feed("a", (0, 1.0))], code=code, speed=self.speed, boot=0.0, arguments=said)
+        self.made.append(made)
+        return made.executor, trials_of(ONE, len(seconds))
+
+
+class TestContractInRealTime(RentedContract):
+    second = 0.3
+    speed = 1.0
+
+
+class TestContractOnAFasterMarket(RentedContract):
+    second = 18.0
+    speed = 60.0
+
+
+def test_a_run_is_billed_from_launch_to_its_end(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 1.8))) as here:
+        end = here.end(trial_of(ONE))
+        (bill,) = here.cloud.bills().values()
+    assert end.state is TrialState.DONE
+    assert end.usd == bill.net_usd == pytest.approx(bill.seconds * 1.8 / 3600)
+    assert end.seconds == pytest.approx(bill.seconds, abs=5.0)
+    (seen,) = end.observations
+    assert seen.cost == end.usd
+    assert seen.seconds is not None
+    assert 6.0 <= end.seconds - seen.seconds <= 40.0, "booting, and a moment, are paid for and are no training"
+    assert 110.0 <= seen.seconds <= 240.0, "two seconds of this world"
+    assert bill.seconds > 126.0
+
+
+def test_the_cheapest_zone_is_taken_and_prices_are_followed(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 1.8)), feed("b", (0, 0.9), (60, 1.2)), feed("a")) as here:
+        here.executor.start(trial_of(ONE))
+        (machine,) = here.cloud.machines("s")
+        assert machine.offer.market.zone == "b"
+        (end,) = here.executor.wait(ENOUGH)
+        (bill,) = here.cloud.bills().values()
+    launched = machine.launched_at
+    cheap = 1_456_000_060.0 - launched
+    assert end.usd == pytest.approx((cheap * 0.9 + (bill.seconds - cheap) * 1.2) / 3600, rel=0.02)
+
+
+def test_on_a_notice_the_checkpoint_is_saved_and_the_trial_goes_on_elsewhere(tmp_path: Path) -> None:
+    rises = feed("a", (0, 0.5), (48, 9.0))
+    with world(tmp_path, rises, feed("b", (0, 1.8))) as here:
+        first = here.end(trial_of(ONE))
+        assert (first.state, first.observations) == (TrialState.REVOKED, ())
+        assert first.cause.startswith("revoked: ")
+        assert first.usd == 0.0, "taken by the provider within the first ten minutes"
+        (bill,) = here.cloud.bills().values()
+        assert bill.refund_usd > 0
+        assert here.executor.running == frozenset()
+        terms = Terms(attempt=2, earlier_seconds=first.seconds, earlier_usd=0.25)
+        second = here.end(trial_of(ONE), terms)
+    assert second.state is TrialState.DONE
+    assert second.resumed
+    begun = int(log_of(tmp_path, attempt=2).partition('"step": ')[2].partition(",")[0])
+    assert begun >= 3, "it went on where the notice came"
+    assert begun == int(log_of(tmp_path).strip().rpartition('"step": ')[2].partition(",")[0])
+    assert second.usd is not None
+    (seen,) = second.observations
+    assert seen.cost == pytest.approx(second.usd + 0.25)
+    assert seen.seconds is not None and seen.seconds > first.seconds
+
+
+def test_after_the_refund_window_a_warned_machine_is_given_back_as_soon_as_it_is_saved(tmp_path: Path) -> None:
+    slow = COUNTS.replace("count < 20", "count < 500")
+    with world(tmp_path, feed("a", (0, 0.5), (600, 9.0)), code=slow, speed=600.0) as here:
+        end = here.end(trial_of(ONE))
+        (bill,) = here.cloud.bills().values()
+    assert end.state is TrialState.REVOKED
+    assert end.usd == bill.net_usd > 0
+    assert bill.refund_usd == 0
+    assert bill.seconds <= 600 + POLICY.notice_seconds + 5
+
+
+def test_a_program_that_does_not_save_in_time_is_killed_with_its_machine_and_its_disk(tmp_path: Path) -> None:
+    stubborn = COUNTS.replace("stop.append(1)", "None")
+    with world(tmp_path, feed("a", (0, 0.5), (30, 9.0)), code=stubborn, speed=120.0) as here:
+        end = here.end(trial_of(ONE), Terms(grace=Seconds(30.0)))
+        assert end.state is TrialState.REVOKED
+        assert "was taken (price)" in end.cause
+        assert here.clock.now() - 1_456_000_000.0 < 150.0, "nobody waits for the grace period"
+        assert not (tmp_path / "runs" / "trial-0000" / "checkpoint").exists()
+
+
+def test_a_machine_that_is_taken_while_it_boots_never_runs_the_program(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 0.5), (12, 9.0)), boot=120.0) as here:
+        end = here.end(trial_of(ONE))
+    assert (end.state, end.usd) == (TrialState.REVOKED, 0.0)
+    assert not (tmp_path / "runs" / "trial-0000").exists()
+
+
+def test_every_node_is_billed_and_one_that_is_taken_takes_the_trial(tmp_path: Path) -> None:
+    three = problem_on(nodes=2, extra=1)
+    with world(tmp_path, feed("a", (0, 1.8)), code="print('accuracy=0.5')") as here:
+        end = here.end(trial_of(three))
+        bills = list(here.cloud.bills().values())
+    assert len(bills) == 3
+    assert end.usd == pytest.approx(sum(bill.net_usd for bill in bills))
+    assert end.usd == pytest.approx(3 * 60 * 1.8 / 3600, rel=0.5)
+    with world(tmp_path / "b", feed("a", (0, 0.5), (30, 9.0)), code=COUNTS) as here:
+        (tmp_path / "b").mkdir()
+        end = here.end(trial_of(three))
+        assert end.state is TrialState.REVOKED
+        assert end.usd == here.billed == 0.0
+        assert len(here.cloud.bills()) == 3
+
+
+def test_where_every_zone_refuses_it_runs_on_demand(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 5.0)), feed("b", (0, 4.0)), feed("a"), code="print('accuracy=0.5')") as here:
+        here.executor.start(trial_of(ONE))
+        (machine,) = here.cloud.machines()
+        assert (machine.offer.on_demand, machine.max_price) == (True, None)
+        (end,) = here.executor.wait(ENOUGH)
+    assert end.usd == pytest.approx(60 * 3.6 / 3600, rel=0.5)
+
+
+def test_where_nothing_is_to_be_had_it_waits(tmp_path: Path) -> None:
+    rises_then_falls = feed("a", (0, 9.0), (30, 0.5))
+    with world(tmp_path, rises_then_falls, code="print('accuracy=0.5')", speed=120.0) as here:
+        here.executor.start(trial_of(ONE))
+        assert here.cloud.machines() == ()
+        assert here.executor.running == {0}
+        (end,) = here.executor.wait(ENOUGH)
+        assert end.state is TrialState.DONE
+        assert len(here.cloud.bills()) == 1
+
+
+def test_a_launch_that_fails_by_chance_is_tried_again(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 0.5)), code="print('accuracy=0.5')", launch_failures=0.7, speed=600.0) as here:
+        assert here.end(trial_of(ONE)).state is TrialState.DONE
+
+
+def test_interrupted_by_us_it_is_queued_and_paid_for(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 1.8))) as here:
+        here.executor.start(trial_of(ONE))
+        eventually(lambda: '"step": 2' in log_of(tmp_path))
+        here.executor.interrupt(0)
+        (end,) = here.executor.wait(ENOUGH)
+        assert end.state is TrialState.QUEUED
+        assert end.usd == here.billed > 0
+    with world(tmp_path, feed("a", (0, 1.8)), boot=600.0) as here:
+        here.executor.start(trial_of(ONE))
+        here.executor.interrupt(0)
+        (end,) = here.executor.wait(ENOUGH)
+        assert (end.state, end.cause) == (TrialState.QUEUED, "interrupted")
+        assert end.usd == here.billed > 0, "our own termination is charged"
+
+
+def test_a_time_limit_is_of_the_market(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 1.8)), code=FOREVER) as here:
+        end = here.end(trial_of(ONE), Terms(time_limit=Seconds(60.0), grace=Seconds(0.2)))
+    assert end.state is TrialState.FAILED
+    assert end.cause.startswith("timeout: not ended after 60 s")
+    (seen,) = end.observations
+    assert seen.kind is ObservationKind.FAILED
+    assert seen.cause.startswith("timeout: not ended after 60 s")
+    assert seen.seconds is not None and 60.0 <= seen.seconds < 120.0
+
+
+def test_reports_are_timed_by_the_market(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 1.8))) as here:
+        end = here.end(trial_of(ONE))
+        reports = here.executor.reports()
+    assert [said.step for said in reports] == list(range(21))
+    assert reports[-1].seconds == pytest.approx(end.observations[-1].seconds, rel=0.2)
+
+
+def test_a_lease_that_ends_while_the_machine_boots_loses_the_trial(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 1.8)), boot=30.0) as here:
+        end = here.end(trial_of(ONE), Terms(lease=Seconds(0.1)))
+        assert end.state is TrialState.LOST
+        here.executor.start(trial_of(ONE), Terms(attempt=2, lease=Seconds(0.6)))
+        for _ in range(8):
+            assert here.executor.wait(Seconds(0.2)) == []
+            here.executor.renew(0)
+        here.executor.stop(0)
+        assert here.cloud.machines() == ()
+
+
+def test_what_nobody_rents_out_is_refused(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 1.8))) as here:
+        with pytest.raises(SpaceError, match="names no machine"):
+            here.executor.check(trial_of(PROBLEM))
+        with pytest.raises(SpaceError, match="crate is not for rent"):
+            here.executor.check(trial_of(problem_on(Machine("crate", 1, 1, 1.0))))
+        with pytest.raises(SpaceError, match="crate"):
+            here.executor.start(trial_of(problem_on(Machine("crate", 1, 1, 1.0))))
+        assert here.executor.running == frozenset()
+
+
+def test_there_is_no_room_for_more_cores_than_this_machine_has(tmp_path: Path) -> None:
+    huge = problem_on(Machine("box", 10_000, 0.1, 3.6))
+    with world(tmp_path, feed("a", (0, 1.8))) as here:
+        assert not here.executor.room_for(trial_of(huge))
+        assert here.executor.room_for(trial_of(ONE))
+        here.executor.start(trial_of(ONE))
+        assert not here.executor.room_for(trial_of(ONE))
+
+
+def test_a_fault_of_this_machine_is_raised_where_one_waits(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 1.8))) as here:
+        (tmp_path / "runs").write_text("no folder")
+        here.executor.start(trial_of(ONE))
+        with pytest.raises(Exception, match="folder of a run cannot be made"):
+            here.executor.wait(ENOUGH)
+
+
+@pytest.mark.parametrize("rises", [30, 60, 90])
+def test_no_bill_exceeds_what_the_ledger_sets_aside(tmp_path: Path, rises: int) -> None:
+    """At the price on demand for its time, booting, the grace, and a notice at the highest price there is."""
+    limit, grace, speed = 60.0, 0.2, 60.0
+    with world(tmp_path, feed("a", (0, 3.5), (rises, 9.0)), code=FOREVER) as here:
+        end = here.end(trial_of(ONE), Terms(time_limit=Seconds(limit), grace=Seconds(grace)))
+        gross = sum(bill.gross_usd for bill in here.cloud.bills().values())
+    setup = 60.0 + POLICY.notice_seconds * (9.0 / 3.6 - 1.0)
+    assert end.usd is not None
+    assert end.usd <= gross <= 3.6 / 3600 * (limit + setup + speed * (grace + 2.0))
+
+
+def test_a_problem_of_the_tests_has_one_machine() -> None:
+    assert isinstance(ONE, Problem)
+    assert trial_of(ONE).configuration.usd_per_hour == BOX.usd_per_hour

@@ -1,0 +1,75 @@
+"""Which machines are asked for, and with what max price."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leantune.clock import SimulatedClock
+from leantune.cloud.simcloud import SimCloud
+from leantune.errors import SpaceError
+from leantune.executors.renting import Renter
+from leantune.history import Estimate
+from leantune.space import Machine
+from leantune.spot.market import MarketFeed
+from leantune.units import Seconds
+from tests.executors.programs import trial_of
+from tests.executors.rented_worlds import POLICY, START, Certain, feed, problem_on
+
+OTHER = Machine("crate", 1, 0.1, usd_per_hour=0.01)
+TRIAL = trial_of(problem_on())
+
+
+def renter(*feeds: MarketFeed, failures: float = 0.0) -> tuple[Renter, SimCloud]:
+    clock = SimulatedClock(START)
+    cloud = SimCloud(feeds, POLICY, clock, boot_seconds=6.0, launch_failures=failures)
+    return Renter(cloud, clock, Certain(), tag="mine", boot=6.0), cloud
+
+
+def test_only_the_trials_own_type_is_asked_for_cheapest_first() -> None:
+    asks, _ = renter(
+        feed("a", (0, 1.8)), feed("b", (0, 0.9)), feed("c", (0, 2.0)), feed("a"), feed("z", (0, 0.001), machine=OTHER)
+    )
+    wanted = asks.wanted(TRIAL, Seconds(600.0))
+    assert [(offer.market.zone, offer.on_demand) for offer, _ in wanted] == [
+        ("b", False),
+        ("a", False),
+        ("c", False),
+        ("a", True),
+    ]
+
+
+def test_nobody_bids_more_than_on_demand_or_less_than_the_price() -> None:
+    asks, _ = renter(feed("a", (0, 1.8)), feed("b", (0, 3.59)), feed("c", (0, 5.0)), feed("a"))
+    wanted = {(offer.market.zone, offer.on_demand): bid for offer, bid in asks.wanted(TRIAL, None)}
+    assert set(wanted) == {("a", False), ("b", False), ("a", True)}, "zone c costs more than on demand"
+    assert wanted["a", True] is None
+    assert 1.8 < (wanted["a", False] or 0.0) <= 3.6
+    assert 3.59 < (wanted["b", False] or 0.0) <= 3.6
+
+
+def test_machines_carry_the_tag_and_all_nodes_are_rented() -> None:
+    asks, cloud = renter(feed("a", (0, 1.8)), feed("a"))
+    ids = asks.rent(trial_of(problem_on(nodes=2, extra=1)), Seconds(60.0))
+    assert [machine.id for machine in cloud.machines("mine")] == ids
+    assert len(ids) == 3
+
+
+def test_a_refusal_leads_to_the_next_zone_and_at_last_to_nothing() -> None:
+    asks, cloud = renter(feed("a", (0, 1.8)), feed("b", (0, 1.9)), feed("a"), failures=1.0)
+    assert asks.rent(TRIAL, None) == []
+    assert cloud.machines() == ()
+
+
+def test_how_long_it_runs_is_taken_from_the_models() -> None:
+    """A free hour counts only where the run is long enough to see its end: the choice looks at the work ahead."""
+    asks, _ = renter(feed("a", (0, 1.8)), feed("a"))
+    known = replace(TRIAL, expected={"time": Estimate(120.0, 1.0)})
+    assert asks.wanted(known, None)[0][0].market.zone == "a"
+
+
+def test_what_is_not_for_rent_is_refused() -> None:
+    asks, _ = renter(feed("a"))
+    with pytest.raises(SpaceError, match="crate is not for rent"):
+        asks.cluster_of(trial_of(problem_on(OTHER)))
