@@ -1,6 +1,8 @@
 """Settings of all tests."""
 
+import os
 import signal
+import tempfile
 import threading
 
 from hypothesis import settings
@@ -12,3 +14,7 @@ settings.load_profile("leantune")
 # In the background of a shell Ctrl-C is ignored, and so it would be by every program that a test starts and interrupts.
 if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A developer's own refreshed catalogue and kept prices must not reach the tests.
+_HOME = tempfile.TemporaryDirectory(prefix="leantune-home-")
+os.environ["LEANTUNE_HOME"] = _HOME.name

@@ -20,6 +20,7 @@ from leantune.launch import (
     extend,
     open_job,
     open_stored,
+    rules_of,
     run,
     verify,
 )
@@ -215,6 +216,59 @@ def test_a_place_that_this_machine_is_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpaceError, match="500"):
         run(open_job(load_job(path)))
     assert not (tmp_path / "leantune-runs").exists()
+
+
+def write_spot_job(folder: Path, run_it: str) -> Path:
+    """The tiny job on rented machines."""
+    path = write_job(folder, slow=0.4)
+    local = "run: {on: local, grace: 1 s, time_limit: 20 s, lease: 60.0 s}"
+    text = path.read_text()
+    assert local in text
+    path.write_text(text.replace(local, run_it))
+    return path
+
+
+def test_a_job_runs_on_spot_machines_of_the_simulated_cloud(tmp_path: Path) -> None:
+    job = load_job(
+        write_spot_job(tmp_path, "run: {spot: true, grace: 0.5 s, time_limit: 20 min, market: {speed: 300}}")
+    )
+    assert job.run.on == "simcloud"
+    forecast = dry_run(job).first[0]
+    assert forecast.worst_case_usd == pytest.approx(3.6 * (1200 + rules_of(job).overhead) / 3600)
+    opened = open_job(job)
+    events: list[Event] = []
+    end = run(opened, observer=events.append)
+    history, money = opened.history, opened.store.money()
+    ledger = opened.store.ledger()
+    opened.close()
+    assert end.outcome is Outcome.OVER
+    assert [trial.state for trial in history.trials] == [TrialState.DONE] * 3
+    assert money.spent == pytest.approx(history.cost)
+    assert all(0.0 <= (row.settled or 0.0) <= row.reserved for row in ledger)
+    for trial in history.trials:
+        seen = trial.observations[-1]
+        assert seen.seconds is not None and seen.cost is not None
+        assert seen.seconds >= 300 * 0.4 * float(trial.fraction)
+        if len(trial.moves) == 4 and seen.seconds > 100.0:
+            assert seen.cost < 3.6 * (seen.seconds + 120.0) / 3600, "spot machines cost less than those on demand"
+
+
+def test_machines_of_the_simulated_cloud_may_be_on_demand(tmp_path: Path) -> None:
+    text = "run: {on: simcloud, grace: 0.5 s, time_limit: 20 min, market: {speed: 600}}"
+    opened = open_job(load_job(write_spot_job(tmp_path, text)))
+    run(opened)
+    (first, *_), spent = opened.store.ledger(), opened.store.money().spent
+    opened.close()
+    assert first.settled is not None and first.settled >= 3.6 * 120 / 3600
+    assert spent <= 1.0
+
+
+def test_a_spot_job_needs_machines_with_prices(tmp_path: Path) -> None:
+    path = write_spot_job(tmp_path, "run: {spot: true}")
+    text = path.read_text().replace(", usd_per_hour: 3.6", "").replace("usd: 1, ", "")
+    path.write_text(text.replace("subject_to: [cost <= 0.5 USD]\n", ""))
+    with pytest.raises(JobError, match="m has no price"):
+        check_place(load_job(path))
 
 
 def test_a_budget_is_only_raised(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from benchmarks.spottune.claims import Evidence, loop_ratio
@@ -118,7 +119,7 @@ def _rates(found: Found) -> dict[str, Sequence[Median]]:
     for policy in FIG_7:
         values = array(found, policy, slowness)
         if values.size:
-            shown[str(policy)] = [median(column) for column in (ours / values).T]
+            shown[str(policy)] = [median(column.tolist()) for column in (ours / values).T]
     return shown
 
 
@@ -167,8 +168,13 @@ def _free(results: Results) -> Figure:
 def _scores(evidence: Evidence) -> Figure:
     kinds = list(evidence.scores)
     panels: list[Bars | Lines] = []
-    rows = (("accuracy", "a: accuracy"), ("f1", "b: F1"), ("brier", "Brier score: lower is better"))
-    rows += (("calibration_error", "calibration error: lower is better"), ("area", "area under precision-recall"))
+    rows = (
+        ("accuracy", "a: accuracy"),
+        ("f1", "b: F1"),
+        ("brier", "Brier score: lower is better"),
+        ("calibration_error", "calibration error: lower is better"),
+        ("area", "area under precision-recall"),
+    )
     for key, title in rows:
         values = {"": [exact(evidence.scores[kind]["pooled"][key]) for kind in kinds]}
         panels.append(Bars(title, key.replace("_", " "), kinds, values))
@@ -205,7 +211,10 @@ def _curves(errors: Sequence[CurveErrors]) -> Figure:
         mine = [one for one in errors if one.family == family]
         count = max(len(one.errors) for one in mine)
         at = [float(place + 1) for place in range(count)]
-        lines = {one.predictor: [exact(value) for value in sorted(e for e in one.errors if e == e)] for one in mine}
+        lines = {
+            one.predictor: [exact(value) for value in sorted(e for e in one.errors if not math.isnan(e))]
+            for one in mine
+        }
         panels.append(Lines(f"{family}: errors, sorted", "settings", "|predicted - true| / true", at, lines))
     return Figure("fig11", "Fig. 11: predicting the end of training at theta 0.7", "Each line: one predictor.", panels)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,9 @@ from benchmarks.papers.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RE
 from leantune.replay.arrivals import Median
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawn
 
 WIDTH, HEIGHT, DPI = 5.6, 3.5, 110
 COLOURS = (BLUE, ORANGE, GREEN, RED, PINK, SKY, YELLOW, GREY, BLACK)
@@ -80,19 +82,15 @@ def _draw(figure: Figure, path: Path) -> Path:
     return path
 
 
-def _legend(made: object, flat: Sequence[Axes], columns: int) -> None:
-    from matplotlib.figure import Figure as Drawn
-
-    assert isinstance(made, Drawn)
-    found = {}
+def _legend(made: Drawn, flat: Sequence[Axes], columns: int) -> None:
+    found: dict[str, Artist] = {}
     for ax in flat:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     if len(found) > 1:
         width = min(len(found), 4 * columns)
-        made.legend(
-            list(found.values()), list(found), loc="outside lower center", ncols=width, fontsize=8.5, frameon=False
-        )
+        handles, labels = list(found.values()), list(found)
+        made.legend(handles, labels, loc="outside lower center", ncols=width, fontsize=8.5, frameon=False)
 
 
 def _bars(ax: Axes, panel: Bars) -> None:

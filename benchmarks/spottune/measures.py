@@ -60,14 +60,14 @@ def array(found: Found, policy: Policy, what: What) -> FloatArray:
 def over_families(found: Found, policy: Policy, what: What) -> Median:
     """Of each start the mean over families, then the median over starts."""
     values = array(found, policy, what)
-    return median(values.mean(axis=1)) if values.size else median([])
+    return median(values.mean(axis=1).tolist()) if values.size else median([])
 
 
 def by_family(found: Found, policy: Policy, what: What) -> dict[str, Median]:
     """The median over starts of each family."""
     families = sorted({tuning.family for tuning in found})
     values = array(found, policy, what)
-    return {name: median(values[:, place]) for place, name in enumerate(families)} if values.size else {}
+    return {name: median(values[:, place].tolist()) for place, name in enumerate(families)} if values.size else {}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,9 @@ def ratio(found: Found, above: Policy, below: Policy, what: What) -> Ratio:
     means = x.sum(axis=1) / y.sum(axis=1)
     if what is slowness:
         means = _of_sums(found, above, below, usd) * _of_sums(found, above, below, selected)
-    return Ratio(median(means), median((x / y).mean(axis=1)), dict(zip(families, each.tolist(), strict=True)))
+    return Ratio(
+        median(means.tolist()), median((x / y).mean(axis=1).tolist()), dict(zip(families, each.tolist(), strict=True))
+    )
 
 
 def _of_sums(found: Found, above: Policy, below: Policy, what: What) -> FloatArray:
@@ -129,7 +131,8 @@ def gap(found: Found, theta: float = 0.7) -> Gap:
     shares = [(one / demand).mean(axis=1) for one in spent]
     closed = (shares[0] - shares[1]) / (shares[0] - shares[2])
     times = [ratio(found, Policy(Rule.OURS, theta), Policy(Rule.DEMAND_STEP, theta), what) for what in _TIMES]
-    return Gap(*map(median, shares), median(closed), times[0].mean_of, times[1].mean_of)
+    middle = [median(share.tolist()) for share in (*shares, closed)]
+    return Gap(middle[0], middle[1], middle[2], middle[3], times[0].mean_of, times[1].mean_of)
 
 
 _TIMES: tuple[What, What] = (finished, selected)

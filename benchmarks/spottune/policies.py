@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
 from leantune.cloud.billing import AWS
+from leantune.cloud.markets import FloatArray
 from leantune.errors import InvalidInput
 from leantune.simulate.fleet import SimulatedFleet
 from leantune.simulate.oracle import Oracle
 from leantune.simulate.simulation import MakeChooser, Scenario
-from leantune.spot.market import MarketFeed
 from leantune.spot.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket
 
 
@@ -67,7 +67,7 @@ def single(rule: Rule, scenario: Scenario) -> int:
     feeds, slowness = scenario.feeds, scenario.offer_slowness()
     on_demand = rule not in (Rule.SPOT_CHEAPEST, Rule.SPOT_FASTEST)
     listed = np.array([feed.machine.usd_per_hour or np.inf for feed in feeds])
-    keys: dict[Rule, Sequence[float]] = {
+    keys: dict[Rule, FloatArray] = {
         Rule.SPOT_CHEAPEST: listed,
         Rule.SPOT_FASTEST: slowness,
         Rule.DEMAND_STEP: listed * slowness,
@@ -77,8 +77,4 @@ def single(rule: Rule, scenario: Scenario) -> int:
     if rule not in keys:
         raise InvalidInput(f"{rule} keeps to no single offer", where="policies", hint=f"Give one of {list(keys)}")
     rows = [index for index, feed in enumerate(feeds) if feed.on_demand is on_demand]
-    return min(rows, key=lambda row: (keys[rule][row], _price(feeds[row], scenario.start)))
-
-
-def _price(feed: MarketFeed, time: float) -> float:
-    return feed.price_at(time)
+    return min(rows, key=lambda row: (float(keys[rule][row]), feeds[row].price_at(scenario.start)))

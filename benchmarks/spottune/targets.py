@@ -28,7 +28,7 @@ def targets(results: Results, evidence: Evidence) -> list[Target]:
         found.closed.value >= HALF if found.known else None,
     )
     pace = Target(
-        "Completion time (finished) over that on demand on the type whose steps are cheapest on demand, volatile prices",
+        "Completion time (finished) over that on demand on the type with the cheapest steps there, volatile prices",
         "no slower: at most 1",
         f"{spread(found.time)}; until selected {spread(found.selected)}" if found.known else "not run",
         found.time.value <= SLOWER if found.known else None,

@@ -29,7 +29,7 @@ from tests.executors.programs import ENOUGH, PROBLEM, python
 START = 1_456_000_000.0
 BOX = Machine("box", 1, 0.1, usd_per_hour=3.6)  # a tenth of a cent a second
 POLICY = BillingPolicy("sim", notice_seconds=60.0, refund_window_seconds=600.0)
-# Counts to twenty, a tenth of a second each, and goes on from its checkpoint; asked to stop, it says so and leaves.
+# Counts to ten, a tenth of a second each, and goes on from its checkpoint; asked to stop, it says so and leaves.
 COUNTS = """
 import pathlib, signal, sys, time
 stop = []
@@ -37,10 +37,10 @@ signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
 file = pathlib.Path(sys.argv[1]) / "count"
 count = int(file.read_text()) if file.exists() else 0
 print('{"step": %d, "accuracy": 0.0}' % count, flush=True)
-while count < 20 and not stop:
+while count < 10 and not stop:
     time.sleep(0.1); count += 1
     file.write_text(str(count))
-    print('{"step": %d, "accuracy": %g}' % (count, count / 20), flush=True)
+    print('{"step": %d, "accuracy": %g}' % (count, count / 10), flush=True)
 sys.exit(1 if stop else 0)
 """
 

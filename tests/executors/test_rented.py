@@ -15,7 +15,7 @@ from leantune.space import Machine
 from leantune.testing.executor_contract import ExecutorContract
 from leantune.units import Seconds
 from tests.executors.programs import ENOUGH, PROBLEM, eventually, log_of, trial_of, trials_of
-from tests.executors.rented_worlds import BOX, COUNTS, POLICY, World, feed, make_world, problem_on, world
+from tests.executors.rented_worlds import BOX, COUNTS, POLICY, START, World, feed, make_world, problem_on, world
 
 ONE = problem_on()
 FOREVER = "import time; time.sleep(60)"
@@ -43,13 +43,14 @@ class RentedContract(ExecutorContract):
         return made.executor, trials_of(ONE, len(seconds))
 
 
+@pytest.mark.slow
 class TestContractInRealTime(RentedContract):
-    second = 0.3
+    second = 0.4
     speed = 1.0
 
 
 class TestContractOnAFasterMarket(RentedContract):
-    second = 18.0
+    second = 24.0
     speed = 60.0
 
 
@@ -64,24 +65,24 @@ def test_a_run_is_billed_from_launch_to_its_end(tmp_path: Path) -> None:
     assert seen.cost == end.usd
     assert seen.seconds is not None
     assert 6.0 <= end.seconds - seen.seconds <= 40.0, "booting, and a moment, are paid for and are no training"
-    assert 110.0 <= seen.seconds <= 240.0, "two seconds of this world"
-    assert bill.seconds > 126.0
+    assert 60.0 <= seen.seconds <= 150.0, "a second of this world"
+    assert bill.seconds > 66.0
 
 
 def test_the_cheapest_zone_is_taken_and_prices_are_followed(tmp_path: Path) -> None:
-    with world(tmp_path, feed("a", (0, 1.8)), feed("b", (0, 0.9), (60, 1.2)), feed("a")) as here:
+    with world(tmp_path, feed("a", (0, 1.8)), feed("b", (0, 0.9), (30, 0.6)), feed("a")) as here:
         here.executor.start(trial_of(ONE))
         (machine,) = here.cloud.machines("s")
         assert machine.offer.market.zone == "b"
         (end,) = here.executor.wait(ENOUGH)
         (bill,) = here.cloud.bills().values()
     launched = machine.launched_at
-    cheap = 1_456_000_060.0 - launched
-    assert end.usd == pytest.approx((cheap * 0.9 + (bill.seconds - cheap) * 1.2) / 3600, rel=0.02)
+    dear = START + 30.0 - launched
+    assert end.usd == pytest.approx((dear * 0.9 + (bill.seconds - dear) * 0.6) / 3600, rel=0.02)
 
 
 def test_on_a_notice_the_checkpoint_is_saved_and_the_trial_goes_on_elsewhere(tmp_path: Path) -> None:
-    rises = feed("a", (0, 0.5), (48, 9.0))
+    rises = feed("a", (0, 0.5), (36, 9.0))
     with world(tmp_path, rises, feed("b", (0, 1.8))) as here:
         first = here.end(trial_of(ONE))
         assert (first.state, first.observations) == (TrialState.REVOKED, ())
@@ -104,7 +105,7 @@ def test_on_a_notice_the_checkpoint_is_saved_and_the_trial_goes_on_elsewhere(tmp
 
 
 def test_after_the_refund_window_a_warned_machine_is_given_back_as_soon_as_it_is_saved(tmp_path: Path) -> None:
-    slow = COUNTS.replace("count < 20", "count < 500")
+    slow = COUNTS.replace("count < 10", "count < 500")
     with world(tmp_path, feed("a", (0, 0.5), (600, 9.0)), code=slow, speed=600.0) as here:
         end = here.end(trial_of(ONE))
         (bill,) = here.cloud.bills().values()
@@ -120,7 +121,7 @@ def test_a_program_that_does_not_save_in_time_is_killed_with_its_machine_and_its
         end = here.end(trial_of(ONE), Terms(grace=Seconds(30.0)))
         assert end.state is TrialState.REVOKED
         assert "was taken (price)" in end.cause
-        assert here.clock.now() - 1_456_000_000.0 < 150.0, "nobody waits for the grace period"
+        assert here.clock.now() - START < 150.0, "nobody waits for the grace period"
         assert not (tmp_path / "runs" / "trial-0000" / "checkpoint").exists()
 
 
@@ -140,7 +141,6 @@ def test_every_node_is_billed_and_one_that_is_taken_takes_the_trial(tmp_path: Pa
     assert end.usd == pytest.approx(sum(bill.net_usd for bill in bills))
     assert end.usd == pytest.approx(3 * 60 * 1.8 / 3600, rel=0.5)
     with world(tmp_path / "b", feed("a", (0, 0.5), (30, 9.0)), code=COUNTS) as here:
-        (tmp_path / "b").mkdir()
         end = here.end(trial_of(three))
         assert end.state is TrialState.REVOKED
         assert end.usd == here.billed == 0.0
@@ -203,7 +203,7 @@ def test_reports_are_timed_by_the_market(tmp_path: Path) -> None:
     with world(tmp_path, feed("a", (0, 1.8))) as here:
         end = here.end(trial_of(ONE))
         reports = here.executor.reports()
-    assert [said.step for said in reports] == list(range(21))
+    assert [said.step for said in reports] == list(range(11))
     assert reports[-1].seconds == pytest.approx(end.observations[-1].seconds, rel=0.2)
 
 

@@ -361,3 +361,51 @@ def test_what_a_recipe_cannot_propose_any_more_ends_the_study() -> None:
     end = bench.run()
     assert "every pair" in end.reason
     assert len(bench.store.history()) == len(bench.problem.space.grid())
+
+
+class Billed(ReplayExecutor):
+    """Machines with bills of their own; every first attempt is revoked halfway, after a checkpoint."""
+
+    terms: dict[int, Terms]
+    told: list[Finished]
+
+    def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
+        super().start(trial, terms)
+        self.terms = {**getattr(self, "terms", {}), trial.number: terms}
+
+    def wait(self, timeout: object = None) -> list[Finished]:
+        self.told = [self._with_bill(end) for end in super().wait()]
+        return self.told
+
+    def _with_bill(self, end: Finished) -> Finished:
+        terms, usd = self.terms[end.number], 0.001 * (end.number + 1)
+        if terms.attempt == 1:
+            return Finished(end.number, (), TrialState.REVOKED, "revoked: x", end.seconds / 2, usd=2 * usd)
+        shown = tuple(replace(seen, cost=usd + terms.earlier_usd) for seen in end.observations)
+        return replace(end, observations=shown, resumed=True, usd=usd)
+
+
+def test_bills_are_settled_and_counted_once(bench: Bench) -> None:
+    """A revoked attempt costs its bill, the trial's observation all of its bills, and the ledger adds up."""
+    executor = Billed(bench.table, bench.clock, problem=bench.problem)
+    rules = TimeRules(time_limit=1000.0, grace=1.0, billed=True, speed=10.0)
+    plan = Plan(bench.problem, bench.strategy, 1, rules, lease=None, poll=None)
+    Loop(bench.store, plan, executor, bench.clock, nobody).run()
+    history = bench.store.history()
+    assert [trial.state for trial in history.trials] == [TrialState.DONE] * 8
+    for trial in history.trials:
+        states = [move.state for move in trial.moves]
+        assert states[2:6] == [TrialState.RUNNING, TrialState.REVOKED, TrialState.QUEUED, TrialState.RUNNING]
+        assert trial.moves[3].dollars == pytest.approx(0.002 * (trial.number + 1))
+        assert trial.observations[-1].cost == pytest.approx(0.003 * (trial.number + 1))
+        assert trial.cost == pytest.approx(0.003 * (trial.number + 1))
+        before, after = trial.moves[2], trial.moves[3]
+        assert executor.terms[trial.number].earlier_seconds == pytest.approx((after.time - before.time) * 10.0)
+    assert bench.store.money().spent == pytest.approx(history.cost) == pytest.approx(0.003 * 36)
+
+
+def test_a_vanished_run_on_a_faster_market_is_paid_for_at_its_pace(bench: Bench) -> None:
+    trial = vanished(bench)
+    bench.clock.sleep(3.6)
+    bench.run(TimeRules(grace=1.0, billed=True, speed=10.0))
+    assert bench.store.history().trial(trial.number).moves[3].dollars == pytest.approx(36.0 * 0.5 / 3600)

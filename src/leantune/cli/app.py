@@ -15,6 +15,7 @@ import leantune
 from leantune.cli.completion import job_files, study_names, table_names
 from leantune.cli.exit_codes import MEANINGS, ExitCode, explained
 from leantune.cli.failures import told_errors
+from leantune.cli.spot_app import catalog, spot
 
 WELL, BAD_NEWS, WRONG_INPUT = ExitCode.WELL, ExitCode.BAD_NEWS, ExitCode.WRONG_INPUT
 NOTHING_YET, STORE_TROUBLE, INTERRUPTED = ExitCode.NOTHING_YET, ExitCode.STORE_TROUBLE, ExitCode.INTERRUPTED
@@ -401,6 +402,10 @@ def doctor(as_json: AsJson = False) -> None:
     (print_json if as_json else print_tables)(diagnosis)
     if not diagnosis.healthy:
         raise typer.Exit(BAD_NEWS)
+
+
+app.add_typer(spot, name="spot")
+app.add_typer(catalog, name="catalog")
 
 
 def main() -> None:

@@ -2,5 +2,22 @@
 
 import typer
 
-from leantune.cli import catalog_commands, spot_prices
+from leantune.cli import catalog_commands, spot_prices, spot_simulate, spot_train
 from leantune.cli.exit_codes import ExitCode, explained
+
+WELL, WRONG_INPUT = ExitCode.WELL, ExitCode.WRONG_INPUT
+
+spot = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Machines that may be taken away: prices, risks, simulations (docs/spot.md).",
+)
+spot.command(epilog=explained(WELL, WRONG_INPUT))(spot_prices.prices)
+spot.command(epilog=explained(WELL, WRONG_INPUT))(spot_train.train)
+spot.command(epilog=explained(WELL, WRONG_INPUT))(spot_simulate.simulate)
+
+catalog = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="The machines one can rent: sizes, prices, zones."
+)
+catalog.command(epilog=explained(WELL, WRONG_INPUT))(catalog_commands.show)
+catalog.command(epilog=explained(WELL, WRONG_INPUT))(catalog_commands.refresh)

@@ -32,7 +32,7 @@ def risk_table(
 
 
 class TabledForecaster:
-    """Quotes from tables; see the module. series: of each offer, None on demand. period: after it the last row counts."""
+    """Quotes from tables; see the module. series: of each offer, None on demand. The last row holds after the period."""
 
     def __init__(
         self,
