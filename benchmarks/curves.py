@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 import warnings
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ GROUP = 16  # settings, as in the paper
 NEAR = 0.01  # of the best: as good as it
 ONE_SIGMA, INTERVAL_95 = 1.0, 1.96
 FITTED_POINTS = 200
+WIDE = 160  # columns, where no terminal says how many
 RULES: dict[str, StageRule] = {"as printed": ChangeRate(), "default": Jump()}
 
 Json = dict[str, object]
@@ -248,7 +250,7 @@ def main() -> None:
     if given.json:
         print(json.dumps(result, indent=1))
     else:
-        print_report(result, Console())
+        print_report(result, Console(width=None if sys.stdout.isatty() else WIDE))
 
 
 if __name__ == "__main__":

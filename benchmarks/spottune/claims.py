@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.papers.verdicts import Claim, Verdict, advantage, settled
 from benchmarks.papers.words import number, percent, spread
-from benchmarks.spottune.evidence import CurveErrors, largest_models
+from benchmarks.spottune.evidence import Chosen, CurveErrors, largest_models
 from benchmarks.spottune.experiments import THETAS
 from benchmarks.spottune.measures import Found, Ratio, hit_rate, over_families, ratio, selected, slowness, usd
 from benchmarks.spottune.policies import Policy, Rule
@@ -19,17 +19,15 @@ from leantune.replay.arrivals import Median
 RULE = (
     "By which rule: an advantage of a factor p (a saving s counts as 1 / (1 - s)) *holds* when we measure at "
     "least half of it, (r - 1) >= (p - 1) / 2, *in part* when r > 1, and otherwise *does not hold*. A share *holds* "
-    "from ten points below the paper's on and *in part* from half of it on; an upper limit *holds* up to it and *in part* up "
-    "to twice it. Judged on 2016's prices with our rule, by the mean over families of the ratio, median over starts; "
-    "brackets hold 95 % bootstrap intervals over starts."
+    "from ten points below the paper's on and *in part* from half of it on; an upper limit *holds* up to it and "
+    "*in part* up to twice it. Judged on 2016's prices with our rule, by the mean over families of the ratio, median "
+    "over starts; brackets hold 95 % bootstrap intervals over starts."
 )
 FULL, EARLY = Policy(Rule.OURS, 1.0), Policy(Rule.OURS, 0.7)
 PRINTED = {1.0: Policy(Rule.PRINTED, 1.0), 0.7: Policy(Rule.PRINTED, 0.7)}
 CHEAPEST, FASTEST = Policy(Rule.SPOT_CHEAPEST, 1.0), Policy(Rule.SPOT_FASTEST, 1.0)
 SINGLES = {"cheapest": CHEAPEST, "fastest": FASTEST}
-REFUNDS = (
-    "Refunds: ours counts on them only as far as kept steps pay for the boots; prices of 2016 give fewer than 2017's."
-)
+REFUNDS = "Ours courts a refund only where the kept steps pay for the boots; and these are other prices than 2017's."
 PRICES = (
     "The pool decides: 2016's cheapest machine (m3.large, 2 vCPUs, hardly ever dear) is a better bargain than the "
     "paper's r4.large, and the fastest has 40 vCPUs, not 16."
@@ -42,6 +40,7 @@ class Evidence:
 
     scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     curves: Sequence[CurveErrors] = ()
+    chosen: Sequence[Chosen] = ()
     variations: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -26,6 +26,7 @@ from benchmarks.spottune.page import Content, Written, write_page
 from benchmarks.spottune.pools import PoolName, missing, pool
 from benchmarks.spottune.results import Place, Results, collect, families_of, jobs_of
 from benchmarks.spottune.risks import Shelf
+from leantune.curves.predictors import PREDICTORS
 from leantune.errors import InvalidInput, LeanTuneError
 
 RESULTS = Path("leantune-spottune")
@@ -105,7 +106,9 @@ def _evidence(place: Place, effort: Effort) -> Evidence:
     scores = {kind: place.shelf.scores(kind, volatile) for kind in effort.predictors}
     jobs = {name: jobs_of(name, place.recording) for name in effort.families}
     curves = [one for name, of in jobs.items() if name.lower() in NETWORKS for one in measuring.curve_errors(of)]
-    return Evidence({kind: found for kind, found in scores.items() if found}, curves, measuring.variations(jobs))
+    chosen = [measuring.chosen(of, name) for of in jobs.values() for name in PREDICTORS]
+    known = {kind: found for kind, found in scores.items() if found}
+    return Evidence(known, curves, chosen, measuring.variations(jobs))
 
 
 @contextmanager

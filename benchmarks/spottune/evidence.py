@@ -71,8 +71,19 @@ def _error(one: Prediction, job: RecordedJob) -> float:
     return abs(one.mean - job.final_value) / abs(job.final_value)
 
 
-def hits(jobs: Sequence[RecordedJob], name: str, theta: float) -> tuple[bool, bool]:
-    """Whether the best setting (or its twin) is the first, or among the first three, of a predictor at theta."""
+@dataclass(frozen=True)
+class Chosen:
+    """Who goes on, by a predictor at theta. regret: how much worse the best of the first three ends, as a share."""
+
+    family: str
+    predictor: str
+    top_1: bool
+    top_3: bool
+    regret: float
+
+
+def chosen(jobs: Sequence[RecordedJob], name: str, theta: float = THETA) -> Chosen:
+    """Whether the best setting (or its twin) is the first, or among the first three."""
     said = [
         Prediction(job.final_value, 0.0) if one.outlook is Outlook.NOT_PREDICTABLE else one
         for one, job in zip(told(jobs, name, theta), jobs, strict=True)
@@ -81,7 +92,8 @@ def hits(jobs: Sequence[RecordedJob], name: str, theta: float) -> tuple[bool, bo
     losses = np.array([-job.final_value if job.maximize else job.final_value for job in jobs])
     losses = np.where(np.isfinite(losses), losses, np.inf)
     best = set(np.flatnonzero(losses <= losses.min()).tolist())
-    return bool(best & set(ranking[:1])), bool(best & set(ranking[:MCNT]))
+    regret = float((losses[ranking[:MCNT]].min() - losses.min()) / abs(losses.min()))
+    return Chosen(jobs[0].family, name, bool(best & set(ranking[:1])), bool(best & set(ranking[:MCNT])), regret)
 
 
 def variations(jobs: Mapping[str, Sequence[RecordedJob]]) -> dict[str, float]:

@@ -218,7 +218,7 @@ def tuning_name(tuning: Tuning) -> str:
 def _file(batch: Batch, place: Place) -> Path:
     rented = _pool(batch.pool, place.data)
     parts = [str(FORMAT), batch.pool, str(batch.start), batch.predictor, batch.family, program_digest()]
-    parts += [_inputs_digest(batch.pool, place.data), recording_digest(place.recording)]
+    parts += [_inputs_digest(batch.pool, place.data), jobs_digest(batch.family, place.recording)]
     if batch.predictor != UNTRAINED:
         parts.append(place.shelf.path(batch.predictor, without_capacity(rented)).name)
     return place.results / f"tunings-{digest(part.encode() for part in parts)[:24]}.json"
@@ -234,10 +234,13 @@ def _inputs_digest(name: str, data: Path | None) -> str:
 
 
 @cache
-def recording_digest(recording: Path | None) -> str:
-    """Of the recorded runs."""
-    folder = recording or Path(str(files("leantune.simulate"))) / "recorded"
-    return digest(path.read_bytes() for path in sorted(folder.glob("*.json")))
+def jobs_digest(family: str, recording: Path | None) -> str:
+    """Of a family's recorded runs."""
+    parts: list[bytes] = []
+    for job in jobs_of(family, recording):
+        scalars = (job.name, job.maximize, job.drops, job.model_bytes, job.save_seconds, job.restore_seconds)
+        parts += [repr(scalars).encode(), job.steps.tobytes(), job.values.tobytes(), job.seconds.tobytes()]
+    return digest(parts)
 
 
 @cache

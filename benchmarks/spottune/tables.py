@@ -10,7 +10,7 @@ from benchmarks.papers.targets import Target
 from benchmarks.papers.verdicts import Claim
 from benchmarks.papers.words import markdown, number, percent, spread
 from benchmarks.spottune.claims import factor, loop_ratio, saved
-from benchmarks.spottune.evidence import CurveErrors, largest_models
+from benchmarks.spottune.evidence import Chosen, CurveErrors, largest_models
 from benchmarks.spottune.measures import Found, finished, gap, hit_rate, over_families, ratio, selected, slowness, usd
 from benchmarks.spottune.policies import Policy, Rule
 from benchmarks.spottune.results import Results
@@ -162,6 +162,19 @@ def curves_table(errors: Sequence[CurveErrors]) -> str:
             later = f" ({one.later} go on)" if one.later else ""
             cells.append(("–" if math.isnan(one.median) else percent(one.median)) + later)
         rows.append((name, *cells))
+    return markdown(("predictor", *families), rows)
+
+
+def chosen_table(found: Sequence[Chosen]) -> str:
+    """Which place the best setting gets, and what a miss costs, by predictor and family."""
+    families = list(dict.fromkeys(one.family for one in found))
+    names = list(dict.fromkeys(one.predictor for one in found))
+    by = {(one.family, one.predictor): one for one in found}
+    rows = []
+    for name in names:
+        mine = [by[family, name] for family in families]
+        told = ["first" if o.top_1 else "top 3" if o.top_3 else f"missed, {percent(o.regret)} worse" for o in mine]
+        rows.append((name, *told))
     return markdown(("predictor", *families), rows)
 
 

@@ -79,6 +79,8 @@ def test_examples_of_the_help_pages_run(example: str, finished: Path, monkeypatc
     if arguments[0] in GROUPS:
         monkeypatch.setenv("LEANTUNE_HOME", str(finished.parent / "home"))
         write_market_files(finished.parent)
+        if "--undo" in arguments:
+            invoke("catalog", "refresh", "--csv", "prices.csv")
         if "aws" in arguments:
             pytest.skip("needs an account with AWS; tests/cloud/test_aws.py asks a server that speaks its protocol")
     result = invoke(*arguments)

@@ -315,7 +315,10 @@ class SpotTune:
         while self._timers and self._timers[0][0] <= now:
             _, job, version, kind = heapq.heappop(self._timers)
             state = self.states[job]
-            if version != state.version or state.phase is not Phase.TRAINING or state.warned_until is not None:
+            if version != state.version or state.warned_until is not None:
+                continue
+            if state.phase in (Phase.STARTING, Phase.SAVING):  # look again when it trains
+                self._set_timer(now + self._rules.retry_seconds, job, kind)
                 continue
             if kind == "hour":
                 self._consider_moving(job)
@@ -437,8 +440,8 @@ class SpotTune:
         if self._targets_of != self._times.version:
             self._targets_of = self._times.version
             self._longest = max((self._on_demand_seconds(other) for other in range(len(self._jobs))), default=math.inf)
-        late = self.states[job].goal > self._rules.theta * self._jobs[job].max_steps
-        return self._began + self._rules.pace * self._longest / (1.0 if late else 1.0 / self._rules.theta)
+        going_on = self.states[job].goal > self._rules.theta * self._jobs[job].max_steps
+        return self._began + self._rules.pace * self._longest * (1.0 if going_on else self._rules.theta)
 
     def _on_demand_seconds(self, job: int) -> float:
         """Seconds of the whole job on the machine on demand whose steps are cheapest; infinite without such."""
