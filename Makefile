@@ -16,11 +16,11 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench papers crash clean
+.PHONY: help demo test check bench papers spottune crash clean
 .NOTPARALLEL:
 
 help: ## say what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s  %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.demo ## tune a classifier of real images within dollars and seconds, verify it, report (two minutes)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/02_job_file/demo.sh
@@ -39,6 +39,9 @@ bench: $(VENV)/.bench ## time one recommendation of every recipe, as JSON
 
 papers: $(VENV)/.bench ## replay the experiments of the papers and write docs/results.md (hours; goes on where it was)
 	$(BIN)/python -m benchmarks.papers
+
+spottune: $(VENV)/.bench ## simulate SpotTune on real prices and write docs/spot-results.md (20 minutes; goes on where it was)
+	$(BIN)/python -m benchmarks.spottune
 
 crash: $(VENV)/.dev ## kill studies of a real strategy at 200 random moments (some minutes)
 	$(BIN)/python -m tests.crash --trials 44 --strategy trimtuner-gp --kills 200
@@ -67,5 +70,5 @@ $(VENV)/.dev: $(MADE_FROM)
 
 $(VENV)/.bench: $(MADE_FROM)
 	@echo "installing LeanTune and what the bench compares it with (PyTorch among them: some minutes)"
-	@$(PIP) install -c constraints.txt -e '.[bench]'
+	@$(PIP) install -c constraints.txt -e '.[bench,revpred]'
 	@touch $@

@@ -141,11 +141,11 @@ def synthetic_jobs(count: int, hours: float) -> tuple[RecordedJob, ...]:
     jobs = []
     for number in range(count):
         random = np.random.default_rng(number)
-        steps = np.arange(1, REPORTS + 1) * 50.0
+        steps = np.linspace(50.0, 50.0 * REPORTS, REPORTS)
         values = 1 / (0.05 * np.arange(1, REPORTS + 1) + 1) + random.uniform(0, 0.5) + random.normal(0, 0.002, REPORTS)
         seconds = np.full(REPORTS, hours * 3600 / REPORTS * random.uniform(0.7, 1.4))
-        facts = (f"job {number}", "synthetic", {}, "loss", False)
-        jobs.append(RecordedJob(*facts, steps, values, seconds, (), 10**6, 8.0, 8.0))
+        name = f"job {number}"
+        jobs.append(RecordedJob(name, "synthetic", {}, "loss", False, steps, values, seconds, (), 10**6, 8.0, 8.0))
     return tuple(jobs)
 
 

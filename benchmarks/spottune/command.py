@@ -24,7 +24,7 @@ from benchmarks.spottune.claims import Evidence
 from benchmarks.spottune.experiments import OUTLINES, Effort, Group, groups, kinds_needed
 from benchmarks.spottune.page import Content, Written, write_page
 from benchmarks.spottune.pools import PoolName, missing, pool
-from benchmarks.spottune.results import Place, Results, collect, families_of, jobs_of
+from benchmarks.spottune.results import Place, Results, collect, families_of, jobs_of, prepare
 from benchmarks.spottune.risks import Shelf
 from leantune.curves.predictors import PREDICTORS
 from leantune.errors import InvalidInput, LeanTuneError
@@ -55,6 +55,7 @@ def _run(given: argparse.Namespace, console: Console) -> None:
         console.print(told, highlight=False, soft_wrap=True)
     place = Place(given.results, Shelf(given.results / "predictors", effort.plan), given.data, given.recording)
     chosen = groups(effort, _only(given.only))
+    prepare(given.results)
     with _progress(console) as progress:
         _train(chosen, place, progress)
         results = _simulate(chosen, place, progress, given.processes)

@@ -166,7 +166,7 @@ def _free(results: Results) -> Figure:
 
 
 def _scores(evidence: Evidence) -> Figure:
-    kinds = list(evidence.scores)
+    kinds = sorted(evidence.scores, key=lambda kind: float(evidence.scores[kind]["pooled"]["brier"]))
     panels: list[Bars | Lines] = []
     rows = (
         ("accuracy", "a: accuracy"),

@@ -123,10 +123,12 @@ class _Page:
         refund = over_families(found, OURS, lambda one: one.refund_share).value
         free = over_families(found, OURS, lambda one: one.free_share).value
         revoked = over_families(found, OURS, lambda one: float(one.revocations)).value
+        rented = over_families(found, OURS, lambda one: float(one.stays)).value
         yield (
-            f"Prices of 2024 to 2026 hardly move, so that almost nothing is revoked: {number(revoked)} machines of a "
-            f"tuning, {percent(free)} of the steps free, refunds {percent(refund)} of what machines would cost. "
-            "SpotTune's refunds are gone. What is left:"
+            f"Prices of 2024 to 2026 hardly move: of {number(rented)} machines of a tuning {number(revoked)} are "
+            f"revoked, {percent(free)} of the steps are free, and refunds are {percent(refund)} of what the machines "
+            "would cost. What SpotTune earned by refunds is gone; spot prices themselves are still below those on "
+            "demand. What is left of the savings in dollars:"
         )
         rows = [
             ("spot rather than on demand at the cheapest step, all steps", 1.0, Rule.DEMAND_STEP),
@@ -138,7 +140,7 @@ class _Page:
         told = []
         for words, theta, rule in rows:
             spent = ratio(found, Policy(Rule.OURS, theta), Policy(rule, 1.0), usd)
-            told.append(f"- {words}: {saved(spent.mean_of)} of the cost;")
+            told.append(f"- {words}: {saved(spent.mean_of)} saved;")
         one = gap(found)
         told.append(
             f"- of the gap between a random market and an oracle ours closes {percent(one.closed.value)}: choosing by "
@@ -179,8 +181,8 @@ class _Page:
         yield self._image("fig8")
         yield tables.theta_table(self.results)
         yield (
-            "At theta = 0.7, by curve predictor: where the setting that ends best is ranked, and how much worse the best of "
-            "the three that go on ends where it is missed. Settings that mean the same count as one."
+            "At theta = 0.7, by curve predictor: where the setting that ends best is ranked, and, where it is missed, "
+            "how much worse the best of the three that go on ends. Settings that mean the same count as one."
         )
         yield tables.chosen_table(self.content.evidence.chosen)
 
@@ -188,7 +190,8 @@ class _Page:
         yield self._image("fig9")
         yield (
             "The rule as printed multiplies by (1 - p): it courts revocation whatever is kept. Ours takes a refund "
-            "where the work kept until then pays for boot and restore."
+            "where the work kept until then pays for boot and restore. As printed, the max price is up to 0.20 USD/h "
+            "above a price of some cents (SPOT.md, point 4), so that little is revoked here, and little is free."
         )
 
     def _predictors(self) -> Iterator[str]:
@@ -217,6 +220,11 @@ class _Page:
 
     def _sizes(self) -> Iterator[str]:
         yield self._image("fig12")
+        yield (
+            "The recorded models are small (a checkpoint of some kB to MB), so that their own share is next to "
+            "nothing; these are the same tunings with larger checkpoints. A model too large for the notice, or any "
+            "where there is none, is saved periodically, and a revocation costs the steps since."
+        )
         yield tables.sizes_table(self.results)
         yield tables.largest_table()
 

@@ -23,6 +23,7 @@ from benchmarks.spottune.experiments import Group
 from benchmarks.spottune.pools import MAPPING, Pool, PoolName, pool, without_capacity
 from benchmarks.spottune.risks import Shelf, prices_digest
 from benchmarks.spottune.tunings import Measured, Tuning, forecaster, scenario, tune
+from leantune.errors import StoreError
 from leantune.replay.kept import digest
 from leantune.replay.pool import ONE_THREAD
 from leantune.simulate.forecast import TabledForecaster
@@ -110,7 +111,7 @@ def collect(
     done: Callable[[int], None] = lambda count: None,
 ) -> Results:
     """Simulate what is not in the folder; `done` hears how many tunings are there now."""
-    place.results.mkdir(parents=True, exist_ok=True)
+    prepare(place.results)
     measured: dict[Tuning, Measured] = {}
     missing: list[Batch] = []
     for batch in batches(list(groups.values())):
@@ -124,6 +125,16 @@ def collect(
         measured |= fresh
         done(len(fresh))
     return Results(measured, dict(groups))
+
+
+def prepare(folder: Path) -> None:
+    """A folder that git does not look into, wherever it lies."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        hint = "Name a folder of yours for the results (--results DIR)"
+        raise StoreError(f"results cannot be kept: {error.strerror}", where=str(folder), hint=hint) from error
 
 
 def _run(missing: Sequence[Batch], place: Place, processes: int) -> Iterator[dict[Tuning, Measured]]:

@@ -19,9 +19,7 @@ QUICK = ("--workload", "toy", "--types", "r4.large,m4.2xlarge", "--days", "2", "
 @pytest.fixture(autouse=True)
 def jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Two families of small jobs instead of the recorded ones, and a folder of its own."""
-    monkeypatch.setattr(
-        workloads, "_by_family", lambda: {"toy": recorded(3), "other": recorded(3, family="other")}
-    )
+    monkeypatch.setattr(workloads, "_by_family", lambda: {"toy": recorded(3), "other": recorded(3, family="other")})
     monkeypatch.chdir(tmp_path)
     yield
 

@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from leantune.cli.spot_simulate_show import HEADINGS, Found, found_json, headline, lines, notes, page, sentences, table_rows
+from leantune.cli.spot_simulate_show import (
+    HEADINGS,
+    Found,
+    found_json,
+    headline,
+    lines,
+    notes,
+    page,
+    sentences,
+    table_rows,
+)
 from leantune.simulate.comparison import Tally, compare
 from leantune.simulate.setup import with_generated_prices
 from tests.simulate.small import plan, recorded
@@ -42,9 +52,7 @@ def test_the_headline_says_what_was_saved(found: Found) -> None:
 def test_the_sentences_say_what_is_left_on_smooth_prices_and_the_gap(found: Found) -> None:
     tallies = {tally.policy: tally for tally in found.tallies}
     steps = {name: tally.kept_steps for name, tally in tallies.items()}
-    made = [
-        priced(tallies[name], usd * steps[name]) for name, usd in (("ours", 2.0), ("random", 5.0), ("oracle", 1.0))
-    ]
+    made = [priced(tallies[name], usd * steps[name]) for name, usd in (("ours", 2.0), ("random", 5.0), ("oracle", 1.0))]
     smooth = (priced(tallies["ours"], 3.0), priced(tallies["on-demand"], 4.0))
     first, second = sentences(Found(PLAN, made, tallies["on-demand"], smooth))
     assert "25 % would be saved" in first.replace("\u00a0", " ")
@@ -77,7 +85,7 @@ def test_lines_json_and_page_agree(found: Found) -> None:
     assert [one["usd"] for one in policies] == [tally.usd for tally in found.tallies]
     assert told["saved_share"] == pytest.approx(1 - found.first.usd / found.on_demand.usd)
     assert found_json(replace(found, smooth=None), None)["smooth"] is None
-    assert [tile.label for tile in shown.tiles][0] == "dollars, ours"
+    assert shown.tiles[0].label == "dollars, ours"
 
 
 def test_notes_tell_when_prices_ended_and_deadlines_broke(found: Found) -> None:

@@ -115,11 +115,11 @@ def test_a_folder_of_kept_prices_serves_too_and_days_cut_it(tmp_path: Path) -> N
         (("--predictors", "oracle"), "no predictor 'oracle'"),
         (("--predictors", ","), "no predictors to train"),
         (("--days", 0), "Give more than 0"),
-        (("--days", 2), "too few to train"),
+        (("--days", 1), "too few to train"),
     ],
 )
 def test_wrong_input_is_told(history: Path, tmp_path: Path, arguments: tuple[object, ...], words: str) -> None:
-    result = invoke("--prices", history, "--out", tmp_path, *arguments)
+    result = invoke("--prices", history, "--out", tmp_path, *QUICK, *arguments)
     assert result.exit_code == 2
     assert words in result.stderr
     assert list(tmp_path.iterdir()) == []

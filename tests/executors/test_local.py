@@ -846,6 +846,21 @@ def test_a_run_that_ends_well_while_it_is_interrupted_is_done(tmp_path: Path) ->
     assert end.observations[0].metrics == {"accuracy": 0.4}
 
 
+def test_a_run_that_ends_well_while_it_is_evicted_is_queued_with_its_checkpoint(tmp_path: Path) -> None:
+    leaves = ENDS_WELL.replace("print('up'", "open(sys.argv[1] + '/w', 'w').write('x'); print('up'")
+    store = CheckpointStore(tmp_path / "store", "s")
+    with local(tmp_path, lambda _, extra: python(leaves, extra["checkpoint_dir"]), checkpoints=store) as executor:
+        executor.start(trial_of(), Terms(grace=Seconds(10)))
+        eventually(lambda: "up\n" in log_of(tmp_path))
+        executor.evict(0)
+        (end,) = until_ended(executor)
+    assert (end.state, end.observations) == (TrialState.QUEUED, ())
+    assert store.generation("trial-0000") == 1
+    with local(tmp_path, python(GOOD)) as executor:
+        executor.start(trial_of())
+        eventually(lambda: executor.wait(Seconds(0)) != [])  # one that has ended is done
+
+
 def test_snapshots_of_earlier_attempts_count(tmp_path: Path) -> None:
     problem = Problem(PROBLEM.space, maximize("accuracy"), [], [TENTH, FULL], snapshots=True)
     code = """

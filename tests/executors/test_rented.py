@@ -104,6 +104,16 @@ def test_on_a_notice_the_checkpoint_is_saved_and_the_trial_goes_on_elsewhere(tmp
     assert seen.seconds is not None and seen.seconds > first.seconds
 
 
+def test_a_program_that_leaves_with_exit_code_0_is_not_done(tmp_path: Path) -> None:
+    polite = COUNTS.replace("sys.exit(1 if stop else 0)", "")
+    with world(tmp_path, feed("a", (0, 0.5), (36, 9.0)), feed("b", (0, 1.8)), code=polite) as here:
+        first = here.end(trial_of(ONE))
+        assert (first.state, first.observations) == (TrialState.REVOKED, ())
+        second = here.end(trial_of(ONE), Terms(attempt=2))
+    assert second.resumed
+    assert second.observations[0].metrics == {"accuracy": 1.0}
+
+
 def test_after_the_refund_window_a_warned_machine_is_given_back_as_soon_as_it_is_saved(tmp_path: Path) -> None:
     slow = COUNTS.replace("count < 10", "count < 500")
     with world(tmp_path, feed("a", (0, 0.5), (600, 9.0)), code=slow, speed=600.0) as here:
@@ -116,12 +126,12 @@ def test_after_the_refund_window_a_warned_machine_is_given_back_as_soon_as_it_is
 
 
 def test_a_program_that_does_not_save_in_time_is_killed_with_its_machine_and_its_disk(tmp_path: Path) -> None:
-    stubborn = COUNTS.replace("stop.append(1)", "None")
-    with world(tmp_path, feed("a", (0, 0.5), (30, 9.0)), code=stubborn, speed=120.0) as here:
+    stubborn = COUNTS.replace("stop.append(1)", "None").replace("count < 10", "count < 90")
+    with world(tmp_path, feed("a", (0, 0.5), (90, 9.0)), code=stubborn, speed=120.0) as here:
         end = here.end(trial_of(ONE), Terms(grace=Seconds(30.0)))
         assert end.state is TrialState.REVOKED
         assert "was taken (price)" in end.cause
-        assert here.clock.now() - START < 150.0, "nobody waits for the grace period"
+        assert here.clock.now() - START < 90.0 + POLICY.notice_seconds + 240.0, "nobody waits for the grace period"
         assert not (tmp_path / "runs" / "trial-0000" / "checkpoint").exists()
 
 

@@ -494,7 +494,7 @@ def test_a_changed_price_is_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = catalog.catalogue("aws")
     dearer = replace(shipped.machines["t2.small"], usd_per_hour=0.025)
     monkeypatch.setattr(
-        catalog, "_read", lambda provider, region: replace(shipped, machines={**shipped.machines, "t2.small": dearer})
+        catalog, "table_of", lambda provider, region: replace(shipped, machines={**shipped.machines, "t2.small": dearer})
     )
     found = changes(before, parse_job(PRODUCT, folder=FOLDER).document)
     assert found.breaking == ["space.cluster: usd_per_hour of 8 x t2.small was 0.184 and is 0.2 (and 5 more)"]
@@ -536,3 +536,40 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert hint in caught.value.hint
     with pytest.raises(JobError, match=r"this is a folder.*Did you mean .*huge.yaml\?"):
         load_job(tmp_path)
+
+
+def test_a_list_of_settings_and_the_last_step() -> None:
+    space = "space:\n  lr: [0.1, 0.2]\n  batch: {int: [1, 64]}\n  cluster: {machines: {a: {vcpus: 1, memory: 1}}}"
+    train = "train: p {lr} {batch}"
+    job = parsed(
+        space=space, train=train, steps="steps: 40", settings="settings: [{lr: 0.2, batch: 8}, {batch: 9, lr: 0.1}]"
+    )
+    assert job.steps == 40.0
+    assert job.settings == ({"lr": 0.2, "batch": 8}, {"lr": 0.1, "batch": 9})
+    assert (parsed().steps, parsed().settings) == (None, ())
+    assert "settings" not in job.document and "steps" not in job.document
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "hint"),
+    [
+        ("steps: 0", "0 is no number of steps", "steps: 100"),
+        ("steps: many", "'many' where a number is expected", "steps: 100"),
+        ("settings: []", "there are no settings", "- {lr: 0.1"),
+        ("settings: {lr: 0.1}", "a mapping where a list is expected", "- {lr: 0.1"),
+        ("settings: [0.1]", "0.1 where a mapping is expected", "- {lr: 0.1"),
+        ("settings: [{lr: 0.01}, {lr: 0.01}]", "the setting comes twice", "once"),
+        ("settings: [{lr: 0.01, a: {type: b}}]", "a mapping where a value is expected", "- {lr: 0.1"),
+    ],
+)
+def test_bad_settings_and_steps_are_refused(line: str, what: str, hint: str) -> None:
+    error = refused(text(extra=line))
+    assert error.what == what
+    assert hint in error.hint
+
+
+def test_a_setting_outside_of_the_space_or_with_a_machine_is_refused() -> None:
+    assert "settings" in refused(text(extra="settings: [{lr: 7}]")).where
+    space = "space:\n  lr: [0.1]\n  cluster: {machines: {a: {vcpus: 1, memory: 1}}}"
+    error = refused(text(space=space, extra="settings: [{lr: 0.1, cluster: a}]"))
+    assert error.what == "cluster is chosen by SpotTune"

@@ -16,11 +16,11 @@ def recorded(count: int = 4, hours: float = 3.0, reports: int = 30, family: str 
     jobs = []
     for number in range(count):
         random = np.random.default_rng(number)
-        k = np.arange(1, reports + 1)
+        k = np.arange(1.0, reports + 1)
         values = 1.0 / (0.2 * k + 1.0) + 0.3 * number + random.normal(0, 0.001, reports)
         seconds = np.full(reports, hours * 3600 / reports * (1.0 + 0.1 * number))
         facts = (f"lr = {0.1 / (number + 1):.3g}", family, {"lr": 0.1 / (number + 1)}, "loss", False)
-        jobs.append(RecordedJob(*facts, k * 50.0, values, seconds, (), 10**6, 8.0, 8.0))
+        jobs.append(RecordedJob(*facts, np.asarray(k * 50.0), values, seconds, (), 10**6, 8.0, 8.0))
     return tuple(jobs)
 
 

@@ -25,7 +25,7 @@ def counted_by_hand(run: TrainingRun, elapsed: float) -> float:
     step, second = 0.0, 0.0
     for reached, until in zip(run.steps, run.elapsed, strict=True):
         if elapsed < until:
-            return math.floor(step + (reached - step) * (elapsed - second) / (until - second) + 1e-6)
+            return math.floor(step + float((reached - step) * (elapsed - second) / (until - second)) + 1e-6)
         step, second = float(reached), float(until)
     return step
 
@@ -49,7 +49,7 @@ def test_steps_and_seconds_of_a_run_are_those_counted_by_hand(run: TrainingRun, 
 
 
 def world(prices: PriceSeries, *, slowness: float = 2.0, save: float = 30.0, poll: float = 10.0) -> SimulatedFleet:
-    steps: FloatArray = np.arange(1, 11) * 10.0
+    steps: FloatArray = np.linspace(10.0, 100.0, 10)
     run = TrainingRun(steps, 1.0 / steps, steps * 6.0, np.array([slowness]), save, 15.0)
     clock = SimulatedClock(0.0)
     cloud = SimCloud([MarketFeed(MACHINE, MARKET, prices)], AWS, clock, boot_seconds=60.0)
@@ -130,3 +130,19 @@ def test_what_cannot_be_is_refused() -> None:
         TrainingRun(np.array([]), np.array([]), np.array([]), np.ones(1))
     with pytest.raises(InvalidInput, match="do not increase"):
         TrainingRun(np.array([2.0, 1.0]), np.zeros(2), np.array([1.0, 2.0]), np.ones(1))
+
+
+def test_a_job_that_was_saved_at_its_end_says_so_on_its_next_machine() -> None:
+    """Else nobody would ever know: the last report may have come while it was saving because of a notice."""
+    fleet = world(PriceSeries(MARKET, [0.0], [0.1], end=1e6))
+    machine = fleet.place(0, 0, 0.2)
+    events(fleet, 1300.0)  # 60 s of boot, 100 steps of 6 s at half the speed
+    fleet.save(machine)
+    assert isinstance(events(fleet, 1340.0)[-1], Saved)
+    fleet.terminate(machine)
+    fleet.place(0, 0, 0.2)
+    ready, report = events(fleet, 1600.0)
+    assert isinstance(ready, Ready)
+    assert isinstance(report, Reported)
+    assert (ready.step, report.step, report.steps, report.seconds) == (100.0, 100.0, 0.0, 0.0)
+    assert report.time == ready.time

@@ -45,7 +45,7 @@ def test_between_two_moments_the_earlier_one_counts(tabled: TabledForecaster) ->
     spot = OFFERS.index(next(offer for offer in OFFERS if not offer.on_demand))
     series = SERIES[spot]
     assert series is not None
-    moments: FloatArray = MARKETS.start + 300.0 * np.arange(400)
+    moments: FloatArray = np.linspace(MARKETS.start, MARKETS.start + 300.0 * 399, 400)
     table = risk_table(series, predictor(), moments)
     changed = int(np.flatnonzero((np.diff(table, axis=0) != 0).any(axis=1))[0])
     for within in (0.0, 299.0):
@@ -58,7 +58,7 @@ def test_between_two_moments_the_earlier_one_counts(tabled: TabledForecaster) ->
 def test_risk_falls_with_the_max_price() -> None:
     series = SERIES[0]
     assert series is not None
-    table = risk_table(series, predictor(), MARKETS.start + 600.0 * np.arange(50))
+    table = risk_table(series, predictor(), np.linspace(MARKETS.start, MARKETS.start + 30_000.0, 50))
     assert table.shape == (50, len(TABLE_DELTAS))
     assert (np.diff(table, axis=1) <= 1e-12).all()
 

@@ -157,9 +157,12 @@ def opened(browser: Browser, simulated: Simulated, folder: Path, width: int = 14
     return tab, troubles
 
 
-COLOURS = """id => { const c = document.getElementById(id), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
-  const seen = new Set(); for (let i = 0; i < d.length; i += 4) seen.add((d[i] << 16) + (d[i + 1] << 8) + d[i + 2]);
-  return seen.size; }"""
+COLOURS = """id => {
+  const c = document.getElementById(id), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+  const seen = new Set();
+  for (let i = 0; i < d.length; i += 4) seen.add((d[i] << 16) + (d[i + 1] << 8) + d[i + 2]);
+  return seen.size;
+}"""
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Questions and their answers: labels against brute force, slices that do not touch, Algorithm 2 as written."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,7 +86,7 @@ def test_questions_can_be_chosen_and_asked_anew() -> None:
 def algorithm_2(series: PriceSeries, time: float) -> float:
     """Line by line, on step prices."""
     minutes = [series.at(max(time - 60.0 * k, series.start)) for k in range(60)]
-    deltas = sorted(abs(a - b) for a, b in zip(minutes[:-1], minutes[1:], strict=True))
+    deltas = sorted(abs(a - b) for a, b in pairwise(minutes))
     length = len(deltas)
     return sum(d for i, d in enumerate(deltas) if 0.2 * length < i < 0.8 * length) / (0.6 * length)
 
@@ -100,8 +102,8 @@ def test_fluctuation_where_every_minute_has_its_price() -> None:
     times = START + 60.0 * np.arange(61)
     prices = 0.1 + 0.001 * np.cumsum(np.arange(61) % 7)
     series = PriceSeries(Market("a", "b"), times, prices)
-    found = fluctuation(gather([series], times[-1:]))[0]
-    assert found == pytest.approx(algorithm_2(series, times[-1]))
+    found = fluctuation(gather([series], np.array([series.end])))[0]
+    assert found == pytest.approx(algorithm_2(series, series.end))
     assert found > 0.001
 
 

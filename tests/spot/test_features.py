@@ -30,7 +30,7 @@ def printed_record(series: PriceSeries, time: float) -> list[float]:
 
 
 @given(series_and_time())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_printed_records_follow_the_definition(asked: tuple[PriceSeries, float, float]) -> None:
     series, time, _ = asked
     pasts = gather([series], np.array([time]))
@@ -44,7 +44,7 @@ def test_printed_records_follow_the_definition(asked: tuple[PriceSeries, float, 
 
 
 @given(series_and_time())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_nothing_after_the_time_asked_about_is_used(asked: tuple[PriceSeries, float, float]) -> None:
     series, time, _ = asked
     all_of_it, known = gather([series], np.array([time])), gather([series.until(time)], np.array([time]))

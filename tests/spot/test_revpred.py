@@ -50,7 +50,7 @@ def test_the_papers_example() -> None:
 
 def test_a_quick_training_beats_the_base_rate_and_is_restored() -> None:
     slices = small_slices()
-    options = RevPredOptions(replace(QUICK, epochs=6), border=0.25)
+    options = RevPredOptions(replace(QUICK, epochs=4), border=0.25, most=800)
     model = fit_revpred(slices.train, slices.validation, options, 0)
     pasts, limits, labels = slices.test.pasts(), slices.test.max_prices, slices.test.labels
     said = model.probabilities(pasts, limits)
@@ -62,7 +62,7 @@ def test_a_quick_training_beats_the_base_rate_and_is_restored() -> None:
 
 def test_as_printed_uses_absolute_features_and_the_inverted_equation() -> None:
     slices = small_slices()
-    printed = fit_revpred(slices.train, slices.validation, replace(PRINTED, network=QUICK), 0)
+    printed = fit_revpred(slices.train, slices.validation, replace(PRINTED, network=QUICK, most=300), 0)
     corrected = replace(printed, shift=-printed.shift, options=replace(printed.options, inverted=False))
     pasts, limits = slices.test.pasts(), slices.test.max_prices
     one, other = printed.probabilities(pasts, limits), corrected.probabilities(pasts, limits)

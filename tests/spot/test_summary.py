@@ -18,7 +18,7 @@ def named(series: PriceSeries, time: float, limit: float) -> dict[str, float]:
 
 
 @given(series_and_time())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_nothing_after_the_time_asked_about_is_used(asked: tuple[PriceSeries, float, float]) -> None:
     series, time, limit = asked
     found = named(series, time, limit)
@@ -27,7 +27,7 @@ def test_nothing_after_the_time_asked_about_is_used(asked: tuple[PriceSeries, fl
 
 
 @given(series_and_time())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_other_queries_about_the_series_change_nothing(asked: tuple[PriceSeries, float, float]) -> None:
     series, time, limit = asked
     times = np.array([series.start, time, time, series.end])
@@ -36,7 +36,7 @@ def test_other_queries_about_the_series_change_nothing(asked: tuple[PriceSeries,
 
 
 @given(series_and_time())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_levels_follow_their_definitions(asked: tuple[PriceSeries, float, float]) -> None:
     series, time, limit = asked
     found = named(series, time, limit)
@@ -67,7 +67,7 @@ def test_past_frequencies_are_counted_on_the_grid() -> None:
     )
     rose, topped = highest / series.at_times(grid) > limit / series.at(time), highest > limit
 
-    def share(happened: np.ndarray, chosen: np.ndarray) -> float:  # type: ignore[type-arg]
+    def share(happened: np.ndarray, chosen: np.ndarray) -> float:
         return float((happened[chosen].sum() / 6 + 0.5) / (chosen.sum() / 6 + 1.0))
 
     for word in ("six_hours", "day", "week"):

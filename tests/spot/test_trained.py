@@ -37,7 +37,7 @@ def test_platts_line_is_found_again() -> None:
 
 
 @pytest.mark.parametrize("labels", [np.zeros(50, dtype=bool), np.ones(50, dtype=bool), np.arange(50) > 24])
-def test_it_stays_finite_and_never_turns_the_order_round(labels: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_it_stays_finite_and_never_turns_the_order_round(labels: np.ndarray) -> None:
     line = Calibration.fitted(np.linspace(0.0, 1.0, 50), labels)
     assert np.isfinite([line.slope, line.intercept]).all()
     assert Calibration.fitted(np.linspace(1.0, 0.0, 50), np.arange(50) > 24).slope == 0.0

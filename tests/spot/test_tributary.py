@@ -22,7 +22,7 @@ def test_the_present_minute_is_the_last_of_sixty() -> None:
 def test_a_quick_training_beats_the_base_rate_and_is_restored() -> None:
     slices = small_slices()
     network = NetworkOptions(hidden=6, dense=8, epochs=6, batch=64, learning_rate=2e-2, averaging=0.8)
-    model = fit_tributary(slices.train, slices.validation, TributaryOptions(network), 0)
+    model = fit_tributary(slices.train, slices.validation, TributaryOptions(network, most=800), 0)
     assert [name for name in model.weights if name.startswith("present")] == []
     pasts, limits, labels = slices.test.pasts(), slices.test.max_prices, slices.test.labels
     said = model.probabilities(pasts, limits)

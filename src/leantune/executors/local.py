@@ -136,6 +136,10 @@ class LocalExecutor:
         """Ask the program to save a checkpoint and end."""
         self._running(number).interrupt()
 
+    def evict(self, number: int) -> None:
+        """As `interrupt`, and whatever it says then, it is not done: its machine is about to go, and it must leave."""
+        self._running(number).evict()
+
     def stop(self, number: int) -> None:
         """Kill everything that the program started, and forget the trial."""
         run = self._running(number)

@@ -68,6 +68,7 @@ class LocalRun:
         self._renewed = setting.clock.now()
         self._guard = threading.Lock()  # of the two lines below
         self._cancelled = False
+        self._evicted = False
         self.warden: WardenProcess | None = None
         self._began = 0.0
         self._saving: Future[str] | None = None
@@ -98,6 +99,11 @@ class LocalRun:
             self._finish(Finished(self.trial.number, (), TrialState.QUEUED, "interrupted", 0.0))
         elif self.warden is not None:
             self.warden.send({"stop": "term"})
+
+    def evict(self) -> None:
+        """Ask it to save a checkpoint and end, before it is done."""
+        self._evicted = True
+        self.interrupt()
 
     def kill(self) -> None:
         """End it at once."""
@@ -268,6 +274,10 @@ class LocalRun:
         )
         earlier = self.terms.earlier_seconds
         self._ended = outcome(self._heard, ending, resumed=self._resumed, earlier_seconds=earlier)
+        if self._evicted and ending.why == "stop" and self._ended.state is TrialState.DONE:
+            # A program that leaves early may do so with exit code 0, and has reported a part of its training.
+            cause = f"interrupted (log: {ending.log})"
+            self._ended = replace(self._ended, observations=(), state=TrialState.QUEUED, cause=cause)
         self._saving = self._keeper.settle(self.trial, self._ended.state)
 
     def _lost(self, now: float) -> None:

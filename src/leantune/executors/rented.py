@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Protocol
 
 from leantune.clock import Clock, ScaledClock
 from leantune.cloud import provider as cloud
@@ -40,6 +41,14 @@ class Phase(StrEnum):
     BOOTING = "booting"
     TRAINING = "training"
     LEAVING = "leaving"
+
+
+class Evicting(Executor, Protocol):
+    """An executor whose programs can be told to leave their machine before they are done."""
+
+    def evict(self, number: int) -> None:
+        """Ask a running trial to save a checkpoint and end; `wait` reports it as queued, also if it ends well."""
+        ...
 
 
 @dataclass
@@ -73,7 +82,7 @@ class RentedExecutor:
 
     def __init__(
         self,
-        inner: Executor,
+        inner: Evicting,
         provider: cloud.Provider,
         renter: Renter,
         clock: ScaledClock,
@@ -242,7 +251,7 @@ class RentedExecutor:
                 if rental.phase is Phase.BOOTING:
                     self._leave(rental, Finished(number, (), TrialState.REVOKED, rental.revoked))
                 elif rental.phase is Phase.TRAINING:
-                    self._inner.interrupt(number)
+                    self._inner.evict(number)
             case cloud.Revoked():
                 rental.machines.discard(event.machine_id)
                 rental.usd += self._provider.bills()[event.machine_id].net_usd
@@ -257,10 +266,11 @@ class RentedExecutor:
 
     def _launch(self, rental: Rental) -> None:
         cluster = self._renter.cluster_of(rental.trial)
-        rental.began = self._clock.now()
         rented = self._renter.rent(rental.trial, rental.terms.time_limit)
         rental.machines, rental.booting = set(rented), set(rented)
-        self._launched |= dict.fromkeys(rented, rental.began)
+        launched = {one.id: one.launched_at for one in self._provider.machines() if one.id in rental.machines}
+        self._launched |= launched
+        rental.began = min(launched.values(), default=self._clock.now())
         if len(rented) == cluster.nodes + cluster.extra_nodes:
             rental.phase = Phase.BOOTING
         elif rented:

@@ -33,6 +33,7 @@ class Renter:
         self._boot, self._save = boot, save
         self._offers = provider.offers()
         self._forecaster = LiveForecaster(self._offers, provider.history, predictor)
+        self._forecaster.quotes(clock.now())  # so that kernels are compiled before anything is paid for
         self._chooser = CheapestStep(provider.policy)
 
     def cluster_of(self, trial: Trial) -> Cluster:

@@ -19,7 +19,7 @@ from leantune.jobfile.settings import RunSettings, read_budget, read_checkpoints
 from leantune.jobfile.tree import Entry, as_yaml, read_tree
 from leantune.orchestrator.definition import describe
 from leantune.problem import COST, At, Constraint, Goal, Problem, maximize, minimize, parse_fractions
-from leantune.space import Space
+from leantune.space import Clusters, Space
 from leantune.strategies.registry import RECIPES, recipe
 from leantune.strategies.strategy import Strategy
 from leantune.units import parse_share
@@ -39,6 +39,8 @@ KEYS = (
     "run",
     "store",
     "checkpoints",
+    "steps",
+    "settings",
 )
 LARGEST_FILE = 2**18  # bytes; a job file is a page of text
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -53,7 +55,11 @@ _STRATEGY_HINT = "Name one: strategy: trimtuner-gp, or with options: strategy: {
 
 @dataclass(frozen=True)
 class Job:
-    """A checked job file. document: all of it as plain JSON, resolved and the same for every spelling of one job."""
+    """A checked job file. document: all of it as plain JSON, resolved and the same for every spelling of one job.
+
+    steps, settings: of `leantune spot run` alone, and no part of the study: the last step of a training, and the list
+    of settings to train (empty: all of the space), each without a cluster.
+    """
 
     name: str
     text: str
@@ -68,6 +74,8 @@ class Job:
     checkpoints: Path
     document: Mapping[str, object]
     warnings: tuple[str, ...] = ()
+    steps: float | None = None
+    settings: tuple[Mapping[str, object], ...] = ()
 
     @property
     def logs(self) -> Path:
@@ -119,6 +127,8 @@ def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
         checkpoints=checkpoints,
         document=document,
         warnings=_warnings(command, problem),
+        steps=_steps(given.get("steps")),
+        settings=_settings(given.get("settings"), space),
     )
 
 
@@ -165,6 +175,38 @@ def _name(entry: Entry) -> str:
 
 def _seed(entry: Entry | None) -> int:
     return 0 if entry is None else entry.whole("Write a whole number of at least 0, such as seed: 1", least=0)
+
+
+def _steps(entry: Entry | None) -> float | None:
+    hint = "Write the last step that your program reports, such as steps: 100"
+    steps = None if entry is None else float(entry.number(hint))
+    if entry is not None and steps is not None and steps <= 0:
+        raise entry.error(f"{entry.written} is no number of steps", hint)
+    return steps
+
+
+def _settings(entry: Entry | None, space: Space) -> tuple[Mapping[str, object], ...]:
+    """A list of settings; each is checked as a configuration, on any machine of the space."""
+    if entry is None:
+        return ()
+    hint = "Write one setting a line, such as - {lr: 0.1, batch: 64}"
+    machines = {name: one.options[0] for name, one in space.parameters.items() if isinstance(one, Clusters)}
+    found: list[Mapping[str, object]] = []
+    for one in entry.items(hint):
+        values = {name: value.scalar("a value", hint) for name, value in one.any_fields(hint).items()}
+        for name in machines:
+            if name in values:
+                raise one.error(f"{name} is chosen by SpotTune", "Leave it out of the settings")
+        try:
+            chosen = space.configuration({**values, **machines})
+        except InvalidInput as error:
+            raise one.error(f"{error.what} ({error.where})", as_yaml(error.hint)) from None
+        found.append({name: value for name, value in chosen.items() if name not in machines})
+        if found[-1] in found[:-1]:
+            raise one.error("the setting comes twice", "Write each once")
+    if not found:
+        raise entry.error("there are no settings", hint)
+    return tuple(found)
 
 
 def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Command:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from leantune.checkpoints.store import CheckpointStore
@@ -65,7 +65,7 @@ class LocalFleet:
     failures: why programs failed, by job. notes: what else is worth telling.
     """
 
-    def __init__(  # noqa: PLR0913 - a market, a place, and what is trained, all by name
+    def __init__(
         self,
         provider: cloud.Provider,
         clock: ScaledClock,
@@ -182,6 +182,9 @@ class LocalFleet:
             found += self._from_report(said)
         for finished in ended:
             found += self._from_program(finished)
+        for machine in self._on.values():
+            if self._aboard[machine].saving is not None and not self._aboard[machine].running:
+                found += self._saved_events(self._aboard[machine])
         return found + self._turn()
 
     def _turn(self) -> list[FleetEvent]:
@@ -235,12 +238,12 @@ class LocalFleet:
         if finished.state is TrialState.FAILED:
             self.failures[aboard.job] = finished.cause
             return [self._said(aboard, math.nextafter(step, math.inf), math.nan)]
-        if finished.state is TrialState.DONE and step < self._last_step and not aboard.saving:
+        if finished.state is TrialState.DONE and step < self._last_step and aboard.saving is None:
             self.notes[f"a program ended by itself after step {step:g} of {self._last_step:g}"] = None
             self._saved[aboard.job] = aboard.mark_step
             self._highest[aboard.job] = (self._last_step, value)
             return [self._said(aboard, self._last_step, value)]
-        return self._saved_events(aboard) if aboard.saving is not None else []
+        return []
 
     def _said(self, aboard: _Aboard, step: float, value: float) -> Reported:
         """A report in the name of a program that has ended."""
@@ -259,7 +262,7 @@ class LocalFleet:
     # -- programs
 
     def _go_on(self) -> None:
-        """Start again what was only to be saved; and what was asked to save after it had ended is saved."""
+        """Start again what was only to be saved."""
         for machine in list(self._on.values()):
             aboard = self._aboard[machine]
             if aboard.paused:

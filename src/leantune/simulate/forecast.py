@@ -32,7 +32,7 @@ def risk_table(
 
 
 class TabledForecaster:
-    """Quotes from tables; see the module. series: of each offer, None on demand. The last row holds after the period."""
+    """Quotes from tables; see the module. series: of each offer, None on demand. After the period its end holds."""
 
     def __init__(
         self,

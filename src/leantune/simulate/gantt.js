@@ -14,7 +14,7 @@ const usd = v => v === 0 ? "$0.00" : Math.abs(v) >= 1 ? "$" + v.toFixed(2) : "$"
 const span = s => s < 120 ? `${Math.round(s)} s` : s < 7200 ? `${Math.round(s / 60)} min` : s < 172800 ? `${(s / 3600).toFixed(1)} h` : `${(s / 86400).toFixed(1)} days`;
 const clock = s => new Date((data.start + s) * 1000).toLocaleString("en-GB", {timeZone: "UTC", weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit"});
 const count = v => Math.round(v).toLocaleString("en-US");
-const after = s => s >= 172800 ? `day ${+(s / 86400).toFixed(2)}` : s % 3600 ? `${Math.floor(s / 3600)}:${String(Math.round(s % 3600 / 60)).padStart(2, "0")} h` : `${s / 3600} h`;
+const after = s => view[1] - view[0] > 172800 ? `day ${+(s / 86400).toFixed(1)}` : s % 3600 ? `${Math.floor(s / 3600)}:${String(Math.round(s % 3600 / 60)).padStart(2, "0")} h` : `${s / 3600} h`;
 const text = (tag, content, parent) => { const e = document.createElement(tag); e.textContent = content; parent.append(e); return e; };
 
 // -- geometry: both panels share the gutter and the time axis
@@ -27,7 +27,7 @@ function measure() {
   const tops = chart.rows.map((r, i) => {
     const several = chart.rows[0].family !== chart.rows[n - 1].family;
     if (several && (!i || r.family !== chart.rows[i - 1].family)) { heads.push({y, text: r.family}); y += 22; }
-    y += row;
+    y += row; if (several) heads[heads.length - 1].end = y;
     return y - row;
   });
   return {top, left: narrow ? 104 : 190, right: width - (narrow ? 10 : 18), width, row, tops, heads, bottom: y, height: y + 26, panel: narrow ? 170 : 220, narrow};
@@ -80,6 +80,16 @@ function marks(g, top, bottom, named) {
     const crowded = middle - half < free;
     if (crowded && !geometry.narrow) continue;
     g.fillStyle = colours.ink; g.textAlign = "center"; g.fillText(label, middle, top - (crowded ? 24 : 10)); free = middle + half + 8;
+  }
+}
+function familyMarks(g) {
+  for (const mark of chart.marks.filter(m => m.family)) {
+    const head = geometry.heads.find(h => h.text === mark.family), px = Math.round(x(mark.t)) + .5;
+    if (!head || px < geometry.left || px > geometry.right + 1) continue;
+    g.strokeStyle = colours.ink; g.lineWidth = 1.2; g.setLineDash(mark.text === "selected" ? [5, 4] : []);
+    g.beginPath(); g.moveTo(px, head.y + 18); g.lineTo(px, head.end); g.stroke(); g.setLineDash([]);
+    g.fillStyle = colours.soft; g.textAlign = px > geometry.right - 60 ? "right" : "center";
+    if (!geometry.narrow || mark.text === "finished") g.fillText(mark.text, Math.min(px, geometry.right), head.y + 11);
   }
 }
 function crosshair(g, top, bottom) {
@@ -138,6 +148,7 @@ function drawMarks(g) {
   for (const s of chart.stays) {
     const px = x(s.left), kind = kindOf(s), y = geometry.tops[s.row] + (kind === "revoked" ? geometry.row * .22 : geometry.row / 2);
     if (px < geometry.left || px > geometry.right + 2) continue;
+    if (kind === "move" && px - x(s.from) < 12) continue;
     if ((kind === "revoked" || kind === "move") && px - (last[s.row] ?? -99) < size * 2.2) continue;  // they would hide each other
     last[s.row] = px; glyph(g, kind, kind === "theta" || kind === "end" ? px + 1 : px - .5, y, size);
   }
@@ -170,7 +181,7 @@ function drawJobs() {
   g.font = "12px " + getComputedStyle(document.body).fontFamily;
   axis(g, geometry.top, geometry.bottom, true);
   for (const s of chart.stays) drawStay(g, s);
-  marks(g, geometry.top - 2, geometry.bottom, true); drawMarks(g); crosshair(g, geometry.top, geometry.bottom); selection(g, geometry.top, geometry.bottom);
+  marks(g, geometry.top - 2, geometry.bottom, true); familyMarks(g); drawMarks(g); crosshair(g, geometry.top, geometry.bottom); selection(g, geometry.top, geometry.bottom);
 }
 
 // -- prices

@@ -83,7 +83,7 @@ class Split:
         first, second = end - (validation + test) * (end - begin), end - test * (end - begin)
         if min(first - begin - LEAST_HISTORY, second - first, end - second) < 3 * HORIZON:
             what = f"{(end - begin) / 86400:.1f} days of prices are too few to train, validate and test on"
-            raise InvalidInput(what, where="training", hint="Give at least 4 days")
+            raise InvalidInput(what, where="training", hint="Give at least 2 days")
         return cls(Period(begin, first), Period(first + HORIZON, second), Period(second + HORIZON, end))
 
 

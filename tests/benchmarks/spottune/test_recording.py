@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.spottune import recording
-from benchmarks.spottune.families import Family, Setting
+from benchmarks.spottune import images, recording
+from benchmarks.spottune.families import FAMILIES, Family, Setting
 from leantune.clock import SimulatedClock
-from leantune.simulate.workloads import parsed
+from leantune.simulate.workloads import parsed, recorded_jobs
 
 
 class Toy:
@@ -106,6 +106,23 @@ def test_a_checkpoint_that_loses_something_would_be_seen() -> None:
 @pytest.mark.parametrize(("value", "written"), [(0.123456789, 0.123457), (math.nan, None), (math.inf, None)])
 def test_numbers_are_short_and_never_nan(value: float, written: Any) -> None:
     assert recording._rounded(value, recording.DIGITS) == written
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_todays_code_trains_what_was_recorded(name: str) -> None:
+    """Whoever changes how a family is trained must record it again; sums in another order are allowed for."""
+    if name in ("CNN", "ResNet"):
+        pytest.importorskip("torch")
+    family, job = FAMILIES[name], recorded_jobs(name)[0]
+    if name in ("LoR", "LiR", "CNN", "ResNet") and "Fashion" not in images.load().source:
+        pytest.skip("recorded on Fashion-MNIST, which is not installed")
+    trainer = family.build(job.setting)
+    trainer.advance()
+    assert trainer.steps == job.steps[0]
+    assert trainer.validate() == pytest.approx(job.values[0], rel=0.01)
+    assert [each.setting for each in recorded_jobs(name)] == family.settings()
+    assert {len(each.steps) - family.reports(each.setting) for each in recorded_jobs(name)} == {0}
+    assert all(each.drops == family.drops(each.setting) for each in recorded_jobs(name))
 
 
 @pytest.mark.parametrize("arguments", [["--only", "GBTR"], []])

@@ -1,0 +1,90 @@
+"""`leantune spot run`: a real job on simulated spot machines, its lines and its JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import typer
+from typer.testing import CliRunner, Result
+
+from leantune.cli import spot_run
+from tests.orchestrator.tuned_worlds import TRAINS
+
+APP = typer.Typer()
+APP.command()(spot_run.run)
+JOB = {
+    "name": "floors",
+    "train": [sys.executable, "-I", "-S", "-u", "train.py", "{floor}", "{checkpoint_dir}"],
+    "minimize": "loss",
+    "space": {
+        "floor": [0.1, 0.2, 0.3],
+        "cluster": {"machines": {"tiny": {"vcpus": 0.5, "memory": "200 MB", "usd_per_hour": 3.6}}},
+    },
+    "budget": {"trials": 3},
+    "steps": 10,
+    "run": {"spot": True, "grace": "5 s", "market": {"regime": "smooth", "speed": 120}},
+}
+
+
+def make_job(folder: Path, **changes: object) -> Path:
+    (folder / "train.py").write_text(TRAINS, encoding="utf-8")
+    path = folder / "job.yaml"
+    whole = {key: value for key, value in {**JOB, **changes}.items() if value is not None}
+    path.write_text("\n".join(f"{key}: {json.dumps(value)}" for key, value in whole.items()), encoding="utf-8")
+    return path
+
+
+def invoke(*arguments: object) -> Result:
+    result = CliRunner().invoke(APP, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_the_best_is_told_with_its_dollars(tmp_path: Path) -> None:
+    result = invoke(make_job(tmp_path), "--mcnt", "1")
+    assert result.exit_code == 0, result.output
+    assert "floor=0.1: trains on sim-000001" in result.stdout
+    last = result.stdout.partition("floors: 3 settings, the best 1 trained to step 10\n")[2].splitlines()
+    assert last[1].split() == ["1", "floor=0.1", "0.2", "10", "finished"]
+    assert "not selected" in last[2] and "±" in last[2]
+    assert last[4].startswith("dollars   $0.")
+    assert last[5] == "taken     0 machines were taken by the provider"
+
+
+def test_as_json(tmp_path: Path) -> None:
+    path = make_job(tmp_path, settings=[{"floor": 0.3}, {"floor": 0.1}], steps=None)
+    result = invoke(path, "--mcnt", "1", "--theta", "0.5", "--steps", "10", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert [one["setting"] for one in told["settings"]] == [{"floor": 0.3}, {"floor": 0.1}]
+    assert [one["selected"] for one in told["settings"]] == [False, True]
+    assert [one["rank"] for one in told["settings"]] == [2, 1]
+    assert told["settings"][1]["value"] == 0.2
+    assert told["usd"] == sum(machine["usd"] for machine in told["machines"]) > 0
+    assert told["finished_seconds"] >= told["selected_seconds"] > 0
+    assert sum(machine["kept_steps"] for machine in told["machines"] if machine["setting"] == 1) == 10.0
+
+
+def test_what_cannot_be_tuned_is_refused(tmp_path: Path) -> None:
+    for changes, what in (
+        ({"steps": None}, "how many steps a training has is not said"),
+        ({"run": {"on": "aws"}}, "running on 'aws' is not available"),
+        ({"space": {**JOB["space"], "floor": {"log": [0.1, 1]}}}, "no end of them"),  # type: ignore[dict-item]
+        ({"space": {"floor": [0.1, 0.2]}}, "there are no machines to rent"),
+        ({"settings": [{"floor": 7}]}, "floor"),
+    ):
+        result = invoke(make_job(tmp_path, **changes))
+        assert result.exit_code == 2, result.output
+        assert what in result.stderr
+    assert not (tmp_path / "leantune-runs").exists()
+
+
+def test_where_every_program_fails_that_is_bad_news(tmp_path: Path) -> None:
+    path = make_job(tmp_path, settings=[{"floor": 0.1}])
+    (tmp_path / "train.py").write_text("import sys; sys.exit('no data')")
+    result = invoke(path)
+    assert result.exit_code == 1
+    assert "failed    floor=0.1: exit code 1: no data" in result.stdout
