@@ -13,7 +13,7 @@ from leantune.cli.spot_simulate import simulate
 from leantune.simulate import workloads
 from tests.simulate.small import recorded
 
-QUICK = ("--workload", "toy", "--types", "r4.large,m4.2xlarge", "--days", "2", "--hours", "1")
+QUICK = ("--workload", "Toy", "--types", "r4.large,m4.2xlarge", "--days", "2", "--hours", "1")
 
 
 @pytest.fixture(autouse=True)

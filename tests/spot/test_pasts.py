@@ -27,7 +27,12 @@ def test_series_lie_side_by_side_whatever_the_order_of_queries() -> None:
     assert pasts.markets == (first.market, second.market)
     assert pasts.present.tolist() == [one.at(time) for one, time in zip(asked, times, strict=True)]
     assert (pasts.first <= pasts.last).all()
-    assert pasts.where(np.array([3, 1])).asked.tolist() == times[[3, 1]].tolist()
+    some = pasts.where(np.array([3, 1]))
+    assert some.asked.tolist() == times[[3, 1]].tolist()
+    assert some.markets == (second.market,)
+    alone = gather([second, second], times[[3, 1]])
+    for name in ("times", "prices", "first", "last"):
+        assert np.array_equal(getattr(some, name), getattr(alone, name))
 
 
 def test_a_price_said_again_is_no_change() -> None:

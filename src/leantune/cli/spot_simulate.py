@@ -129,7 +129,7 @@ def simulate(  # noqa: PLR0913 - its options, all by name
     \b
     Examples:
       $ leantune spot simulate
-      $ leantune spot simulate --workload resnet --regime smooth --policy ours,on-demand
+      $ leantune spot simulate --workload ResNet --regime smooth --policy ours,on-demand
       $ leantune spot simulate --prices history.csv --instances types.csv --finish-by "30 h" --json
     """  # noqa: D301 (typer reads the backspace: what follows keeps its lines)
     with told_errors(as_json=as_json):
@@ -254,7 +254,8 @@ def _moment(text: str) -> float:
 def _tunings(workload: str, hours: float) -> tuple[tuple[RecordedJob, ...], ...]:
     from leantune.simulate.workloads import families, recorded_jobs, stretched
 
-    names = families() if workload == ALL and families() else (workload,)
+    same = {name.lower(): name for name in families()}
+    names = families() if workload == ALL and same else (same.get(workload.lower(), workload),)
     return tuple(stretched(recorded_jobs(name), hours) for name in names)
 
 

@@ -252,7 +252,7 @@ class SimulatedFleet:
         run, step = self._runs[aboard.job], self._checkpoints[aboard.job]
         aboard.base = aboard.mark = run.elapsed_at(step)
         aboard.mark_step = step
-        # The report at which a checkpoint stands is told again: when it came while the job was saving for another reason
+        # The report at which a checkpoint stands is told again: if it came while the job was saving for another reason,
         # nobody looked at it, and after the last one there would be no other.
         aboard.report = int(np.searchsorted(run.steps, step, side="left")) if step > 0 else 0
         self._train(aboard, time)

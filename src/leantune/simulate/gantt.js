@@ -171,7 +171,8 @@ function labels(g) {
     const star = r.best ? "★ " : "";
     if (star) { g.fillStyle = colours.good; g.fillText("★", gutter, y); g.fillStyle = r.selected ? colours.ink : colours.soft; }
     const shift = gutter + (star ? 14 : 0);
-    g.fillText(clipped(g, r.name, geometry.left - shift - 8), shift, y);
+    const prefix = r.family.toLowerCase() + "-", name = r.name.toLowerCase().startsWith(prefix) ? r.name.slice(prefix.length) : r.name;
+    g.fillText(clipped(g, name, geometry.left - shift - 8), shift, y);
   });
 }
 function drawJobs() {

@@ -8,7 +8,7 @@ again (AWS does so once a day) is no change and is left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,22 @@ class Pasts:
         return self.prices[self.last]
 
     def where(self, chosen: IntArray) -> Pasts:
-        """Some of the queries."""
-        return replace(
-            self, first=self.first[chosen], last=self.last[chosen], asked=self.asked[chosen], group=self.group[chosen]
+        """Some of the queries, with the prices of their own series alone."""
+        groups, group = np.unique(self.group[chosen], return_inverse=True)
+        begin = np.zeros(len(groups), dtype=np.int64)
+        end = np.zeros(len(groups), dtype=np.int64)
+        begin[group] = self.first[chosen]
+        np.maximum.at(end, group, self.last[chosen] + 1)
+        offset = np.concatenate(([0], np.cumsum(end - begin)))[:-1] - begin  # how far each group's prices move
+        kept = np.concatenate([np.arange(0), *map(np.arange, begin, end)])
+        return Pasts(
+            self.times[kept],
+            self.prices[kept],
+            self.first[chosen] + offset[group],
+            self.last[chosen] + offset[group],
+            self.asked[chosen],
+            group.astype(np.int64),
+            tuple(self.markets[g] for g in groups),
         )
 
 
