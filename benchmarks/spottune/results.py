@@ -26,10 +26,10 @@ from benchmarks.spottune.tunings import Measured, Tuning, forecaster, scenario, 
 from leantune.errors import StoreError
 from leantune.replay.kept import digest
 from leantune.replay.pool import ONE_THREAD
-from leantune.simulate.forecast import TabledForecaster
 from leantune.simulate.workloads import RecordedJob, families, parsed, recorded_jobs
 from leantune.spot.market import MarketFeed
 from leantune.spot.predictors import UNTRAINED
+from leantune.spot.quotes import Forecaster
 
 FORMAT = 1
 DECISIVE = ("cloud", "curves", "orchestrator/spottune.py", "orchestrator/fleet.py", "simulate", "spot", "units.py")
@@ -176,7 +176,7 @@ def run_batch(batch: Batch, place: Place) -> dict[Tuning, Measured]:
 
 
 @lru_cache(maxsize=2)
-def _foreseen(name: str, number: int, predictor: str, place: Place) -> tuple[tuple[MarketFeed, ...], TabledForecaster]:
+def _foreseen(name: str, number: int, predictor: str, place: Place) -> tuple[tuple[MarketFeed, ...], Forecaster]:
     """Feeds and risks of a start: six families share them."""
     rented = _pool(name, place.data)
     start = rented.start(number)

@@ -18,12 +18,14 @@ from benchmarks.spottune.risks import WithCapacity, capacity_risk
 from leantune.cloud.billing import AWS
 from leantune.cloud.provider import Offer
 from leantune.curves.predictors import curve_predictor
+from leantune.errors import LeanTuneError
 from leantune.orchestrator.spottune import TuningRules
 from leantune.simulate.forecast import TabledForecaster
 from leantune.simulate.simulation import Scenario, SimulationResult, simulate
 from leantune.simulate.workloads import RecordedJob, stretched
 from leantune.spot.market import MarketFeed
 from leantune.spot.predictor import Predictor
+from leantune.spot.quotes import Forecaster, Quotes
 from leantune.units import SECONDS_PER_HOUR
 
 SLOW_BYTES_PER_SECOND, FAST_BYTES_PER_SECOND = 62.83e6, 134.22e6  # SpotTune IV-F: t2.micro, m4.4xlarge
@@ -117,7 +119,22 @@ class Measured:
         return cls(**{**known, "notes": tuple(known["notes"])})
 
 
-def forecaster(pool: Pool, feeds: Sequence[MarketFeed], start: float, predictor: Predictor) -> TabledForecaster:
+@dataclass(frozen=True)
+class Bounded:
+    """A forecaster that refuses to be asked later than any tuning should take: a job that never ends must be seen."""
+
+    inner: Forecaster
+    until: float
+
+    def quotes(self, now: float) -> Quotes:
+        """What is known at a moment before the end."""
+        if now > self.until:
+            hint = "Look for a job that neither ends nor moves, or raise LONGEST in benchmarks/spottune/pools.py"
+            raise LeanTuneError("a simulated tuning does not come to its end", where="spottune", hint=hint)
+        return self.inner.quotes(now)
+
+
+def forecaster(pool: Pool, feeds: Sequence[MarketFeed], start: float, predictor: Predictor) -> Forecaster:
     """Prices and risks from a start on, for as long as a tuning may take."""
     taken = pool.capacities(start)
     if taken:
@@ -125,7 +142,9 @@ def forecaster(pool: Pool, feeds: Sequence[MarketFeed], start: float, predictor:
         predictor = WithCapacity(predictor, risks)
     offers = [Offer(feed.machine, feed.market, feed.on_demand, feed.price_at(start)) for feed in feeds]
     every = EVERY.get(pool.name, SMOOTH_EVERY)
-    return TabledForecaster(offers, [feed.prices for feed in feeds], predictor, (start, start + LONGEST), every=every)
+    period = (start, start + LONGEST)
+    tabled = TabledForecaster(offers, [feed.prices for feed in feeds], predictor, period, every=every)
+    return Bounded(tabled, start + 2 * LONGEST)
 
 
 def scenario(tuning: Tuning, pool: Pool, feeds: Sequence[MarketFeed], jobs: Sequence[RecordedJob]) -> Scenario:
@@ -147,7 +166,7 @@ def remotely(job: RecordedJob, gigabytes: float | None = None) -> RecordedJob:
     return replace(job, save_seconds=job.save_seconds + travel, restore_seconds=job.restore_seconds + travel)
 
 
-def tune(asked: Tuning, played: Scenario, forecast: TabledForecaster) -> Measured:
+def tune(asked: Tuning, played: Scenario, forecast: Forecaster) -> Measured:
     """Simulate it."""
     curves = PRINTED_CURVES if asked.policy.rule is Rule.PRINTED else OUR_CURVES
     result = simulate(played, chooser(asked.policy.rule, asked.start), forecast, curve_predictor(curves))

@@ -77,7 +77,7 @@ def every(asked: Demand, quotes: Quotes, hour_value: float = 0.0) -> list[tuple[
 @given(seed=st.integers(0, 10_000), hour_value=st.sampled_from([0.0, 0.05, 1.0]))
 def test_the_first_choice_is_the_cheapest_of_all(seed: int, hour_value: float) -> None:
     asked, quotes = demand(seed), world(seed)
-    chosen = CheapestStep(AWS, POLL, hour_value).ranked(asked, quotes, 0)
+    chosen = list(CheapestStep(AWS, POLL, hour_value).ranked(asked, quotes, 0))
     found = [one for one in every(asked, quotes, hour_value) if math.isfinite(one[2])]
     assert chosen[0].usd_per_step == pytest.approx(min(usd for _, _, usd, _ in found))
     assert {choice.offer for choice in chosen} == {row for row, *_ in found}
@@ -95,7 +95,7 @@ def test_what_keeps_pace_comes_before_what_does_not(seed: int, share: float) -> 
     quotes, free = world(seed), demand(seed)
     soonest = min(seconds for *_, seconds in every(free, quotes))
     asked = demand(seed, within=share * soonest)
-    first = CheapestStep(AWS, POLL).ranked(asked, quotes, 0)[0]
+    first = next(CheapestStep(AWS, POLL).ranked(asked, quotes, 0))
     found = every(asked, quotes)
     in_time = [usd for _, _, usd, seconds in found if seconds <= asked.within]
     if in_time:

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 
 import numpy as np
 
@@ -402,7 +403,7 @@ class SpotTune:
         self._note("no machine was to be had for a while")
         heapq.heappush(self._timers, (now + self._rules.retry_seconds, job, -1, "retry"))
 
-    def _wanted(self, job: int, *, hurried: bool) -> list[tuple[int, float | None]]:
+    def _wanted(self, job: int, *, hurried: bool) -> Iterable[tuple[int, float | None]]:
         """Offers to try in turn: by the chooser, or on demand by speed when time is running out.
 
         With a deadline and no idea yet how long a step takes, a job must not wait for a cheap machine: on demand last.
@@ -413,8 +414,8 @@ class SpotTune:
         if hurried and sure:
             return sure
         ranked = self._chooser.ranked(self._demand(job), self._quotes().closed(blocked), job)
-        wanted = [(choice.offer, choice.max_price) for choice in ranked]
-        return wanted if self._rules.finish_by is None or self._times.known else wanted + sure
+        wanted = ((choice.offer, choice.max_price) for choice in ranked)
+        return wanted if self._times.known else chain(wanted, sure)
 
     def _sure(self, job: int, blocked: Sequence[int]) -> list[tuple[int, float | None]]:
         """Machines on demand, fastest first."""

@@ -8,7 +8,7 @@ again (AWS does so once a day) is no change and is left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,32 +82,39 @@ def _side_by_side(different: list[PriceSeries], group: IntArray, times: FloatArr
     ends = np.full(len(different), -np.inf)
     np.minimum.at(begins, group, times)
     np.maximum.at(ends, group, times)
-    first = np.empty(len(different), dtype=np.int64)
-    parts_times, parts_prices, offset = [], [], 0
+    first = np.zeros(len(different), dtype=np.int64)
     last = np.empty(len(times), dtype=np.int64)
+    parts_times, parts_prices, offset = [np.empty(0)], [np.empty(0)], 0
     order = np.argsort(group, kind="stable")
     bounds = np.searchsorted(group[order], np.arange(len(different) + 1))
     for number, one in enumerate(different):
-        if begins[number] < one.start:
+        if begins[number] < one.times[0]:
             what = f"no price is known at {begins[number]:.0f}, before the series starts at {one.start:.0f}"
             raise InvalidInput(what, where=str(one.market), hint="Ask for a later time")
-        low = max(int(np.searchsorted(one.times, begins[number] - REACH, side="right")) - 1, 0)
-        high = int(np.searchsorted(one.times, ends[number], side="right"))
-        changed = np.append(True, one.prices[low + 1 : high] != one.prices[low : high - 1])
-        known = one.times[low:high][changed]
+        low = max(int(one.times.searchsorted(begins[number] - REACH, side="right")) - 1, 0)
+        high = int(one.times.searchsorted(ends[number], side="right"))
         mine = order[bounds[number] : bounds[number + 1]]
-        last[mine] = np.searchsorted(known, times[mine], side="right") - 1 + offset
-        parts_times.append(known)
-        parts_prices.append(one.prices[low:high][changed])
+        last[mine] = one.times.searchsorted(times[mine], side="right") - 1 - low + offset
+        parts_times.append(one.times[low:high])
+        parts_prices.append(one.prices[low:high])
         first[number] = offset
-        offset += len(known)
-    empty = np.empty(0)
-    return Pasts(
-        np.concatenate([empty, *parts_times]),
-        np.concatenate([empty, *parts_prices]),
-        first[group] if len(group) else np.empty(0, dtype=np.int64),
-        last,
-        times,
-        group,
-        tuple(one.market for one in different),
+        offset += high - low
+    markets = tuple(one.market for one in different)
+    pasts = Pasts(np.concatenate(parts_times), np.concatenate(parts_prices), first[group], last, times, group, markets)
+    return _without_repeats(pasts, first)
+
+
+def _without_repeats(pasts: Pasts, first: IntArray) -> Pasts:
+    """The same without prices that were said again; first: where each group begins."""
+    changed = np.append(True, np.diff(pasts.prices) != 0)[: len(pasts.prices)]
+    changed[first] = True
+    if changed.all():
+        return pasts
+    place = np.cumsum(changed) - 1  # of each price, or of the one it repeats
+    return replace(
+        pasts,
+        times=pasts.times[changed],
+        prices=pasts.prices[changed],
+        first=place[pasts.first],
+        last=place[pasts.last],
     )

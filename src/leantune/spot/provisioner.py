@@ -9,7 +9,7 @@ free minutes on machines that are about to be revoked. SpotTune's own rule (Eq. 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -62,7 +62,7 @@ class Held:
 class Chooser(Protocol):
     """Decides where jobs run."""
 
-    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Iterable[Choice]:
         """Offers to try, best first; a launch may be refused, then the next is tried."""
         ...
 
@@ -84,17 +84,16 @@ class CheapestStep:
     hour_value: float = 0.0
     gain: float = 0.05
 
-    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Iterator[Choice]:
         """One choice per offer (its best max price), best first; offers that keep nothing are left out."""
         dollars, seconds = self._fresh(demand, quotes)
-        order = np.lexsort((dollars.ravel(), np.maximum(seconds.ravel(), demand.within)))
-        choices: dict[int, Choice] = {}
-        for place in order:
+        told: set[int] = set()
+        for place in np.lexsort((dollars.ravel(), np.maximum(seconds.ravel(), demand.within))):
             row, column = divmod(int(place), dollars.shape[1])
-            if row not in choices and math.isfinite(dollars[row, column]):
+            if row not in told and math.isfinite(dollars[row, column]):
+                told.add(row)
                 bid = None if quotes.on_demand[row] else float(quotes.max_prices[row, column])
-                choices[row] = Choice(row, bid, float(dollars[row, column]), float(quotes.p[row, column]))
-        return list(choices.values())
+                yield Choice(row, bid, float(dollars[row, column]), float(quotes.p[row, column]))
 
     def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:
         """Compare going on, without boot but mostly without refund, with the best fresh machine."""

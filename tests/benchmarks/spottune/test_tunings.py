@@ -11,8 +11,9 @@ import pytest
 
 from benchmarks.spottune.policies import Policy, Rule, chooser
 from benchmarks.spottune.pools import PoolName, pool
-from benchmarks.spottune.tunings import Measured, Tuning, forecaster, hit, remotely, scenario, tune
+from benchmarks.spottune.tunings import Bounded, Measured, Tuning, forecaster, hit, remotely, scenario, tune
 from leantune.curves.predictors import curve_predictor
+from leantune.errors import LeanTuneError
 from leantune.simulate.simulation import simulate
 from leantune.spot.predictors import predictor
 from tests.benchmarks.spottune.made import MEASURED, jobs_in, recording
@@ -83,3 +84,13 @@ def test_shares_are_of_their_own_totals() -> None:
 
 def test_json_and_back() -> None:
     assert Measured.from_json(json.loads(json.dumps(MEASURED.as_json()))) == MEASURED
+
+
+def test_a_tuning_that_never_ends_is_seen() -> None:
+    made = pool(PoolName.VOLATILE, Path("nowhere"))
+    start = made.start(0)
+    asked = forecaster(made, made.feeds(start), start, predictor())
+    assert isinstance(asked, Bounded)
+    assert (asked.quotes(start).price > 0).all()
+    with pytest.raises(LeanTuneError, match="does not come to its end"):
+        asked.quotes(asked.until + 1.0)
