@@ -2,10 +2,10 @@
 
 import typer
 
-from leantune.cli import catalog_commands, spot_prices, spot_simulate, spot_train
+from leantune.cli import catalog_commands, spot_prices, spot_run, spot_simulate, spot_train
 from leantune.cli.exit_codes import ExitCode, explained
 
-WELL, WRONG_INPUT = ExitCode.WELL, ExitCode.WRONG_INPUT
+WELL, WRONG_INPUT, INTERRUPTED = ExitCode.WELL, ExitCode.WRONG_INPUT, ExitCode.INTERRUPTED
 
 spot = typer.Typer(
     no_args_is_help=True,
@@ -15,6 +15,7 @@ spot = typer.Typer(
 spot.command(epilog=explained(WELL, WRONG_INPUT))(spot_prices.prices)
 spot.command(epilog=explained(WELL, WRONG_INPUT))(spot_train.train)
 spot.command(epilog=explained(WELL, WRONG_INPUT))(spot_simulate.simulate)
+spot.command(epilog=explained(WELL, WRONG_INPUT, INTERRUPTED))(spot_run.run)
 
 catalog = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="The machines one can rent: sizes, prices, zones."
