@@ -158,6 +158,19 @@ def replay_a_table(folder: Path) -> None:
     assert (table / "digits.csv").read_text("utf-8").startswith(f"{header[1]}\n")
 
 
+def spot_machines(folder: Path) -> None:
+    """Both commands of its first lines."""
+    job = copied("09_spot_machines", folder)
+    run_it, spot = re.findall(r"^#     leantune ([^#\n]+?) +#", (job / "job.yaml").read_text("utf-8"), re.MULTILINE)
+    shown = leantune(f"{run_it} --plain", job)
+    assert "all 6 trials of the budget are used" in shown
+    assert number_after("best so far: loss", shown) < 0.5  # guessing gives log 3 = 1.1
+    assert 0 < number_after("spent", shown) < 1.0
+    tuned = leantune(spot, job)
+    assert re.search(r"^  1  rate=1 decay=0 +0\.0\d+ +20 +finished$", tuned, re.MULTILINE)
+    assert tuned.count("not selected") == 5
+
+
 Check = Callable[[Path], None]
 SLOW: tuple[Check, ...] = (
     python_function,
@@ -166,6 +179,7 @@ SLOW: tuple[Check, ...] = (
     several_constraints,
     cheapest_anywhere,
     replay_a_table,
+    spot_machines,
 )
 QUICK: tuple[Check, ...] = (ask_and_tell, resume_and_extend)
 CHECKS = [*(pytest.param(check, marks=pytest.mark.slow, id=check.__name__) for check in SLOW), *QUICK]

@@ -33,6 +33,7 @@ RESULTS = Path("leantune-spottune")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 QUICK_FAMILIES = 1
 NETWORKS = ("resnet", "cnn")  # of Fig. 11
+ENDS = (1, 3)  # last reports whose median says how a setting ends
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -107,7 +108,7 @@ def _evidence(place: Place, effort: Effort) -> Evidence:
     scores = {kind: place.shelf.scores(kind, volatile) for kind in effort.predictors}
     jobs = {name: jobs_of(name, place.recording) for name in effort.families}
     curves = [one for name, of in jobs.items() if name.lower() in NETWORKS for one in measuring.curve_errors(of)]
-    chosen = [measuring.chosen(of, name) for of in jobs.values() for name in PREDICTORS]
+    chosen = [measuring.chosen(of, name, reports=n) for n in ENDS for of in jobs.values() for name in PREDICTORS]
     known = {kind: found for kind, found in scores.items() if found}
     return Evidence(known, curves, chosen, measuring.variations(jobs))
 

@@ -80,20 +80,26 @@ class Chosen:
     top_1: bool
     top_3: bool
     regret: float
+    reports: int = 1  # whose median says how a setting ends
 
 
-def chosen(jobs: Sequence[RecordedJob], name: str, theta: float = THETA) -> Chosen:
-    """Whether the best setting (or its twin) is the first, or among the first three."""
+def chosen(jobs: Sequence[RecordedJob], name: str, theta: float = THETA, reports: int = 1) -> Chosen:
+    """Whether the best setting (or its twin) is the first, or among the first three.
+
+    reports: how a setting ends is the median of so many last ones; 1 takes the last alone, with its noise.
+    """
     said = [
         Prediction(job.final_value, 0.0) if one.outlook is Outlook.NOT_PREDICTABLE else one
         for one, job in zip(told(jobs, name, theta), jobs, strict=True)
     ]  # those go on to their end before anything is chosen
     ranking = [one.index for one in choose(said, MCNT, maximize=jobs[0].maximize).ranking]
-    losses = np.array([-job.final_value if job.maximize else job.final_value for job in jobs])
+    ends = np.array([float(np.median(job.values[-reports:])) for job in jobs])
+    losses = -ends if jobs[0].maximize else ends
     losses = np.where(np.isfinite(losses), losses, np.inf)
     best = set(np.flatnonzero(losses <= losses.min()).tolist())
     regret = float((losses[ranking[:MCNT]].min() - losses.min()) / abs(losses.min()))
-    return Chosen(jobs[0].family, name, bool(best & set(ranking[:1])), bool(best & set(ranking[:MCNT])), regret)
+    first, among = bool(best & set(ranking[:1])), bool(best & set(ranking[:MCNT]))
+    return Chosen(jobs[0].family, name, first, among, regret, reports)
 
 
 def variations(jobs: Mapping[str, Sequence[RecordedJob]]) -> dict[str, float]:

@@ -36,7 +36,7 @@ class Effort:
     @property
     def plan(self) -> Plan:
         """How predictors are trained."""
-        return QUICK_PLAN if self.quick else Plan(tries=self.tries)
+        return QUICK_PLAN if self.quick else Plan(tries=self.tries, processes=2)
 
     @property
     def printed_kind(self) -> str:

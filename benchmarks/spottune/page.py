@@ -184,7 +184,13 @@ class _Page:
             "At theta = 0.7, by curve predictor: where the setting that ends best is ranked, and, where it is missed, "
             "how much worse the best of the three that go on ends. Settings that mean the same count as one."
         )
-        yield tables.chosen_table(self.content.evidence.chosen)
+        told = self.content.evidence.chosen
+        yield tables.chosen_table([one for one in told if one.reports == 1])
+        yield (
+            "The last report of a run carries the noise of its last epoch. The same, where the end of a setting is the "
+            "median of its last three reports:"
+        )
+        yield tables.chosen_table([one for one in told if one.reports > 1])
 
     def _free(self) -> Iterator[str]:
         yield self._image("fig9")

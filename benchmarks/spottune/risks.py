@@ -2,7 +2,7 @@
 
 A file is named after a hash of the predictors' sources, the plan and the prices: another one of these trains again.
 Capacity cannot be seen in prices: in the capacity pools each market's own preemptions of the week before the start
-are counted, p_capacity = 1 - exp(-taken / hours up), and joined with the price's risk as independent.
+are counted (`capacity_risk`), and joined with the price's risk as independent.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from leantune.cloud.markets import FloatArray, Market, PriceSeries
 from leantune.replay.kept import digest
 from leantune.spot import saved
 from leantune.spot.market import Capacity
-from leantune.spot.predictor import Predictor
+from leantune.spot.predictor import HORIZON, Predictor
 from leantune.spot.predictors import UNTRAINED, predictor
 from leantune.spot.training import Attempt, Plan, Slices, judged, train_kind
-from leantune.units import SECONDS_PER_HOUR
 
 _NOT_TRAINING = ("provisioner.py", "expectation.py", "quotes.py", "step_times.py", "market.py", "traces.py")
+_MOST = 1.0 - 1e-12  # of the machines that can go at once, for the sake of the logarithm
 QUICK_PLAN = Plan(tries=1, train_questions=3_000, validation_questions=1_500, test_questions=1_500)
 
 
@@ -122,8 +122,14 @@ class WithCapacity:
 
 
 def capacity_risk(capacity: Capacity, begin: float, end: float) -> float:
-    """Probability that a machine is taken within an hour, counted over [begin, end)."""
-    up = np.clip(capacity.ends, begin, end) - np.clip(capacity.begins, begin, end)
-    seen = (capacity.preemptions >= begin) & (capacity.preemptions < end)
-    hours = float(up.sum()) / SECONDS_PER_HOUR
-    return 1.0 - float(np.exp(-capacity.shares[seen].sum() / hours)) if hours > 0 else 1.0
+    """Share of the minutes of [begin, end) with machines to be had after which one was taken within the hour.
+
+    Preemptions come in bursts: a rate, preemptions over hours, would count a burst many times.
+    """
+    minutes = np.arange(begin, end - HORIZON, 60.0)
+    up = minutes[[capacity.available(float(minute)) for minute in minutes]]
+    if not len(up):
+        return 1.0
+    survived = np.concatenate(([0.0], np.cumsum(np.log1p(-np.minimum(capacity.shares, _MOST)))))
+    first, last = (np.searchsorted(capacity.preemptions, up + after, side="right") for after in (0.0, HORIZON))
+    return float(np.mean(1.0 - np.exp(survived[last] - survived[first])))

@@ -1,7 +1,7 @@
 """Tells three kinds of flowers apart by their petals: softmax regression in plain Python, twenty steps.
 
-After each step it reports the loss on flowers that it has not learned from and saves all it needs to go on. Asked to stop
-(a machine is about to be taken), it simply dies of SIGTERM: its last checkpoint is one step old at most.
+After each step it reports the loss on flowers that it has not learned from and saves all it needs to go on. Asked to
+stop (a machine is about to be taken), it simply dies of SIGTERM: its last checkpoint is one step old at most.
 """
 
 import argparse

@@ -34,7 +34,7 @@ from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
 
 FIRST_PROPOSALS = 3  # shown by a dry run
-SAVE_SECONDS = 1.0  # of this world, that saving a checkpoint is expected to take
+SAVE_SECONDS = 0.1  # of this world, that saving a checkpoint is expected to take
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,8 @@ def executor_of(opened: OpenedStudy) -> Executor:
     market, speed = market_of(job), job.run.market.speed
     time = market.clock(clock, speed, later=opened.history.seconds)
     provider = market.provider(time)
-    renter = Renter(provider, time, predictor(), tag=job.name, boot=market.boot_seconds, save=speed * SAVE_SECONDS)
+    save = market.save_seconds(SAVE_SECONDS, speed)
+    renter = Renter(provider, time, predictor(), tag=job.name, boot=market.boot_seconds, save=save)
     runs = job.logs / job.name
     return RentedExecutor(
         local, provider, renter, time, clock, lambda number: RunFolder(runs, number).remove_checkpoint()

@@ -73,3 +73,12 @@ def test_what_is_not_for_rent_is_refused() -> None:
     asks, _ = renter(feed("a"))
     with pytest.raises(SpaceError, match="crate is not for rent"):
         asks.cluster_of(trial_of(problem_on(OTHER)))
+
+
+def test_on_demand_is_asked_for_at_last_even_where_nothing_is_expected_to_be_kept() -> None:
+    """On a market that runs so fast that saving takes an hour of it, a run must not wait for ever."""
+    clock = SimulatedClock(START)
+    cloud = SimCloud([feed("a", (0, 1.8)), feed("a")], POLICY, clock, boot_seconds=6.0)
+    asks = Renter(cloud, clock, Certain(), tag="mine", boot=6.0, save=7200.0)
+    assert [(offer.on_demand, bid) for offer, bid in asks.wanted(TRIAL, None)][-1] == (True, None)
+    assert len(asks.rent(TRIAL, None)) == 1

@@ -493,9 +493,8 @@ def test_a_changed_price_is_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     before = parse_job(PRODUCT, folder=FOLDER).document
     shipped = catalog.catalogue("aws")
     dearer = replace(shipped.machines["t2.small"], usd_per_hour=0.025)
-    monkeypatch.setattr(
-        catalog, "table_of", lambda provider, region: replace(shipped, machines={**shipped.machines, "t2.small": dearer})
-    )
+    table = replace(shipped, machines={**shipped.machines, "t2.small": dearer})
+    monkeypatch.setattr(catalog, "table_of", lambda provider, region: table)
     found = changes(before, parse_job(PRODUCT, folder=FOLDER).document)
     assert found.breaking == ["space.cluster: usd_per_hour of 8 x t2.small was 0.184 and is 0.2 (and 5 more)"]
 

@@ -24,7 +24,7 @@ def test_the_best_setting_is_trained_to_the_end_and_the_others_to_theta(tmp_path
     assert result.outcome.ranking[0] == 0
     assert [state.selected for state in states] == [True, False, False]
     assert [state.ending for state in states] == [Ending.FINISHED, Ending.NOT_SELECTED, Ending.NOT_SELECTED]
-    assert states[0].reports[-1] == (10.0, pytest.approx(0.2))
+    assert states[0].reports[-1] == pytest.approx((10.0, 0.2))
     assert all(7.0 <= state.reports[-1][0] <= 9.0 for state in states[1:])
     assert all([step for step, _ in state.reports] == sorted({step for step, _ in state.reports}) for state in states)
     assert result.failures == {}
@@ -104,7 +104,7 @@ def test_a_program_that_ends_before_its_last_step_counts_with_its_last_value(tmp
     result, _ = tuned(tmp_path, market((0, 1.8)), code=TRAINS.replace("step < 10", "step < 5"), floors=(0.1, 0.2))
     assert any("ended by itself after step 5 of 10" in note for note in result.notes)
     assert result.outcome.ranking[0] == 0
-    assert result.outcome.jobs[0].reports[-1] == (10.0, pytest.approx(0.1 + 1 / 5))
+    assert result.outcome.jobs[0].reports[-1] == pytest.approx((10.0, 0.1 + 1 / 5))
 
 
 def test_a_program_without_checkpoints_starts_over_and_is_told_on(tmp_path: Path) -> None:

@@ -90,3 +90,9 @@ def test_machines_must_be_there_and_have_a_price() -> None:
         marketplace([], MarketSettings())
     with pytest.raises(InvalidInput, match="free has no price"):
         marketplace([Machine("free", 1, 1)], MarketSettings())
+
+
+def test_a_moment_of_this_world_is_no_hour_of_the_market() -> None:
+    market = marketplace([OWN], MarketSettings(), spot=False)
+    assert market.save_seconds(0.1, 60.0) == pytest.approx(6.0)
+    assert market.save_seconds(0.1, 36_000.0) == 300.0

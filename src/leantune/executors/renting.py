@@ -48,13 +48,18 @@ class Renter:
         return cluster
 
     def wanted(self, trial: Trial, time_limit: Seconds | None) -> Sequence[Wanted]:
-        """What to ask for, best first. How long it will run is taken from the models, else from its limit."""
+        """What to ask for, best first, and at last on demand, whatever is expected of it.
+
+        How long it will run is taken from the models, else from its limit.
+        """
         kind, quotes = self.cluster_of(trial).type, self._forecaster.quotes(self._clock.now())
         others = [index for index, offer in enumerate(self._offers) if offer.machine.name != kind]
         known = trial.expected[TIME].mean if TIME in trial.expected else time_limit or SECONDS_PER_HOUR
         demand = Demand(np.ones(len(self._offers)), max(known, 1.0), self._boot, self._save, self._save)
         ranked = self._chooser.ranked(demand, quotes.closed(others), trial.number)
-        return [(self._offers[choice.offer], choice.max_price) for choice in ranked]
+        wanted = [(self._offers[choice.offer], choice.max_price) for choice in ranked]
+        sure = [offer for offer in self._offers if offer.on_demand and offer.machine.name == kind]
+        return [*wanted, *((offer, None) for offer in sure if (offer, None) not in wanted)]
 
     def rent(self, trial: Trial, time_limit: Seconds | None) -> list[str]:
         """The ids of all machines of the trial's cluster; fewer, or none, where more were not to be had."""

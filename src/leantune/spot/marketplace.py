@@ -30,6 +30,7 @@ OPENS = 1_767_571_200.0  # Monday, 5 January 2026: when a generated market opens
 PAST_SECONDS = 8 * 86400.0
 GENERATED_SECONDS = 45 * 86400.0  # 18 hours of this world at the usual speed
 BOOT_SECONDS = 60.0
+LONGEST_SAVE = 300.0  # seconds of the market; on a fast one a moment of this world must not look like an hour
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ class Marketplace:
         """A clock of the market, which opens now; `later`: seconds of it that are over already."""
         return ScaledClock(base, speed, self.opens + later)
 
+    @staticmethod
+    def save_seconds(here: float, speed: float) -> float:
+        """Seconds of the market that saving, which takes `here` seconds of this world, is expected to take."""
+        return min(here * speed, LONGEST_SAVE)
+
     def provider(self, clock: Clock) -> SimCloud:
         """Who rents out its machines."""
         return SimCloud(self.feeds, self.policy, clock, boot_seconds=self.boot_seconds)
@@ -105,9 +111,7 @@ def _series(machines: Sequence[Machine], settings: MarketSettings) -> Mapping[Ma
     if settings.prices == GENERATED:
         usd = {Market(one.name, zone): one.usd_per_hour or 0.0 for one in machines for zone in _zones(one)}
         days = (PAST_SECONDS + GENERATED_SECONDS) / 86400.0
-        return generate_prices(
-            usd, start=OPENS - PAST_SECONDS, days=days, regime=settings.regime, seed=settings.seed
-        )
+        return generate_prices(usd, start=OPENS - PAST_SECONDS, days=days, regime=settings.regime, seed=settings.seed)
     known = read_prices(Path(settings.prices)).series
     names = [machine.name for machine in machines]
     chosen = {market: series for market, series in known.items() if market.instance_type in names}

@@ -48,6 +48,12 @@ def test_twins_are_one_and_a_miss_has_its_price(tmp_path: Path) -> None:
     assert late.regret == pytest.approx((0.15 - 0.05) / 0.05)
 
 
+def test_one_lucky_last_report_does_not_make_the_best_of_three(tmp_path: Path) -> None:
+    jobs = jobs_in(recording(tmp_path))
+    lucky = replace(jobs[4], values=np.where(jobs[4].steps == 1000, 0.05, jobs[4].values))
+    assert chosen([*jobs[:4], lucky], "last", reports=3).top_1
+
+
 def test_variation_is_of_the_seconds_per_step(tmp_path: Path) -> None:
     found = variations({"ResNet": jobs_in(recording(tmp_path))})
     pace = np.array([0.10 if k % 2 == 0 else 0.11 for k in range(2, 21)])

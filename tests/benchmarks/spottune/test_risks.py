@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,13 +17,20 @@ from leantune.spot.training import Attempt
 NOWHERE = Path("nowhere")
 
 
-def test_capacity_risk_counts_what_went_over_the_hours_up() -> None:
-    capacity = Capacity([0.0], [36_000.0], [3_600.0, 7_200.0, 40_000.0], [1.0, 0.5, 1.0])
-    assert capacity_risk(capacity, 0.0, 36_000.0) == pytest.approx(1 - math.exp(-1.5 / 10))
+def test_capacity_risk_is_the_share_of_minutes_before_a_loss() -> None:
+    """Ten hours up; of a burst at hours 5 and 5.5 the minutes from hour 4 on are at risk, 1.5 of the 9 asked about."""
+    capacity = Capacity([0.0], [36_000.0], [18_000.0, 19_800.0], [1.0, 1.0])
+    assert capacity_risk(capacity, 0.0, 36_000.0) == pytest.approx(1.5 / 9)
+
+
+def test_of_several_machines_each_goes_with_its_share() -> None:
+    capacity = Capacity([0.0], [36_000.0], [18_000.0, 18_060.0], [0.5, 0.5])
+    twice, once = 59 / 540, 2 / 540  # minutes that see both losses, or one
+    assert capacity_risk(capacity, 0.0, 36_000.0) == pytest.approx(0.75 * twice + 0.5 * once)
 
 
 def test_a_market_that_was_never_up_is_as_good_as_lost() -> None:
-    assert capacity_risk(Capacity([50.0], [60.0]), 0.0, 10.0) == 1.0
+    assert capacity_risk(Capacity([50_000.0], [60_000.0]), 0.0, 10_000.0) == 1.0
 
 
 def test_both_risks_are_joined_as_independent() -> None:
