@@ -137,3 +137,10 @@ def test_no_market(text: str) -> None:
 def test_linux_is_not_said() -> None:
     assert str(A) == "r3.large/us-east-1c"
     assert str(Market("a", "b", "Windows")) == "a/b/Windows"
+
+
+def test_nobody_pays_above_the_ceiling() -> None:
+    series = PriceSeries(Market("m", "z"), [0.0, 1800.0, 5400.0], [0.1, 0.5, 0.2], end=7200.0)
+    assert series.cost(0.0, 7200.0, ceiling=0.3) == pytest.approx(0.05 + 0.3 + 0.1)
+    assert series.cost(600.0, 1200.0, ceiling=0.05) == pytest.approx(0.05 / 6)
+    assert series.cost(0.0, 7200.0, ceiling=9.0) == pytest.approx(series.cost(0.0, 7200.0))

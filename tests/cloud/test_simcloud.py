@@ -178,8 +178,8 @@ class Rent:
         if revoked and used < {"aws": 3600, "gcp": 60, "azure": 0}[self.world.provider]:
             return 0.0
         last = self.world.price(max(self.launched, int(end) - 1))
-        paid = [self.world.price(t) if t < end else last for t in range(self.launched, self.launched + max(60, used))]
-        return math.fsum(paid) / 3600
+        prices = [self.world.price(t) if t < end else last for t in range(self.launched, self.launched + max(60, used))]
+        return math.fsum(min(price, self.max_price) for price in prices) / 3600
 
 
 @dataclass

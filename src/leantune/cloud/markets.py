@@ -8,6 +8,7 @@ A price holds until the next one is set: interpolating between two prices would 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,11 +76,16 @@ class PriceSeries:
         """The price at each of the times."""
         return self.prices[self._indices(times)]
 
-    def cost(self, begin: float, end: float) -> float:
-        """Dollars for one machine held from begin until end at the market's price."""
+    def cost(self, begin: float, end: float, *, ceiling: float = math.inf) -> float:
+        """Dollars for one machine held from begin until end at the market's price, never above the ceiling (USD/h)."""
         if not begin <= end:
             raise self._error(f"[{begin}, {end}) is no period", "Give a begin that is not after the end")
-        return self._paid_until(end) - self._paid_until(begin)
+        if ceiling == math.inf:
+            return self._paid_until(end) - self._paid_until(begin)
+        first, last = self._index(begin), self._index(end)
+        edges = np.concatenate(([begin], self.times[first + 1 : last + 1], [end]))
+        prices = np.minimum(self.prices[first : last + 1], ceiling)
+        return float(prices @ np.diff(edges)) / SECONDS_PER_HOUR
 
     def mean(self, begin: float, end: float) -> float:
         """The average price over a period, or the price at its begin where it has no length."""

@@ -184,7 +184,8 @@ class SimCloud:
 
     def _end(self, machine_id: str, time: float, *, revoked: bool) -> Bill:
         held = self._held.pop(machine_id)
-        bill = self._policy.bill(held.feed.tariff, held.launched_at, time, revoked=revoked)
+        ceiling = math.inf if held.max_price is None else held.max_price
+        bill = self._policy.bill(held.feed.tariff, held.launched_at, time, revoked=revoked, max_price=ceiling)
         self._bills[machine_id] = bill
         return bill
 

@@ -166,7 +166,8 @@ class ProviderContract(ABC):
         stage.clock.sleep(stage.rises_after + 1800.0)
         bill = stage.provider.bills()[name]
         known = stage.provider.history(stage.stormy)
-        assert bill == stage.provider.policy.bill(known, begin, gone_at, revoked=True)
+        asked = stage.max_price
+        assert bill == stage.provider.policy.bill(known, begin, gone_at, revoked=True, max_price=asked)
         assert (bill.why is BillReason.REFUNDED) == (stage.provider.policy.refund_window_seconds > 0)
 
     def test_terminating_after_the_notice_is_own_termination(self) -> None:
