@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.papers.verdicts import Claim, Verdict, advantage, settled
-from benchmarks.papers.words import number, percent, spread
+from benchmarks.papers.words import number, percent
 from benchmarks.spottune.evidence import Chosen, CurveErrors, largest_models
 from benchmarks.spottune.experiments import THETAS
 from benchmarks.spottune.measures import Found, Ratio, hit_rate, over_families, ratio, selected, slowness, usd
@@ -211,7 +211,8 @@ def _free(volatile: Found, smooth: Found) -> Claim:
         "smooth prices": over_families(smooth, EARLY, lambda one: one.free_share),
     }
     more = [f"{name}: {percent(one.value)}" for name, one in others.items() if one.count]
-    told = "; ".join([spread(found), *more])
+    ours = f"{percent(found.value)} [{percent(found.low)}, {percent(found.high)}]"
+    told = "; ".join([ours, *more])
     return settled(Claim(text, "IV-C, Fig. 9", percent(0.775), told, verdict_of_share(0.775, found.value), REFUNDS))
 
 
@@ -243,7 +244,7 @@ def _loop(results: Results) -> list[Claim]:
             made.append(Claim(text, "IV-D, Fig. 10c", printed, "not run", Verdict.NO_DATA))
             continue
         told = "; ".join(f"{rule}: {factor(one.mean_of)}" for rule, one in found.items())
-        why = "A rule that weighs boots and lost work gains little from a somewhat better predictor."
+        why = "A better Brier score is no cheaper choice of itself: the rule asks about few max prices, and prices decide most."
         verdict = advantage(paper, 1 / found[Rule.OURS].mean_of.value)
         made.append(settled(Claim(text, "IV-D, Fig. 10c", printed, told, verdict, why)))
     return made
