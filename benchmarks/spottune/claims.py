@@ -244,7 +244,7 @@ def _loop(results: Results) -> list[Claim]:
             made.append(Claim(text, "IV-D, Fig. 10c", printed, "not run", Verdict.NO_DATA))
             continue
         told = "; ".join(f"{rule}: {factor(one.mean_of)}" for rule, one in found.items())
-        why = "A better Brier score is no cheaper choice of itself: the rule asks about few max prices, and prices decide most."
+        why = "A better Brier score over all max prices is not yet a cheaper choice among the few that the rule weighs."
         verdict = advantage(paper, 1 / found[Rule.OURS].mean_of.value)
         made.append(settled(Claim(text, "IV-D, Fig. 10c", printed, told, verdict, why)))
     return made

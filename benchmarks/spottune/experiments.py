@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from benchmarks.spottune.policies import BASELINES, Policy, Rule
 from benchmarks.spottune.pools import PoolName
 from benchmarks.spottune.risks import QUICK_PLAN
-from benchmarks.spottune.tunings import HOURS, Tuning
+from benchmarks.spottune.tunings import Tuning
 from leantune.spot.predictors import DEFAULT_KIND, UNTRAINED
 from leantune.spot.training import Plan
 
@@ -161,8 +161,7 @@ OUTLINES = {
     "smooth": _Outline("today's smooth prices", FEW_STARTS, _main((PoolName.SMOOTH,))),
     "capacity": _Outline("preemption traces", FEW_STARTS, _main((PoolName.CAPACITY, PoolName.NO_NOTICE))),
     "theta": _Outline("the share of the steps before selection", FEW_STARTS, _theta),
-    "loop": _Outline("predictors inside the loop", FEW_STARTS, _loop),
+    "loop": _Outline("predictors inside the loop", STARTS, _loop),
     "sensitivity": _Outline("other speeds, other lengths", FEW_STARTS, _sensitivity),
     "sizes": _Outline("large checkpoints", FEW_STARTS, _sizes),
 }
-DEFAULT_HOURS = HOURS

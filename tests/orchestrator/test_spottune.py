@@ -162,6 +162,20 @@ def test_a_model_too_large_for_the_notice_is_saved_periodically() -> None:
     assert any("too large" in note for note in world.outcome.notes)
 
 
+@pytest.mark.parametrize("before", range(-2, 22, 2))
+def test_a_notice_together_with_the_last_report_ends_the_job(before: int) -> None:
+    """Both are seen at the same look, notice first: the job is saved for the notice, and its end must not be missed."""
+    machine, market = Machine("m", 2.0, 8.0, usd_per_hour=0.5, provider="sim"), Market("m", "zone-a")
+    calm = (MarketFeed(machine, market, PriceSeries(market, [0.0], [0.1], end=1e9)),)
+    run = run_of(1, calm, hours=0.5)
+    last = HOUR + 60.0 + float(run.elapsed[-1] * run.slowness[0])
+    prices = PriceSeries(market, [0.0, last - before, last + 600.0], [0.1, 0.4, 0.1], end=1e9)
+    world = tune((MarketFeed(machine, market, prices),), [run], TuningRules(theta=1.0), chooser=Always(0, 0.2))
+    check_conservation(world)
+    assert world.outcome.jobs[0].ending is Ending.FINISHED
+    assert len(world.outcome.stays) <= 2
+
+
 def test_only_the_best_go_on() -> None:
     markets = quiet_market()
     runs = [run_of(i, markets, hours=1.0) for i in range(6)]

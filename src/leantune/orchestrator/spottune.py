@@ -262,21 +262,27 @@ class SpotTune:
 
     def _look_at_curve(self, job: int, state: JobState, step: float) -> None:
         """End, pause or go on, by what the curve has become."""
-        spec = self._jobs[job]
         if not math.isfinite(state.reports[-1][1]):
             state.prediction = Prediction(math.nan, math.inf, Outlook.DIVERGED, "the metric is not a number")
             self._end(job, Ending.DIVERGED)
-        elif step >= spec.max_steps:
-            self._save(job, Purpose.FINISH)
-        elif step >= state.goal:
-            prediction = self._predictor.predict(self._curve(job), spec.max_steps)
-            if prediction.outlook is Outlook.NOT_PREDICTABLE:
-                state.goal = spec.max_steps
-            else:
-                state.prediction = prediction
-                self._save(job, Purpose.PAUSE)
+        elif (reached := self._reached(job, step)) is not None:
+            self._save(job, reached)
         elif self._rules.stop_on_plateau and self._may_be_flat(job, step) and plateaued(self._curve(job)):
             self._save(job, Purpose.CONVERGED)
+
+    def _reached(self, job: int, step: float) -> Purpose | None:
+        """What a job that has told of a step is to be saved for: its end, or theta once it can be predicted."""
+        state, spec = self.states[job], self._jobs[job]
+        if step >= spec.max_steps:
+            return Purpose.FINISH
+        if step < state.goal:
+            return None
+        prediction = self._predictor.predict(self._curve(job), spec.max_steps)
+        if prediction.outlook is Outlook.NOT_PREDICTABLE:
+            state.goal = spec.max_steps
+            return None
+        state.prediction = prediction
+        return Purpose.PAUSE
 
     def _may_be_flat(self, job: int, step: float) -> bool:
         """What `plateaued` needs at least: told cheaply, since it is asked after every report."""
@@ -298,6 +304,9 @@ class SpotTune:
         state.save_seconds = event.seconds
         purpose, state.purpose = state.purpose, None
         state.phase = Phase.TRAINING
+        if state.reports and math.isfinite(state.reports[-1][1]) and state.reports[-1][0] <= event.step:
+            # A report that came while the job was being saved for a notice or a move was not looked at.
+            purpose = self._reached(event.job, state.reports[-1][0]) or purpose
         if purpose is Purpose.PERIODIC and state.warned_until is None:
             self._set_periodic(event.job, event.time)
             return

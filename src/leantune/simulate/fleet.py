@@ -142,6 +142,8 @@ class SimulatedFleet:
     def save(self, machine: str) -> None:
         """Pause the training, write, go on."""
         aboard = self._aboard[machine]
+        if aboard.stopped:  # taken meanwhile: Revoked is among the events that were told together
+            return
         if aboard.since is None:
             raise InvalidInput(
                 f"{machine} does not train", where="simulated fleet", hint="Save only where a job trains"
