@@ -174,3 +174,12 @@ def test_the_fastest_and_the_cheapest_on_demand() -> None:
     assert fastest_on_demand([spot], seconds) is None
     assert cheapest_on_demand([spot], seconds) is None
     assert len(DELTAS) + 1 == world(0).p.shape[1]
+
+
+def test_a_job_that_takes_an_hour_to_get_going_still_finds_a_machine() -> None:
+    slow = Demand(np.full(3, 2.0), 1e5, 60.0, 1800.0, 1800.0)
+    price = np.array([0.1, 0.1, 0.5])
+    on_demand = np.array([False, False, True])
+    grid = np.array([[0.2], [0.2], [0.5]])
+    quotes = Quotes(price, price, on_demand, grid, np.array([[0.1], [0.1], [0.0]]), np.ones((3, 1), dtype=bool))
+    assert {choice.offer for choice in CheapestStep(AWS).ranked(slow, quotes, 0)} == {0, 1, 2}

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from leantune.cloud.markets import FloatArray
 from leantune.errors import MissingExtra
@@ -119,7 +120,8 @@ def fit_boosted(train: Examples, validation: Examples, options: BoostedOptions, 
     )
     if train.labels.all() or not train.labels.any():  # nothing to tell apart: the frequency itself
         return BoostedTrees(_constant((train.labels.sum() + 0.5) / (len(train) + 1.0)))
-    classifier.fit(summaries(train.pasts(), train.max_prices), train.labels)
+    with threadpool_limits(limits=1, user_api="openmp"):  # two threads on a busy machine are many times slower
+        classifier.fit(summaries(train.pasts(), train.max_prices), train.labels)
     trees = exported(classifier)
     rows = summaries(validation.pasts(), validation.max_prices)
     logits, losses = np.full(len(rows), trees.baseline), []

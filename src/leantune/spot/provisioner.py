@@ -107,7 +107,7 @@ class CheapestStep:
             np.zeros(1),
             np.array([demand.save]),
             np.array([work]),
-            self._terms(window),
+            self._terms(demand, window),
         )
         dollars, seconds = self._fresh(demand, quotes, moving=demand.save)
         in_time = seconds <= demand.within
@@ -129,14 +129,16 @@ class CheapestStep:
             np.full(count * prices, demand.boot + demand.restore + moving),
             np.full(count * prices, demand.save),
             demand.steps * seconds,
-            self._terms(self.policy.refund_window_seconds),
+            self._terms(demand, self.policy.refund_window_seconds),
         )
         per_step = np.where(quotes.open, (dollars * seconds).reshape(count, prices), np.inf)
         whole = np.where(quotes.open, (pace * seconds * demand.steps).reshape(count, prices), np.inf)
         return per_step, whole
 
-    def _terms(self, window: float) -> FloatArray:
-        return np.array([max(self.policy.notice_seconds - self.poll, 0.0), window, HOUR, self.hour_value])
+    def _terms(self, demand: Demand, window: float) -> FloatArray:
+        # An hour, unless a job needs most of that to get going: then no machine would ever keep anything.
+        horizon = max(HOUR, 3.0 * (demand.boot + demand.restore + demand.save))
+        return np.array([max(self.policy.notice_seconds - self.poll, 0.0), window, horizon, self.hour_value])
 
 
 class PaperRule:
