@@ -57,7 +57,9 @@ def chooser(rule: Rule, seed: int) -> MakeChooser:
         Rule.OURS: lambda scenario, _fleet: CheapestStep(scenario.policy),
         Rule.PRINTED: lambda _scenario, _fleet: PaperRule(seed),
         Rule.RANDOM: lambda _scenario, _fleet: RandomMarket(seed),
-        Rule.ORACLE: lambda scenario, fleet: Oracle(scenario.feeds, AWS, fleet.now, scenario.step_seconds()),
+        Rule.ORACLE: lambda scenario, fleet: Oracle(
+            scenario.feeds, AWS, fleet.now, scenario.step_seconds(), next_slot=lambda: fleet.launches
+        ),
     }
     return made.get(rule) or (lambda scenario, _fleet: Always(single(rule, scenario)))
 

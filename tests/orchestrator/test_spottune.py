@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from leantune.clock import RealClock
 from leantune.cloud.billing import AZURE, GCP, BillingPolicy
 from leantune.cloud.markets import Market, PriceSeries
-from leantune.errors import InvalidInput
+from leantune.errors import InvalidInput, ProviderError
 from leantune.orchestrator.fleet import Ready, Reported, Saved
 from leantune.orchestrator.spottune import Ending, Phase, Purpose, TuningRules
 from leantune.simulate.fleet import TrainingRun
@@ -233,6 +233,65 @@ def test_a_deadline_is_kept_on_demand(seed: int) -> None:
     assert world.outcome.finished_at <= finish_by
     late = tune(markets, runs, TuningRules(theta=1.0, stop_on_plateau=False), chooser=cheap, risk=0.95)
     assert late.outcome.finished_at > finish_by
+
+
+@pytest.mark.parametrize("finish_by_hours", [2.0, 2.6, 4.0])
+def test_a_deadline_leaves_time_for_the_selected(finish_by_hours: float) -> None:
+    """Whoever waits for the selection must still be trained to the end in time; all on the fastest takes 1.74 h."""
+    markets = feeds(1)
+    runs = [run_of(i, markets, hours=6.0) for i in range(4)]
+    runs[3] = run_of(3, markets, hours=3.0)  # waits for the others
+    finish_by = HOUR + finish_by_hours * HOUR
+    rules = TuningRules(theta=0.7, mcnt=2, finish_by=finish_by, stop_on_plateau=False)
+    world = tune(markets, runs, rules, risk=0.5)
+    check_conservation(world)
+    assert world.outcome.finished_at <= finish_by
+
+
+def test_a_slow_machine_on_demand_is_left_for_a_deadline() -> None:
+    small = Machine("small", 2.0, 8.0, usd_per_hour=0.1, provider="sim")
+    big = Machine("big", 32.0, 8.0, usd_per_hour=9.0, provider="sim")
+    markets = [MarketFeed(m, Market(m.name, "z"), None, on_demand=True) for m in (small, big)]
+    run = run_of(1, markets, hours=15.0)
+    finish_by = HOUR + 5.0 * HOUR
+    world = tune(markets, [run], TuningRules(theta=1.0, finish_by=finish_by, stop_on_plateau=False))
+    assert world.outcome.finished_at <= finish_by
+    names = [markets[stay.offer].machine.name for stay in world.outcome.stays]
+    assert (names[0], names[-1]) == ("small", "big")
+
+
+def test_a_chooser_that_wants_nothing_does_not_wait_for_ever() -> None:
+    """Spot prices above on demand for good: after its patience the job goes on demand, or says that it cannot."""
+    machine, market = Machine("m", 2.0, 8.0, usd_per_hour=0.2, provider="sim"), Market("m", "zone-a")
+    dear = MarketFeed(machine, market, PriceSeries(market, [0.0], [0.9], end=1e9))
+    both = (dear, MarketFeed(machine, market, None, on_demand=True))
+    world = tune(both, [run_of(1, both, hours=1.0)], TuningRules(theta=1.0), chooser=RandomMarket(1))
+    assert [stay.offer for stay in world.outcome.stays] == [1]
+    assert world.outcome.stays[0].launched - HOUR == pytest.approx(TuningRules().patience, abs=120.0)
+    with pytest.raises(ProviderError, match="no machine was to be had for 30 days"):
+        tune((dear,), [run_of(1, (dear,), hours=1.0)], TuningRules(theta=1.0), chooser=RandomMarket(1))
+
+
+def test_an_hour_to_get_going_is_not_an_hour_to_move_on() -> None:
+    markets = quiet_market()
+    run = run_of(1, markets, hours=3.0, save=3700.0)
+    world = tune(markets, [run], TuningRules(theta=1.0), chooser=RandomMarket(1), risk=0.0)
+    check_conservation(world)
+    assert world.outcome.jobs[0].ending is Ending.FINISHED
+
+
+def test_after_the_refund_window_a_warned_machine_is_given_back_at_once() -> None:
+    machine, market = Machine("m", 2.0, 8.0, usd_per_hour=0.5, provider="sim"), Market("m", "zone-a")
+    late = HOUR + 1.5 * HOUR
+    prices = PriceSeries(market, [0.0, late, late + 600.0], [0.1, 0.4, 0.1], end=1e9)
+    markets = (MarketFeed(machine, market, prices),)
+    run = run_of(1, markets, hours=4.0)
+    world = tune(markets, [run], TuningRules(theta=1.0), chooser=Always(0, 0.2))
+    check_conservation(world)
+    first = world.outcome.stays[0]
+    ending = world.fleet.endings()[first.machine]
+    assert not ending.revoked
+    assert ending.time == first.left
 
 
 def test_refused_launches_are_tried_elsewhere_and_told() -> None:

@@ -152,7 +152,7 @@ def lines(name: str, tuned: Tuned) -> list[str]:
         state = outcome.jobs[job]
         mean, sd = (math.nan, math.nan) if state.prediction is None else (state.prediction.mean, state.prediction.sd)
         value = "?" if math.isnan(mean) else f"{mean:.5g}" if sd == 0 else f"{mean:.5g} ± {sd:.2g}"
-        step = f"{state.reports[-1][0]:g}" if state.reports else "0"
+        step = f"{max((step for step, value in state.reports if math.isfinite(value)), default=0):g}"
         ending = "failed" if job in tuned.failures else (state.ending or "")
         rows.append((f"{place}", setting_words(asked.settings[job]), value, step, ending))
     free = sum(machine.usd == 0 for machine in tuned.machines)

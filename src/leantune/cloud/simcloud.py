@@ -87,6 +87,11 @@ class SimCloud:
         """How it bills."""
         return self._policy
 
+    @property
+    def launches(self) -> int:
+        """Machines launched so far: the slot of the next one."""
+        return self._launches
+
     def offers(self) -> tuple[Offer, ...]:
         """One offer for each feed, in their order."""
         now = self._catch_up()

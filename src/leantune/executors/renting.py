@@ -33,8 +33,9 @@ class Renter:
         self._boot, self._save = boot, save
         self._offers = provider.offers()
         self._forecaster = LiveForecaster(self._offers, provider.history, predictor)
-        self._forecaster.quotes(clock.now())  # so that kernels are compiled before anything is paid for
         self._chooser = CheapestStep(provider.policy)
+        # so that kernels are compiled before anything is paid for, and no launch is decided by prices that are over
+        next(self._chooser.ranked(self._demand(1.0), self._forecaster.quotes(clock.now()), 0), None)
 
     def cluster_of(self, trial: Trial) -> Cluster:
         """The cluster of a trial; SpaceError where it has none, or one that nobody rents out."""
@@ -55,11 +56,14 @@ class Renter:
         kind, quotes = self.cluster_of(trial).type, self._forecaster.quotes(self._clock.now())
         others = [index for index, offer in enumerate(self._offers) if offer.machine.name != kind]
         known = trial.expected[TIME].mean if TIME in trial.expected else time_limit or SECONDS_PER_HOUR
-        demand = Demand(np.ones(len(self._offers)), max(known, 1.0), self._boot, self._save, self._save)
-        ranked = self._chooser.ranked(demand, quotes.closed(others), trial.number)
+        ranked = self._chooser.ranked(self._demand(max(known, 1.0)), quotes.closed(others), trial.number)
         wanted = [(self._offers[choice.offer], choice.max_price) for choice in ranked]
         sure = [offer for offer in self._offers if offer.on_demand and offer.machine.name == kind]
         return [*wanted, *((offer, None) for offer in sure if (offer, None) not in wanted)]
+
+    def _demand(self, seconds: float) -> Demand:
+        """Of a run of so many seconds, on whichever machine."""
+        return Demand(np.ones(len(self._offers)), seconds, self._boot, self._save, self._save)
 
     def rent(self, trial: Trial, time_limit: Seconds | None) -> list[str]:
         """The ids of all machines of the trial's cluster; fewer, or none, where more were not to be had."""

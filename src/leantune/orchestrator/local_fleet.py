@@ -55,8 +55,8 @@ class _Aboard:
     running: bool = False  # its program
     saving: float | None = None
     paused: bool = False  # saved and told; goes on unless it is given up
-    mark: float = 0.0  # seconds and step at the last report or start
-    mark_step: float = 0.0
+    mark: float | None = None  # seconds at the last report; None: it has told nothing since it was started
+    mark_step: float = 0.0  # of the last report or start
 
 
 class LocalFleet:
@@ -119,7 +119,7 @@ class LocalFleet:
     def save(self, machine: str) -> None:
         """Ask the program to save and end; Saved follows its end."""
         aboard = self._aboard[machine]
-        aboard.saving = self.now()
+        aboard.saving, aboard.paused = self.now(), False  # one that was just saved is not started before it is told
         if aboard.running and aboard.job in self._place.executor.running:
             self._place.executor.interrupt(aboard.job)
 
@@ -219,7 +219,9 @@ class LocalFleet:
         if aboard is None or said.step is None or (said.metrics and self._metric not in said.metrics):
             return []
         value = said.metrics.get(self._metric, math.nan)  # a report of nothing but NaN comes without any
-        seconds, steps = (said.seconds - aboard.mark) * self._clock.speed, said.step - aboard.mark_step
+        seconds = steps = 0.0
+        if aboard.mark is not None:  # a program may have started from a later checkpoint than the last that was told
+            seconds, steps = (said.seconds - aboard.mark) * self._clock.speed, said.step - aboard.mark_step
         aboard.mark, aboard.mark_step = said.seconds, said.step
         if said.step > self._highest.get(aboard.job, (-math.inf, 0.0))[0]:
             self._highest[aboard.job] = (said.step, value)
@@ -238,12 +240,22 @@ class LocalFleet:
         if finished.state is TrialState.FAILED:
             self.failures[aboard.job] = finished.cause
             return [self._said(aboard, math.nextafter(step, math.inf), math.nan)]
-        if finished.state is TrialState.DONE and step < self._last_step and aboard.saving is None:
-            self.notes[f"a program ended by itself after step {step:g} of {self._last_step:g}"] = None
-            self._saved[aboard.job] = aboard.mark_step
-            self._highest[aboard.job] = (self._last_step, value)
-            return [self._said(aboard, self._last_step, value)]
+        if finished.state is TrialState.DONE and aboard.saving is None:
+            return [self._at_its_end(aboard)]
         return []
+
+    def _at_its_end(self, aboard: _Aboard) -> Reported:
+        """A program has ended by itself and well; told again where its machine was taken before that was saved."""
+        if aboard.job not in self._highest:
+            example = f'{{"step": 1, "{self._metric}": 0.5}}'
+            self.failures[aboard.job] = f"no step was reported: print JSON lines with step and the metric, {example}"
+            return self._said(aboard, math.nextafter(0.0, math.inf), math.nan)
+        step, value = self._highest[aboard.job]
+        if step < self._last_step:
+            self.notes[f"a program ended by itself after step {step:g} of {self._last_step:g}"] = None
+        self._saved[aboard.job] = aboard.mark_step
+        self._highest[aboard.job] = (self._last_step, value)
+        return self._said(aboard, self._last_step, value)
 
     def _said(self, aboard: _Aboard, step: float, value: float) -> Reported:
         """A report in the name of a program that has ended."""
@@ -280,7 +292,7 @@ class LocalFleet:
             TrialState.RUNNING,
             proposal_note=VERIFICATION,  # so that the checkpoint outlives the end of the program
         )
-        aboard.running, aboard.mark, aboard.mark_step = True, 0.0, self._saved.get(job, 0.0)
+        aboard.running, aboard.mark, aboard.mark_step = True, None, self._saved.get(job, 0.0)
         self._place.executor.start(trial, Terms(self._attempts[job], grace=Seconds(self._place.grace)))
 
     def _stop(self, machine: str) -> None:

@@ -161,7 +161,8 @@ def tune(
     """Train every setting to theta of its steps, predict where it ends, and train the best mcnt to the end."""
     _check_room(workshop, market)
     steps, curves = np.arange(1.0, 9.0), curve_predictor()
-    curves.predict(Curve(steps, 1.0 / steps), 16.0)  # compiled before the market's clock counts
+    curves.predict(Curve(steps, 1.0 / steps), 16.0)  # compiled before the market's clock counts, as is what follows
+    market.warm(predictor)
     base = clock or RealClock()
     time = market.clock(base, asked.speed)
     provider = market.provider(time)

@@ -28,7 +28,7 @@ import numpy as np
 from leantune.curves.base import Curve, CurvePredictor, Outlook, Prediction
 from leantune.curves.rules import PLATEAU_POINTS, plateaued
 from leantune.curves.selection import choose
-from leantune.errors import InvalidInput, LaunchRefused
+from leantune.errors import InvalidInput, LaunchRefused, ProviderError
 from leantune.orchestrator.fleet import Fleet, FleetEvent, Ready, Reported, Revoked, Saved, Warned
 from leantune.spot.expectation import hazard_of, save_interval
 from leantune.spot.provisioner import Chooser, Demand, Held, cheapest_on_demand, fastest_on_demand
@@ -37,6 +37,7 @@ from leantune.spot.step_times import StepTimes
 
 # How much longer than estimated a step may take when a deadline is to be kept, on a type that was tried or not.
 _TRIED, _UNTRIED = 1.03, 1.25
+_LONGEST_WAIT = 30 * 86400.0  # for a machine; then something is wrong that no patience helps against
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ class TuningRules:
     that a checkpoint may take after a warning (the provider's notice less the polling delay); 0: there is no warning,
     so that checkpoints are periodic. finish_by: when all must be over, None for whenever; kept by machines on demand.
     pace: a wish, not a promise: to take no longer than this multiple of the time that the machines with the cheapest
-    steps on demand would take; None: however long.
+    steps on demand would take; None: however long. refund_window: a machine that the provider takes before it is this
+    old costs nothing. patience: seconds without any machine after which a job goes on demand.
     """
 
     theta: float = 0.7
@@ -70,6 +72,8 @@ class TuningRules:
     finish_by: float | None = None
     pace: float | None = 1.0
     stop_on_plateau: bool = True
+    refund_window: float = 3600.0
+    patience: float = 6 * 3600.0
     retry_seconds: float = 60.0
     refused_seconds: float = 600.0
 
@@ -143,6 +147,9 @@ class JobState:
     ending: Ending | None = None
     save_seconds: float = 0.0
     warned_until: float | None = None
+    waiting_since: float | None = None
+    retry_at: float = 0.0
+    keeps_nothing: bool = False  # its program was asked to save and did not: moving it would lose everything
     selected: bool = False
     version: int = 0  # timers set for an earlier stay are void
 
@@ -200,11 +207,13 @@ class SpotTune:
         self._began = self._fleet.now()
         self._place_waiting()
         while any(state.phase is not Phase.ENDED for state in self.states):
-            events = self._fleet.wait(self._timers[0][0] if self._timers else None)
-            for event in events:
+            times = [self._timers[0][0] if self._timers else math.inf, self._selection_due()]
+            until = min(times)
+            for event in self._fleet.wait(max(until, self._fleet.now()) if until < math.inf else None):
                 self._handle(event)
             self._fire_timers()
-            if self._selected_at is None and all(s.phase in (Phase.PAUSED, Phase.ENDED) for s in self.states):
+            ready = all(s.phase in (Phase.PAUSED, Phase.ENDED) for s in self.states)
+            if self._selected_at is None and (ready or self._selection_due() <= self._fleet.now()):
                 self._select()
             self._place_waiting()
         chosen = tuple(index for index, state in enumerate(self.states) if state.selected)
@@ -245,7 +254,9 @@ class SpotTune:
         state.stay.ready = event.time
         state.stay.reached = event.step
         state.phase = Phase.TRAINING
-        self._set_timer(state.stay.launched + self._rules.hour, event.job, "hour")
+        # Whoever needs most of the hour to get going has half an hour to get on.
+        hour_over = max(state.stay.launched + self._rules.hour, event.time + self._rules.hour / 2)
+        self._set_timer(hour_over, event.job, "hour")
         self._set_periodic(event.job, event.time)
         if state.warned_until is not None:  # nothing was learned here that could be saved
             self._leave(event.job)
@@ -299,7 +310,9 @@ class SpotTune:
 
     def _on_saved(self, event: Saved, state: JobState) -> None:
         assert state.stay is not None
-        state.step = state.stay.kept = state.stay.reached = event.step
+        state.keeps_nothing = event.step <= state.stay.step_from and event.step < state.stay.reached
+        state.step = state.stay.kept = event.step
+        state.stay.reached = max(state.stay.reached, event.step)
         state.stay.saving_seconds += event.seconds
         state.save_seconds = event.seconds
         purpose, state.purpose = state.purpose, None
@@ -354,9 +367,13 @@ class SpotTune:
     def _consider_moving(self, job: int) -> None:
         state = self.states[job]
         assert state.stay is not None
-        held = Held(state.stay.offer, state.stay.max_price, self._fleet.now() - state.stay.launched)
-        if self._chooser.stays(self._demand(job), self._quotes(), held, job):
-            self._set_timer(self._fleet.now() + self._rules.hour, job, "hour")
+        now = self._fleet.now()
+        held = Held(state.stay.offer, state.stay.max_price, now - state.stay.launched)
+        hurried_there = self._hurried(job) and state.stay.max_price is None
+        if state.keeps_nothing:
+            self._note("a job is not moved: its program saves no checkpoint")
+        if state.keeps_nothing or hurried_there or self._chooser.stays(self._demand(job), self._quotes(), held, job):
+            self._set_timer(now + self._rules.hour, job, "hour")
         else:
             self._save(job, Purpose.MOVE)
 
@@ -377,6 +394,17 @@ class SpotTune:
         work = (self._jobs[job].max_steps - done) * float(seconds[row]) * (_TRIED if tried else _UNTRIED)
         return self._rules.finish_by - work - lead
 
+    def _hurried(self, job: int) -> bool:
+        """Whether only the fastest machine on demand will do, or is about to."""
+        return self._last_moment(job) - self._rules.hour / 6 <= self._fleet.now()
+
+    def _selection_due(self) -> float:
+        """When to select with whatever is known, so that who has paused can still be trained to the end in time."""
+        if self._rules.finish_by is None or self._selected_at is not None:
+            return math.inf
+        paused = (job for job, state in enumerate(self.states) if state.phase is Phase.PAUSED)
+        return min((self._last_moment(job) for job in paused), default=math.inf)
+
     def _keep_deadline(self, job: int) -> None:
         latest = self._last_moment(job)
         if latest > self._fleet.now() + 1.0:
@@ -393,8 +421,10 @@ class SpotTune:
 
     def _place(self, job: int) -> None:
         state, now = self.states[job], self._fleet.now()
-        hurried = self._last_moment(job) - self._rules.hour / 6 <= now
-        for offer, max_price in self._wanted(job, hurried=hurried):
+        if now < state.retry_at:
+            return
+        state.waiting_since = now if state.waiting_since is None else state.waiting_since
+        for offer, max_price in self._wanted(job, hurried=self._hurried(job)):
             try:
                 machine = self._fleet.place(job, offer, max_price)
             except LaunchRefused:
@@ -403,28 +433,44 @@ class SpotTune:
                 continue
             state.version += 1
             state.stay = Stay(job, machine, offer, max_price, now, state.step, state.step, reached=state.step)
-            state.warned_until = None
+            state.warned_until = state.waiting_since = None
             self.stays.append(state.stay)
             state.phase = Phase.STARTING
-            if self._rules.finish_by is not None and not self._fleet.offers[offer].on_demand:
+            if self._rules.finish_by is not None and offer != self._fastest(job):
                 self._set_timer(max(self._last_moment(job), now), job, "deadline")
             return
+        self._wait_for_machines(job, now - state.waiting_since)
+
+    def _wait_for_machines(self, job: int, waited: float) -> None:
+        """Try again in a while; not for ever."""
+        if waited > _LONGEST_WAIT:
+            raise ProviderError(
+                f"no machine was to be had for {waited / 86400:.0f} days",
+                where=self._jobs[job].name,
+                hint="Add markets, or machines on demand",
+            )
         self._note("no machine was to be had for a while")
-        heapq.heappush(self._timers, (now + self._rules.retry_seconds, job, -1, "retry"))
+        self.states[job].retry_at = self._fleet.now() + self._rules.retry_seconds
+        heapq.heappush(self._timers, (self.states[job].retry_at, job, -1, "retry"))
+
+    def _fastest(self, job: int) -> int | None:
+        return fastest_on_demand(self._fleet.offers, self._step_seconds(job))
 
     def _wanted(self, job: int, *, hurried: bool) -> Iterable[tuple[int, float | None]]:
         """Offers to try in turn: by the chooser, or on demand by speed when time is running out.
 
         With a deadline and no idea yet how long a step takes, a job must not wait for a cheap machine: on demand last.
+        Neither does it wait for ever where the chooser wants nothing that is to be had.
         """
-        now = self._fleet.now()
+        now, since = self._fleet.now(), self.states[job].waiting_since
         blocked = [offer for offer, until in self._refused.items() if until > now]
-        sure = self._sure(job, blocked) if self._rules.finish_by is not None else []
+        impatient = since is not None and now - since > self._rules.patience
+        sure = self._sure(job, blocked) if self._rules.finish_by is not None or impatient else []
         if hurried and sure:
             return sure
         ranked = self._chooser.ranked(self._demand(job), self._quotes().closed(blocked), job)
         wanted = ((choice.offer, choice.max_price) for choice in ranked)
-        return wanted if self._times.known else chain(wanted, sure)
+        return chain(wanted, sure) if impatient or not self._times.known else wanted
 
     def _sure(self, job: int, blocked: Sequence[int]) -> list[tuple[int, float | None]]:
         """Machines on demand, fastest first."""
@@ -482,10 +528,10 @@ class SpotTune:
         self._fleet.save(state.stay.machine)
 
     def _give_back(self, job: int, why: str) -> None:
-        """After a warning the provider takes the machine, which may cost nothing; else we end it."""
+        """After a warning the provider takes the machine, where that costs nothing; else we end it."""
         state = self.states[job]
         assert state.stay is not None
-        if state.warned_until is not None:
+        if state.warned_until is not None and state.warned_until - state.stay.launched < self._rules.refund_window:
             self._fleet.leave(state.stay.machine)
         else:
             self._fleet.terminate(state.stay.machine)
@@ -510,18 +556,39 @@ class SpotTune:
     # Selection
 
     def _select(self) -> None:
-        """Predictions of all jobs are there: the best mcnt go on, the others are over."""
+        """The best mcnt go on, the others are over.
+
+        Whoever is not judged yet, because a deadline would not wait, goes on as well.
+        """
         self._selected_at = self._fleet.now()
-        found = [state.prediction for state in self.states]
-        predictions = [p if p is not None else Prediction(math.nan, math.inf, Outlook.DIVERGED) for p in found]
-        chosen = choose(predictions, self._rules.mcnt, maximize=self._jobs[0].maximize)
+        chosen = choose(
+            [self._judged(job) for job in range(len(self._jobs))], self._rules.mcnt, maximize=self._maximize
+        )
         self._ranking = tuple(ranked.index for ranked in chosen.ranking)
+        going_on = set(chosen.chosen)
+        if all(self.states[job].ending is Ending.DIVERGED for job in going_on):  # nothing was promising: what is left
+            going_on |= {job for job in self._ranking if self.states[job].phase is Phase.PAUSED}
         for job, state in enumerate(self.states):
-            state.selected = job in chosen.chosen
+            state.selected = job in going_on
             if state.phase is Phase.PAUSED and state.selected:
                 state.goal, state.phase = self._jobs[job].max_steps, Phase.WAITING
             elif state.phase is Phase.PAUSED:
                 state.phase, state.ending = Phase.ENDED, Ending.NOT_SELECTED
+            elif state.phase is not Phase.ENDED:
+                state.goal = self._jobs[job].max_steps
+                self._note("a job was not judged at theta: the deadline would not wait")
+
+    def _judged(self, job: int) -> Prediction:
+        """What is thought of a job when the best are selected."""
+        state = self.states[job]
+        if state.phase in (Phase.PAUSED, Phase.ENDED) and state.prediction is not None:
+            return state.prediction
+        last = state.reports[-1][1] if state.reports else 0.0
+        return Prediction(last, math.inf, Outlook.NOT_PREDICTABLE, "not at theta yet")
+
+    @property
+    def _maximize(self) -> bool:
+        return self._jobs[0].maximize
 
     def _curve(self, job: int) -> Curve:
         steps, values = np.array(self.states[job].reports, dtype=np.float64).T

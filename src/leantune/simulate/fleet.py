@@ -126,6 +126,11 @@ class SimulatedFleet:
         """What the provider rents out."""
         return self._offers
 
+    @property
+    def launches(self) -> int:
+        """Machines launched so far."""
+        return self._cloud.launches
+
     def now(self) -> float:
         """The clock's time."""
         return self._clock.now()

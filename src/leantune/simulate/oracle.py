@@ -19,7 +19,11 @@ from leantune.spot.quotes import Quotes
 
 
 class Oracle:
-    """The cheapest kept step of the next hour, by hindsight. step_seconds (jobs, offers): true M."""
+    """The cheapest kept step of the next hour, by hindsight. step_seconds (jobs, offers): true M.
+
+    next_slot: the number of the next launch, from which a market with several machines draws its luck. Of a machine
+    that is held already the slot is not known here: there, such luck is guessed.
+    """
 
     def __init__(
         self,
@@ -30,9 +34,11 @@ class Oracle:
         *,
         poll: float = 10.0,
         hour_value: float = 0.0,
+        next_slot: Callable[[], int] = lambda: 0,
     ) -> None:
         self._feeds, self._policy, self._now = tuple(feeds), policy, now
         self._step_seconds, self._poll, self._hour_value = step_seconds, poll, hour_value
+        self._next_slot = next_slot
 
     def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
         """Every offer with its best max price, cheapest first."""
@@ -53,18 +59,19 @@ class Oracle:
 
     def _score(self, row: int, bid: float | None, demand: Demand, job: int, lead: float, *, age: float = 0.0) -> float:
         feed, now, seconds = self._feeds[row], self._now(), float(self._step_seconds[job, row])
-        coming = feed.revocation(now, math.inf if bid is None else bid)
+        limit = math.inf if bid is None else bid
+        coming = feed.revocation(now, limit, self._next_slot())
         end = now + min(HOUR, lead + demand.steps * seconds + demand.save)
         gone = math.inf if coming is None else coming.gone_at
         told = gone if coming is None or coming.notice_at is None else coming.notice_at + self._poll
         if told < end:
             fits = coming is not None and coming.notice_at is not None and told + demand.save <= gone
             work = told - now - lead if fits else 0.0
-            bill = self._policy.bill(feed.tariff, now - age, gone, revoked=True)
+            bill = self._policy.bill(feed.tariff, now - age, gone, revoked=True, max_price=limit)
             hours = (told + demand.save - now) / HOUR
         else:
             work = end - now - lead - demand.save
-            bill = self._policy.bill(feed.tariff, now - age, end, revoked=False)
+            bill = self._policy.bill(feed.tariff, now - age, end, revoked=False, max_price=limit)
             hours = (end - now) / HOUR
         before = self._policy.bill(feed.tariff, now - age, now, revoked=False).net_usd if age > 0 else 0.0
         dollars = bill.net_usd - before

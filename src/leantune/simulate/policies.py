@@ -57,7 +57,15 @@ def _random(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:
 
 def _oracle(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:
     seconds = scenario.step_seconds()
-    return Oracle(scenario.feeds, scenario.policy, fleet.now, seconds, poll=scenario.poll, hour_value=taste.hour_value)
+    return Oracle(
+        scenario.feeds,
+        scenario.policy,
+        fleet.now,
+        seconds,
+        poll=scenario.poll,
+        hour_value=taste.hour_value,
+        next_slot=lambda: fleet.launches,
+    )
 
 
 def _on_demand(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:

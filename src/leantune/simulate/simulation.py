@@ -9,7 +9,7 @@ lost       steps done after the last checkpoint of a machine that was taken
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -173,7 +173,7 @@ def simulate(
 ) -> SimulationResult:
     """Play the scenario with a chooser."""
     clock = SimulatedClock(scenario.start)
-    rules = scenario.rules
+    rules = replace(scenario.rules, refund_window=scenario.policy.refund_window_seconds)
     provider = SimCloud(
         scenario.feeds,
         scenario.policy,

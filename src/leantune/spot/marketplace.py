@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from leantune.clock import Clock, ScaledClock
+import numpy as np
+
+from leantune.clock import Clock, ScaledClock, SimulatedClock
 from leantune.cloud.billing import AWS, BillingPolicy
 from leantune.cloud.generated import Regime, generate_prices
 from leantune.cloud.markets import Market, PriceSeries
@@ -23,6 +25,9 @@ from leantune.cloud.simcloud import SimCloud
 from leantune.errors import InvalidInput
 from leantune.space import Machine
 from leantune.spot.market import MarketFeed
+from leantune.spot.predictor import Predictor
+from leantune.spot.provisioner import CheapestStep, Demand
+from leantune.spot.quotes import LiveForecaster
 
 GENERATED = "generated"
 ZONES = 3  # of each type, where prices are generated
@@ -78,6 +83,14 @@ class Marketplace:
     def save_seconds(here: float, speed: float) -> float:
         """Seconds of the market that saving, which takes `here` seconds of this world, is expected to take."""
         return min(here * speed, LONGEST_SAVE)
+
+    def warm(self, predictor: Predictor) -> None:
+        """Compile what choosing machines needs, before the market's clock counts: it takes minutes of a fast one."""
+        provider = self.provider(SimulatedClock(self.opens))
+        offers = provider.offers()
+        quotes = LiveForecaster(offers, provider.history, predictor).quotes(self.opens)
+        demand = Demand(np.ones(len(offers)), 1.0, self.boot_seconds, 1.0, 1.0)
+        next(CheapestStep(self.policy).ranked(demand, quotes, 0), None)
 
     def provider(self, clock: Clock) -> SimCloud:
         """Who rents out its machines."""
