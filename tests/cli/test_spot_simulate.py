@@ -105,6 +105,34 @@ def test_a_price_file_with_a_table_of_types(tmp_path: Path) -> None:
     assert read["smooth"]["saved_share"] < read["saved_share"]
 
 
+def test_a_start_outside_of_the_prices_is_refused_as_it_was_typed(tmp_path: Path) -> None:
+    said = error("--types", "r4.large", "--prices", str(price_file(tmp_path)), "--start", "2016-04-01T12:00")
+    assert "no market has prices at 2016-04-01T12:00" in said
+    assert "from 2016-03-01T00:00 until 2016-03-20T23:00 (UTC)" in said
+
+
+def test_a_tuning_beyond_the_end_of_the_prices_is_told(tmp_path: Path) -> None:
+    arguments = ("--workload", "toy", "--types", "r4.large", "--prices", str(price_file(tmp_path)), "--policy", "ours")
+    note = "prices are taken to stay as they were after 2016-03-20 23:00 UTC (ours)"
+    assert told(*arguments, "--hours", "40", "--start", "2016-03-20")["notes"] == [note]
+    assert told(*arguments, "--hours", "1", "--start", "2016-03-19")["notes"] == []
+
+
+def test_json_draws_a_timeline_only_where_one_is_asked_for(tmp_path: Path) -> None:
+    arguments = (*QUICK, "--policy", "on-demand")
+    assert told(*arguments)["html"] is None
+    assert list(tmp_path.iterdir()) == []
+    assert told(*arguments, "--html", "mine.html")["html"] == "mine.html"
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.html"]
+
+
+def test_generated_prices_of_types_of_a_table(tmp_path: Path) -> None:
+    table = tmp_path / "types.csv"
+    table.write_text("instance_type,vcpu,mem_gib,ondemand_usd_hr\nold.large,2,8,0.2\n", encoding="utf-8")
+    arguments = ("--workload", "toy", "--hours", "1", "--days", "2", "--types", "old.large", "--policy", "on-demand")
+    assert told(*arguments, "--instances", str(table))["types"] == ["old.large"]
+
+
 def test_traces_take_machines(tmp_path: Path) -> None:
     path = price_file(tmp_path)
     # a machine goes after half an hour, again and again
@@ -131,7 +159,15 @@ def test_traces_take_machines(tmp_path: Path) -> None:
         (("--html", "absent/timeline.html"), "cannot be written there"),
         (("--speeds", "absent.csv"), "there is no such file"),
         (("--types", "r9.giant"), "unknown machine type 'r9.giant'"),
+        (("--types", "r9.giant"), "describe it with --instances FILE"),
+        (("--types", ","), "',' names nothing (--types)"),
         (("--prices", "absent.csv"), "absent.csv"),
+        (("--policy", ","), "',' names nothing (--policy)"),
+        (("--policy", ""), "there is no policy to simulate"),
+        (("--seed", "-1"), "the seed is -1"),
+        (("--finish-by", "-3 h"), "'-3 h' is over before it begins"),
+        (("--hour-value", "nan"), "an hour is worth nan USD"),
+        (("--hour-value", "-1", "--policy", "oracle"), "an hour is worth -1 USD"),
     ],
 )
 def test_what_is_wrong_is_said(arguments: tuple[str, ...], text: str) -> None:

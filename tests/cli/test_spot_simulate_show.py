@@ -18,7 +18,8 @@ from leantune.cli.spot_simulate_show import (
     table_rows,
 )
 from leantune.simulate.comparison import Tally, compare
-from leantune.simulate.setup import with_generated_prices
+from leantune.simulate.setup import DAY, with_generated_prices
+from leantune.spot.market import Capacity
 from tests.simulate.small import plan, recorded
 
 PLAN = plan(1, policies=("ours", "random", "oracle", "on-demand"), hours=1.5)
@@ -90,10 +91,28 @@ def test_lines_json_and_page_agree(found: Found) -> None:
 
 def test_notes_tell_when_prices_ended_and_deadlines_broke(found: Found) -> None:
     short = replace(PLAN, pool=replace(PLAN.pool, end=PLAN.pool.start + 600.0))
-    assert any("prices end after" in note and "on-demand" in note for note in notes(replace(found, plan=short)))
+    assert notes(replace(found, plan=short)) == [
+        "prices are taken to stay as they were after 2026-01-05 00:10 UTC (ours, random, oracle, on-demand)"
+    ]
+    soonest, *_, last = sorted(found.tallies, key=lambda tally: tally.finished_seconds)
+    between = PLAN.pool.start + (soonest.finished_seconds + last.finished_seconds) / 2
+    (note,) = notes(replace(found, plan=replace(PLAN, pool=replace(PLAN.pool, end=between))))
+    assert last.policy in note
+    assert soonest.policy not in note
     hurried = replace(PLAN, rules=replace(PLAN.rules, finish_by=PLAN.pool.start + 60.0))
     assert any("not finished within" in note for note in notes(replace(found, plan=hurried)))
     assert notes(found) == []
+
+
+def test_notes_tell_when_traces_ended(found: Found) -> None:
+    spent = Capacity([PLAN.pool.start], [PLAN.pool.start + 600.0])
+    feeds = tuple(replace(feed, capacity=spent, mode="both") for feed in PLAN.pool.feeds)
+    result = found.first.results[0]
+    began = result.outcome.began - 121 * DAY  # a tuning of 121 days
+    long = Tally("ours", (replace(result, outcome=replace(result.outcome, began=began)),), found.first.boot)
+    told = replace(found, plan=replace(PLAN, pool=replace(PLAN.pool, feeds=feeds)), tallies=[long])
+    assert "traces end at 2026-05-05 00:00 UTC: no spot machine was to be had after that (ours)" in notes(told)
+    assert not any("traces" in note for note in notes(replace(told, plan=PLAN)))
 
 
 def test_several_tunings_count_their_hits() -> None:

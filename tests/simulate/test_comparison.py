@@ -72,3 +72,9 @@ def test_without_jobs_there_is_nothing_to_tune() -> None:
         Plan(BOTH.pool, (), BOTH.speeds)
     with pytest.raises(InvalidInput, match="no policy"):
         compare(replace(BOTH, policies=("unknown",)))
+
+
+def test_a_plan_without_policies_is_refused_with_those_known() -> None:
+    with pytest.raises(InvalidInput, match="there is no policy") as caught:
+        plan(policies=())
+    assert "single-cheapest" in caught.value.hint

@@ -65,3 +65,11 @@ def test_an_unknown_name_is_refused_with_those_known() -> None:
     with pytest.raises(InvalidInput, match="no policy 'best'") as caught:
         chooser("best", Taste())
     assert "single-fastest" in caught.value.hint
+
+
+def test_tastes_that_nobody_can_have_are_refused() -> None:
+    for usd in (float("nan"), -1.0):  # also where only the oracle is told
+        with pytest.raises(InvalidInput, match="an hour is worth"):
+            Taste(usd)
+    with pytest.raises(InvalidInput, match="the seed is -1"):
+        Taste(seed=-1)

@@ -81,8 +81,20 @@ def test_markets_without_a_price_at_the_start_are_told() -> None:
     found = file_pool(prices, "prices.csv", start=9 * DAY)
     assert [str(feed.market) for feed in found.feeds] == ["r4.large/us-east-1a"] * 2
     assert "r4.large/us-east-1b" in found.troubles[0]
-    with pytest.raises(InvalidInput, match="no market has prices"):
-        file_pool(prices, "prices.csv", start=90 * DAY)
+
+
+def test_a_start_outside_of_the_prices_is_refused_in_dates() -> None:
+    prices = history(series("r4.large", "us-east-1a", 10 * DAY, 20.0))
+    for start, text in (
+        (9.5 * DAY, "1970-01-10T12:00"),
+        (90 * DAY, "1970-04-01T00:00"),
+        (30 * DAY, "1970-01-31T00:00"),
+    ):
+        with pytest.raises(InvalidInput, match=rf"no market has prices at {text} \(prices") as caught:
+            file_pool(prices, "prices.csv", start=start)
+        assert "from 1970-01-11T00:00 until 1970-01-31T00:00 (UTC)" in caught.value.hint
+    with pytest.raises(InvalidInput, match="at 1970-01-09T00:00, 8 days after"):
+        file_pool(history(series("r4.large", "us-east-1a", 0.0, 5.0)), "prices.csv")
 
 
 def test_types_that_nobody_knows_are_named(tmp_path: Path) -> None:
@@ -132,6 +144,37 @@ def test_traces_take_machines_and_need_a_name_for_each_market(tmp_path: Path) ->
         file_pool(both, "prices.csv", revoking=revoking)
     with pytest.raises(InvalidInput, match="need traces"):
         Revoking("capacity")
+
+
+@pytest.mark.parametrize(("days", "traced"), [(20.0, 120.0), (200.0, 192.0)])
+def test_traces_are_repeated_at_least_as_long_as_prices_are_known(tmp_path: Path, days: float, traced: float) -> None:
+    (tmp_path / "trace.json").write_text(json.dumps({"metadata": {"gap_seconds": 3600}, "data": [4, 4, 0, 4]}))
+    mapping = tmp_path / "map.yaml"
+    mapping.write_text("r4.large/us-east-1a: trace.json\n", encoding="utf-8")
+    prices = history(series("r4.large", "us-east-1a", 0.0, days))
+    found = file_pool(prices, "prices.csv", revoking=Revoking("capacity", mapping))
+    assert found.traced_until == found.start + traced * DAY
+    assert found.feeds[0].refusal(found.traced_until - 1.0) is None
+    assert found.feeds[0].refusal(found.traced_until) == "there is no capacity"
+    assert file_pool(prices, "prices.csv").traced_until == np.inf
+
+
+def test_generated_prices_of_types_that_only_a_table_knows(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"unknown machine type 'old\.large'") as caught:
+        generated_pool(("r4.large", "old.large"), days=1.0)
+    assert "--types" in caught.value.hint
+    assert "--instances" in caught.value.hint
+    assert "machine(" not in caught.value.hint
+    table = tmp_path / "types.csv"
+    table.write_text(INSTANCES + "new.large,,4,8,0.3\n", encoding="utf-8")
+    found = generated_pool(("r4.large", "old.large", "new.large"), days=1.0, instances=read_instances(table))
+    spot = [(feed.market.instance_type, feed.machine.usd_per_hour) for feed in found.feeds if not feed.on_demand]
+    assert spot == [("r4.large", 0.133)] * 2 + [("old.large", 0.2)] + [("new.large", 0.3)] * 2
+
+
+def test_a_seed_below_zero_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="the seed is -1"):
+        Revoking(seed=-1)
 
 
 def test_the_notice_is_the_providers() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from leantune.cloud.billing import AWS
 from leantune.cloud.markets import Market
 from leantune.cloud.provider import Offer
+from leantune.errors import InvalidInput
 from leantune.space import Machine
 from leantune.spot.expectation import HOUR, expectation
 from leantune.spot.provisioner import (
@@ -183,3 +184,9 @@ def test_a_job_that_takes_an_hour_to_get_going_still_finds_a_machine() -> None:
     grid = np.array([[0.2], [0.2], [0.5]])
     quotes = Quotes(price, price, on_demand, grid, np.array([[0.1], [0.1], [0.0]]), np.ones((3, 1), dtype=bool))
     assert {choice.offer for choice in CheapestStep(AWS).ranked(slow, quotes, 0)} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("usd", [math.nan, math.inf, -1.0])
+def test_an_hour_is_worth_a_finite_amount(usd: float) -> None:
+    with pytest.raises(InvalidInput, match="an hour is worth"):
+        CheapestStep(AWS, hour_value=usd)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ON_DEMAND = "on-demand"
 GENERATED = "generated"
 ALL = "all"
+TIMELINE = Path("leantune-spot.html")
 
 
 class Regimes(StrEnum):
@@ -78,7 +79,10 @@ InstancesFile = Annotated[
     Path | None, typer.Option("--instances", metavar="FILE", help="CSV of types that the catalogue does not have.")
 ]
 Seed = Annotated[int, typer.Option(help="Of generated prices, of traces' luck and of random choices.")]
-Html = Annotated[Path, typer.Option(metavar="FILE", help="Where the timeline is drawn.")]
+Html = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help=f"Where the timeline is drawn [default: {TIMELINE}; nowhere with --json]."),
+]
 NoHtml = Annotated[bool, typer.Option("--no-html", help="Draw no timeline.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
@@ -117,7 +121,7 @@ def simulate(  # noqa: PLR0913 - its options, all by name
     speeds: Speeds = None,
     instances: InstancesFile = None,
     seed: Seed = 0,
-    html: Html = Path("leantune-spot.html"),
+    html: Html = None,
     no_html: NoHtml = False,
     as_json: AsJson = False,
 ) -> None:
@@ -135,14 +139,14 @@ def simulate(  # noqa: PLR0913 - its options, all by name
     with told_errors(as_json=as_json):
         from leantune.simulate.policies import Taste
 
-        asked = PriceOptions(prices, regime.value, _listed(types), days, start, instances)
+        asked = PriceOptions(prices, regime.value, _listed(types, "--types"), days, start, instances)
         revoking = _revoking(revocations, traces, provider, seed)
         pool = _pool(asked, revoking)
         rules = _Rules(theta, mcnt, finish_by)
         taste = Taste(hour_value, seed)
         plan = _plan(pool, _tunings(workload, hours), revoking, rules, taste, _Speeds(exponent, speeds), predictor)
-        plan = replace(plan, policies=_listed(policy))
-        target = None if no_html else _writable(html)
+        plan = replace(plan, policies=_listed(policy, "--policy"))
+        target = None if no_html or (as_json and html is None) else _writable(html or TIMELINE)
         _run(plan, None if asked.prices == GENERATED and regime is Regimes.SMOOTH else seed, target, as_json=as_json)
     raise typer.Exit(ExitCode.WELL)
 
@@ -200,8 +204,23 @@ def _smooth(plan: Plan, seed: int, tell: Tell) -> tuple[Tally, Tally]:
 # -- what was typed
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+def _listed(text: str, option: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if text and not names:
+        raise InvalidInput(f"{text!r} names nothing", where=option, hint="Write names with commas between")
+    return names
+
+
+def _deadline(text: str, start: float) -> float | None:
+    from leantune.units import parse_quantity
+
+    if not text:
+        return None
+    seconds = parse_quantity(text, "time")
+    if seconds <= 0:
+        hint = "Give a time from the start on that is above 0, such as '30 h'"
+        raise InvalidInput(f"{text!r} is over before it begins", where="--finish-by", hint=hint)
+    return start + seconds
 
 
 def _revoking(cause: Causes | None, traces: Path | None, provider: Providers, seed: int) -> Revoking:
@@ -226,18 +245,19 @@ def _pool(asked: PriceOptions, revoking: Revoking) -> Pool:
     if asked.days is not None and not 0 < asked.days <= 400:
         raise InvalidInput(f"--days is {asked.days:g}", where="simulate", hint="Give more than 0 and at most 400")
     start = _moment(asked.start) if asked.start else None
+    known = read_instances(asked.instances) if asked.instances else None
     if asked.prices == GENERATED:
         return generated_pool(
             asked.types or PAPER_TYPES,
             regime=asked.regime,
             start=GENERATED_START if start is None else start,
             days=asked.days or GENERATED_DAYS,
+            instances=known,
             revoking=revoking,
         )
     loaded = read_prices(Path(asked.prices))
     for trouble in loaded.report.troubles():
         warn(f"{asked.prices}: {trouble}")
-    known = read_instances(asked.instances) if asked.instances else None
     options = {"types": asked.types, "instances": known, "start": start, "days": asked.days}
     return file_pool(loaded.series, Path(asked.prices).name, **options, revoking=revoking)  # type: ignore[arg-type]
 
@@ -271,17 +291,17 @@ def _plan(
     from leantune.orchestrator.spottune import TuningRules
     from leantune.simulate.comparison import POLL, Plan
     from leantune.spot.predictors import named_or_saved
-    from leantune.units import parse_quantity
 
     if speeds.table is not None and not speeds.table.is_file():
         raise InvalidInput("there is no such file", where=str(speeds.table), hint="Correct --speeds, or leave it out")
-    finish_by = pool.start + parse_quantity(typed.finish_by, "time") if typed.finish_by else None
     notice = max(revoking.policy.notice_seconds - POLL, 0.0)
     return Plan(
         pool,
         tunings,
         pool.speeds(exponent=speeds.exponent, table=speeds.table),
-        rules=TuningRules(theta=typed.theta, mcnt=typed.mcnt, notice=notice, finish_by=finish_by),
+        rules=TuningRules(
+            theta=typed.theta, mcnt=typed.mcnt, notice=notice, finish_by=_deadline(typed.finish_by, pool.start)
+        ),
         taste=taste,
         billing=revoking.policy,
         exponent=speeds.exponent,

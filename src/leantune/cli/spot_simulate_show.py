@@ -90,16 +90,24 @@ def sentences(found: Found) -> list[str]:
 def notes(found: Found) -> list[str]:
     """What a reader should know before believing it."""
     told = [f"{found.plan.pool.source}: {trouble}" for trouble in found.plan.pool.troubles]
-    known = found.plan.pool.end - found.plan.pool.start
-    late = [tally.policy for tally in found.tallies if tally.finished_seconds > known]
-    if late:
-        told.append(f"prices end after {duration(known)}; the last ones were taken to hold ({', '.join(late)})")
-    finish_by = found.plan.rules.finish_by
-    if finish_by is not None:
-        wanted = finish_by - found.plan.pool.start
-        missed = [tally.policy for tally in found.tallies if tally.finished_seconds > wanted]
-        told += [f"not finished within {duration(wanted)}: {', '.join(missed)}"] if missed else []
+    pool, finish_by = found.plan.pool, found.plan.rules.finish_by
+    if late := _beyond(found, pool.end):
+        told.append(f"prices are taken to stay as they were after {_moment(pool.end)} ({late})")
+    if late := _beyond(found, pool.traced_until):
+        told.append(f"traces end at {_moment(pool.traced_until)}: no spot machine was to be had after that ({late})")
+    if finish_by is not None and (late := _beyond(found, finish_by)):
+        told.append(f"not finished within {duration(finish_by - pool.start)}: {late}")
     return told + [f"{tally.policy}: {note}" for tally in found.tallies for note in tally.notes]
+
+
+def _beyond(found: Found, moment: float) -> str:
+    """The policies whose tunings went on after a moment."""
+    seconds = moment - found.plan.pool.start
+    return ", ".join(tally.policy for tally in found.tallies if tally.finished_seconds > seconds)
+
+
+def _moment(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _name(tally: Tally) -> str:
@@ -111,9 +119,8 @@ def _kicker(found: Found) -> str:
     names = ", ".join(dict.fromkeys(jobs[0].family for jobs in plan.tunings))
     jobs = counted(sum(map(len, plan.tunings)), "job")
     markets = counted(sum(not feed.on_demand for feed in plan.pool.feeds), "spot market")
-    began = datetime.fromtimestamp(plan.pool.start, UTC)
     return (
-        f"{jobs} of {names}; {markets}, {plan.pool.source}, from {began:%Y-%m-%d %H:%M} UTC; "
+        f"{jobs} of {names}; {markets}, {plan.pool.source}, from {_moment(plan.pool.start)}; "
         f"theta {plan.rules.theta:g}, the best {plan.rules.mcnt} go on; billed as {plan.billing.provider} does"
     )
 

@@ -406,11 +406,15 @@ class SpotTune:
         return min((self._last_moment(job) for job in paused), default=math.inf)
 
     def _keep_deadline(self, job: int) -> None:
-        latest = self._last_moment(job)
-        if latest > self._fleet.now() + 1.0:
-            self._set_timer(latest, job, "deadline")
+        if self._last_moment(job) > self._fleet.now() + 1.0:
+            self._set_deadline(job)
         else:
             self._save(job, Purpose.MOVE)
+
+    def _set_deadline(self, job: int) -> None:
+        """Look at the last moment, and before: how long steps take is learned only while they are done."""
+        now = self._fleet.now()
+        self._set_timer(min(max(self._last_moment(job), now), now + self._rules.hour / 6), job, "deadline")
 
     # Placing
 
@@ -437,7 +441,7 @@ class SpotTune:
             self.stays.append(state.stay)
             state.phase = Phase.STARTING
             if self._rules.finish_by is not None and offer != self._fastest(job):
-                self._set_timer(max(self._last_moment(job), now), job, "deadline")
+                self._set_deadline(job)
             return
         self._wait_for_machines(job, now - state.waiting_since)
 

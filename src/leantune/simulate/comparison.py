@@ -17,7 +17,7 @@ from leantune.curves.predictors import curve_predictor
 from leantune.errors import InvalidInput
 from leantune.orchestrator.spottune import TuningRules
 from leantune.simulate.forecast import TabledForecaster
-from leantune.simulate.policies import DEFAULT_POLICIES, Taste, chooser
+from leantune.simulate.policies import DEFAULT_POLICIES, POLICIES, Taste, chooser
 from leantune.simulate.setup import Pool
 from leantune.simulate.simulation import Scenario, SimulationResult, simulate
 from leantune.simulate.speeds import Speeds
@@ -47,6 +47,9 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.tunings or not all(self.tunings):
             raise InvalidInput("there are no jobs to tune", where="simulation", hint="Name a workload with jobs")
+        if not self.policies:
+            hint = f"Name at least one of {', '.join(POLICIES)}"
+            raise InvalidInput("there is no policy to simulate", where="simulation", hint=hint)
 
     def scenario(self, jobs: Tuning) -> Scenario:
         """One tuning as it is simulated."""

@@ -21,7 +21,7 @@ from leantune.errors import InvalidInput
 from leantune.simulate.fleet import SimulatedFleet
 from leantune.simulate.oracle import Oracle
 from leantune.simulate.simulation import MakeChooser, Scenario
-from leantune.spot.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket
+from leantune.spot.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket, check_hour_value
 
 DEFAULT_POLICIES = ("ours", "random", "oracle", "on-demand")
 
@@ -32,6 +32,12 @@ class Taste:
 
     hour_value: float = 0.0
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_hour_value(self.hour_value)  # the oracle is told it too
+        if self.seed < 0:
+            hint = "Give a whole number of at least 0"
+            raise InvalidInput(f"the seed is {self.seed}", where="simulation", hint=hint)
 
 
 def chooser(name: str, taste: Taste) -> MakeChooser:

@@ -12,15 +12,16 @@ import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from leantune.cloud.billing import AWS, BillingPolicy
 from leantune.cloud.catalog import catalogue
-from leantune.cloud.catalog_tables import regions, table_of
+from leantune.cloud.catalog_tables import PRIVATE_HINT, regions, table_of
 from leantune.cloud.generated import Regime, generate_prices
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.price_summary import region_of
-from leantune.errors import InvalidInput, TableError
+from leantune.errors import InvalidInput, SpaceError, TableError
 from leantune.simulate.speeds import EXPONENT, Speeds, relative_speeds
 from leantune.space import Machine
 from leantune.spot.market import Capacity, MarketFeed, Mode
@@ -34,7 +35,7 @@ GENERATED_START = 1_767_571_200.0  # Monday, 5 January 2026
 GENERATED_DAYS = 30.0
 REFERENCE_VCPUS = 4.0
 _REFERENCE = "the reference machine"
-_TRACED_DAYS = 120.0  # a trace is repeated anyway; no simulation should outlast it
+_TRACED_DAYS = 120.0  # traces are repeated for so long, or for as long as prices are known
 _COLUMNS = ("instance_type", "vcpu", "mem_gib", "ondemand_usd_hr")
 _INSTANCES_HINT = f"Write a CSV with the columns {', '.join(_COLUMNS)} and, where it matters, availability_zone"
 Instances = Mapping[tuple[str, str], Machine]  # by type and zone; zone "" for all
@@ -58,6 +59,12 @@ class Pool:
         """Machine types, in the order of the feeds."""
         return tuple(dict.fromkeys(feed.machine.name for feed in self.feeds))
 
+    @property
+    def traced_until(self) -> float:
+        """When the last trace ends, after which no machine of its market is to be had; infinite without traces."""
+        traced = any(feed.capacity is not None for feed in self.feeds)
+        return _traced_until(self.start, self.end) if traced else math.inf
+
     def speeds(self, *, exponent: float = EXPONENT, table: Path | None = None) -> Speeds:
         """How slow each type is against a machine with 4 vCPUs: measured in a table of runs, or by C0 / CPU^b."""
         vcpus = {feed.machine.name: feed.machine.vcpus for feed in self.feeds}
@@ -77,6 +84,9 @@ class Revoking:
         if self.mode != "price" and self.traces is None:
             hint = "Give --traces MAPPING.yaml, or --revocations price"
             raise InvalidInput(f"revocations by {self.mode} need traces", where="simulation", hint=hint)
+        if self.seed < 0:
+            hint = "Give a whole number of at least 0"
+            raise InvalidInput(f"the seed is {self.seed}", where="simulation", hint=hint)
 
 
 def generated_pool(
@@ -86,19 +96,36 @@ def generated_pool(
     start: float = GENERATED_START,
     days: float = GENERATED_DAYS,
     zones: int = ZONES,
+    instances: Instances | None = None,
     revoking: Revoking = Revoking(),  # noqa: B008 - frozen
 ) -> Pool:
-    """Prices drawn from the seed for machines of the catalogue, some zones of each type."""
-    table = catalogue("aws")
+    """Prices drawn from the seed for machines of a table of instances or of the catalogue, some zones of each type."""
     machines: dict[Market, Machine] = {}
     for name in types:
-        known = list(table.zones(name))[:zones] or [f"{table.region}{letter}" for letter in "abcdef"[:zones]]
-        machines |= {Market(name, zone): table[name] for zone in known}
+        machines |= _in_zones(name, zones, instances or {})
     usd = {market: machine.usd_per_hour or math.nan for market, machine in machines.items()}
     began = start - HISTORY_DAYS * DAY
     series = generate_prices(usd, start=began, days=HISTORY_DAYS + days, regime=regime, seed=revoking.seed)
     source = f"generated {regime} prices, seed {revoking.seed}"
     return Pool(_feeds(series, machines, start, revoking), start, start + days * DAY, source)
+
+
+def _in_zones(name: str, zones: int, instances: Instances) -> dict[Market, Machine]:
+    """A type in its first zones; those of the table of instances, else the catalogue's, else the region's first."""
+    table = catalogue("aws")
+    own = {zone: machine for (known, zone), machine in instances.items() if known == name}
+    named = {Market(name, zone): machine for zone, machine in own.items() if zone}
+    if named:
+        return dict(list(named.items())[:zones])
+    spare = [f"{table.region}{letter}" for letter in "abcdef"[:zones]]
+    if own:
+        return {Market(name, zone): own[""] for zone in spare}
+    try:
+        return {Market(name, zone): table[name] for zone in list(table.zones(name))[:zones] or spare}
+    except SpaceError as error:
+        meant = error.hint.removesuffix(PRIVATE_HINT)
+        hint = f"{meant}Correct --types, or describe it with --instances FILE. {_INSTANCES_HINT}"
+        raise InvalidInput(error.what, where=error.where, hint=hint) from None
 
 
 def file_pool(
@@ -120,10 +147,7 @@ def file_pool(
     begin = max(one.start for one in chosen.values()) + HISTORY_DAYS * DAY if start is None else start
     there = {market: one for market, one in chosen.items() if one.start <= begin < one.end}
     if not there:
-        first, last = min(one.start for one in chosen.values()), max(one.end for one in chosen.values())
-        what = f"no market has prices at {begin:.0f} (seconds since 1970)"
-        hint = f"Prices are known from {first:.0f} until {last:.0f}; give a --start within"
-        raise InvalidInput(what, where=source, hint=hint)
+        raise _outside(chosen.values(), begin, source, asked=start is not None)
     end = max(one.end for one in there.values())
     if days is not None and begin + days * DAY < end:
         end = begin + days * DAY
@@ -131,6 +155,18 @@ def file_pool(
     absent = sorted(str(market) for market in chosen if market not in there)
     troubles = (f"left out, without a price at the start: {', '.join(absent)}",) if absent else ()
     return Pool(_feeds(there, machines, begin, revoking), begin, end, source, troubles)
+
+
+def _outside(series: Iterable[PriceSeries], begin: float, source: str, *, asked: bool) -> InvalidInput:
+    known = list(series)
+    why = "" if asked else f", {HISTORY_DAYS:g} days after the begin of the last market's"
+    first, last = min(one.start for one in known), max(one.end for one in known)
+    hint = f"Prices are known from {_iso(first)} until {_iso(last)} (UTC); give a --start within"
+    return InvalidInput(f"no market has prices at {_iso(begin)}{why}", where=source, hint=hint)
+
+
+def _iso(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M}"
 
 
 def with_generated_prices(pool: Pool, regime: str, *, seed: int = 0) -> Pool:
@@ -204,12 +240,17 @@ def _feeds(
     return (*spot, *on_demand)
 
 
-def _capacities(series: Iterable[Market], start: float, revoking: Revoking) -> dict[Market, Capacity]:
+def _traced_until(start: float, end: float) -> float:
+    return max(start + _TRACED_DAYS * DAY, end)
+
+
+def _capacities(series: Mapping[Market, PriceSeries], start: float, revoking: Revoking) -> dict[Market, Capacity]:
     if revoking.mode == "price" or revoking.traces is None:
         return {}
     mapping = read_mapping(revoking.traces)
     folder = revoking.traces.parent
-    found = capacities(mapping, folder, start, start + _TRACED_DAYS * DAY, seed=revoking.seed)
+    end = _traced_until(start, max(one.end for one in series.values()))
+    found = capacities(mapping, folder, start, end, seed=revoking.seed)
     missing = [str(market) for market in series if market not in found]
     if missing:
         hint = f"Name a trace for each market, or leave types out with --types. Add {missing[0]}: file.json"

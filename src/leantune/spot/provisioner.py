@@ -18,6 +18,7 @@ import numpy as np
 from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.markets import FloatArray
 from leantune.cloud.provider import Offer
+from leantune.errors import InvalidInput
 from leantune.spot.expectation import HOUR, weighed
 from leantune.spot.quotes import Quotes
 
@@ -84,6 +85,9 @@ class CheapestStep:
     hour_value: float = 0.0
     gain: float = 0.05
 
+    def __post_init__(self) -> None:
+        check_hour_value(self.hour_value)
+
     def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Iterator[Choice]:
         """One choice per offer (its best max price), best first; offers that keep nothing are left out."""
         dollars, seconds = self._fresh(demand, quotes)
@@ -139,6 +143,13 @@ class CheapestStep:
         # An hour, unless a job needs most of that to get going: then no machine would ever keep anything.
         horizon = max(HOUR, 3.0 * (demand.boot + demand.restore + demand.save))
         return np.array([max(self.policy.notice_seconds - self.poll, 0.0), window, horizon, self.hour_value])
+
+
+def check_hour_value(usd: float) -> None:
+    """Refuse what cannot be the worth of an hour: scores would be no numbers, or waiting would earn money."""
+    if not (math.isfinite(usd) and usd >= 0):
+        hint = "Give finite USD of at least 0, such as --hour-value 0.5"
+        raise InvalidInput(f"an hour is worth {usd:g} USD", where="hour value", hint=hint)
 
 
 class PaperRule:
