@@ -44,6 +44,16 @@ while count < 10 and not stop:
 sys.exit(1 if stop else 0)
 """
 
+# The same without an end, until it is asked to stop; from a checkpoint, three more.
+LASTS = COUNTS.replace("count < 10", "count < end").replace("while", "end = count + 3 if count else 6000\nwhile")
+# Ends when a file `go` appears.
+UNTIL_TOLD = """
+import pathlib, time
+while not pathlib.Path("go").exists():
+    time.sleep(0.01)
+print("accuracy=0.5")
+"""
+
 
 class Certain:
     """A predictor that thinks nothing will be revoked."""
@@ -71,6 +81,25 @@ def problem_on(machine: Machine = BOX, nodes: int = 1, extra: int = 0) -> Proble
     return Problem(space, maximize("accuracy"))
 
 
+class StillClock(ScaledClock):
+    """A market's clock that stands still until it is told how much later it is: however slow a machine, all is on time.
+
+    speed: of the seconds that programs take.
+    """
+
+    def __init__(self, speed: float) -> None:
+        super().__init__(RealClock(), speed, START)
+        self._at = START
+
+    def now(self) -> float:
+        """What was told last."""
+        return self._at
+
+    def at(self, seconds: float) -> None:
+        """It is so many seconds after START."""
+        self._at = START + seconds
+
+
 class Unlimited(LocalExecutor):
     """Runs programs without holding cores, so that any number of clusters fits on this machine."""
 
@@ -94,12 +123,22 @@ class World:
     executor: RentedExecutor
     cloud: SimCloud
     clock: ScaledClock
+    programs: LocalExecutor
+
+    def at(self, seconds: float) -> None:
+        """It is so many seconds after START, by a clock that stands still."""
+        assert isinstance(self.clock, StillClock)
+        self.clock.at(seconds)
+
+    def told(self) -> Finished:
+        """The end of the only trial."""
+        (finished,) = self.executor.wait(ENOUGH)
+        return finished
 
     def end(self, trial: Trial, terms: Terms = Terms()) -> Finished:  # noqa: B008 - frozen
         """Start the trial and wait for its end."""
         self.executor.start(trial, terms)
-        (finished,) = self.executor.wait(ENOUGH)
-        return finished
+        return self.told()
 
     @property
     def billed(self) -> float:
@@ -113,13 +152,17 @@ def make_world(
     *,
     code: str = COUNTS,
     speed: float = 60.0,
+    still: bool = False,
     boot: float = 6.0,
     arguments: Mapping[int, Sequence[str]] | None = None,
     launch_failures: float = 0.0,
 ) -> World:
-    """A market that opens now, and an executor on it; programs are told their checkpoint folder, or `arguments`."""
+    """A market that opens now, and an executor on it; programs are told their checkpoint folder, or `arguments`.
+
+    still: time passes there only when `World.at` says so.
+    """
     base = RealClock()
-    clock = ScaledClock(base, speed, START)
+    clock = StillClock(speed) if still else ScaledClock(base, speed, START)
     cloud = SimCloud(feeds, POLICY, clock, boot_seconds=boot, launch_failures=launch_failures)
     inner = Unlimited(
         PROBLEM,
@@ -133,7 +176,7 @@ def make_world(
     executor = RentedExecutor(
         inner, cloud, renter, clock, base, lambda number: RunFolder(place / "runs", number).remove_checkpoint()
     )
-    return World(executor, cloud, clock)
+    return World(executor, cloud, clock, inner)
 
 
 @contextmanager

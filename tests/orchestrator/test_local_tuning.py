@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from leantune.checkpoints.store import CheckpointStore
 from leantune.cloud.catalog import clusters
 from leantune.errors import InvalidInput, SpaceError
-from leantune.orchestrator.fleet import Revoked, Saved
+from leantune.executors.run_folder import RunFolder
+from leantune.orchestrator.fleet import FleetEvent, Reported, Revoked, Saved
 from leantune.orchestrator.local_tuning import Asked, machines_of, setting_words, settings_of
 from leantune.orchestrator.spottune import Ending
 from leantune.problem import Problem, minimize
 from leantune.space import Machine, Space, choice, log
+from leantune.spot import provisioner
+from leantune.spot.marketplace import Marketplace
 from tests.orchestrator import tuned_worlds
-from tests.orchestrator.tuned_worlds import SPACE, TINY, TRAINS, market, tuned
+from tests.orchestrator.tuned_worlds import SPACE, TINY, TRAINS, PatientClock, market, resting, tuned
 
 
 def test_the_best_setting_is_trained_to_the_end_and_the_others_to_theta(tmp_path: Path) -> None:
-    result, events = tuned(tmp_path, market((0, 1.8)))
+    result, events = tuned(tmp_path, market((0, 1.8)), code=resting(7))
     states = result.outcome.jobs
     assert result.outcome.ranking[0] == 0
     assert [state.selected for state in states] == [True, False, False]
     assert [state.ending for state in states] == [Ending.FINISHED, Ending.NOT_SELECTED, Ending.NOT_SELECTED]
     assert states[0].reports[-1] == pytest.approx((10.0, 0.2))
-    assert all(7.0 <= state.reports[-1][0] <= 9.0 for state in states[1:])
+    assert [state.reports[-1][0] for state in states[1:]] == [7.0, 7.0]
     assert all([step for step, _ in state.reports] == sorted({step for step, _ in state.reports}) for state in states)
     assert result.failures == {}
     saved = [event for event in events if isinstance(event, Saved)]
@@ -34,11 +39,14 @@ def test_the_best_setting_is_trained_to_the_end_and_the_others_to_theta(tmp_path
 
 
 def test_every_machine_is_billed_once_and_money_adds_up(tmp_path: Path) -> None:
-    result, _ = tuned(tmp_path, market((0, 1.8)))
+    result, _ = tuned(tmp_path, market((0, 1.8)), code=resting(7))
     machines = [one.stay.machine for one in result.machines]
     assert len(set(machines)) == len(machines) == 4
     assert result.usd == pytest.approx(sum(one.usd for one in result.machines))
-    assert 4 * 60 * 1.8 / 3600 - 1e-6 <= result.usd <= 0.5, "at least the minimum of a minute each"
+    for one in result.machines:
+        assert one.stay.left is not None
+        seconds = max(one.stay.left - one.stay.launched, 60.0)
+        assert one.usd == pytest.approx(seconds * 1.8 / 3600, abs=1e-6), "at least the minimum of a minute each"
     assert sum(one.stay.kept - one.stay.step_from for one in result.machines) == sum(
         state.step for state in result.outcome.jobs
     ), "steps kept on machines are those of the checkpoints"
@@ -53,18 +61,28 @@ def test_no_more_programs_at_once_than_allowed(tmp_path: Path) -> None:
     assert [state.ending for state in result.outcome.jobs] == [Ending.FINISHED] * 3
 
 
+def reported(events: Sequence[FleetEvent]) -> list[float]:
+    """The steps that were told, in order."""
+    return [event.step for event in events if isinstance(event, Reported)]
+
+
 def test_a_notice_saves_and_the_job_goes_on_elsewhere_for_free(tmp_path: Path) -> None:
-    """The price rises above on demand a quarter of a second after the program began, and never falls again."""
-    slow = TRAINS.replace("0.05", "0.1")
-    result, events = tuned(tmp_path, market((0, 1.0), (30, 9.0)), code=slow, floors=(0.1,), theta=1.0)
+    """The price rises above on demand after the third step, and never falls again."""
+    events: list[FleetEvent] = []
+    clock = PatientClock(  # of a minute each: before the price rises at 30 s, and before the machine goes at 90 s
+        (0.4, lambda: 3.0 in reported(events)),
+        (1.2, lambda: any(isinstance(event, Saved) for event in events)),
+    )
+    where = market((0, 1.0), (30, 9.0))
+    result, _ = tuned(tmp_path, where, code=resting(3), floors=(0.1,), theta=1.0, clock=clock, events=events)
     first, second = result.machines
     assert (first.revoked, first.usd) == (True, 0.0)
     assert first.refund_usd > 0
     assert second.offer.on_demand
     assert result.revocations == 1
-    assert 0 < first.stay.kept < 10
-    assert second.stay.step_from == first.stay.kept
-    assert [step for step, _ in result.outcome.jobs[0].reports] == list(range(1, 11)), "no step lost or done twice"
+    assert (first.stay.kept, second.stay.step_from) == (3.0, 3.0)
+    steps = reported(events)
+    assert list(dict.fromkeys(steps)) == list(range(1, 11)) and steps[:9] == list(range(1, 10)), "none lost or repeated"
     assert [type(event).__name__ for event in events if not hasattr(event, "value")] == [
         "Ready", "Warned", "Saved", "Ready", "Saved"
     ]  # fmt: skip
@@ -73,18 +91,40 @@ def test_a_notice_saves_and_the_job_goes_on_elsewhere_for_free(tmp_path: Path) -
 def test_a_machine_that_is_taken_before_the_program_has_saved_loses_what_came_after_the_checkpoint(
     tmp_path: Path,
 ) -> None:
-    stubborn = TRAINS.replace("stop.append(1)", "None").replace("0.05", "0.2")
-    result, events = tuned(tmp_path, market((0, 1.0), (36, 9.0)), code=stubborn, floors=(0.1,), theta=1.0)
-    assert any(isinstance(event, Revoked) for event in events)
+    """At first it leaves nothing in its folder after step 2, and waits after step 4 for a stop that it does not hear."""
+    deaf = TRAINS.replace("stop.append(1)", "None").replace("    file.w", "    if not fresh or step <= 2: file.w")
+    store = CheckpointStore(tmp_path / "checkpoints", "tuning")
+    events: list[FleetEvent] = []
+    clock = PatientClock(  # of a minute each: before the folder is looked at, and before the price rises at 150 s
+        (1.0, lambda: 4.0 in reported(events)),
+        (2.4, lambda: store.generation(RunFolder(tmp_path / "runs" / "tuning", 0).key) > 0),
+    )
+    where = market((0, 1.0), (150, 9.0))
+    result, _ = tuned(tmp_path, where, code=resting(4, deaf), floors=(0.1,), theta=1.0, clock=clock, events=events)
+    taken = next(place for place, event in enumerate(events) if isinstance(event, Revoked))
+    assert reported(events[:taken]) == [1.0, 2.0, 3.0, 4.0]
+    assert not any(isinstance(event, Saved) for event in events[:taken])
+    assert reported(events[taken:])[:7] == list(range(3, 10)), "3 and 4 were lost and are done again"
+    assert [step for step, _ in result.outcome.jobs[0].reports] == list(range(1, 11)), "and each counts once"
     assert result.outcome.jobs[0].ending is Ending.FINISHED
-    assert result.outcome.jobs[0].reports[-1][0] == 10.0
     assert result.revocations == 1
 
 
+def test_what_chooses_machines_is_compiled_before_the_clock_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[str] = []
+    weighed, clock = provisioner.weighed, Marketplace.clock
+    monkeypatch.setattr(provisioner, "weighed", lambda *a: called.append("weighed") or weighed(*a))
+    monkeypatch.setattr(Marketplace, "clock", lambda *a: called.append("clock") or clock(*a))
+    tuned(tmp_path, market((0, 1.8)), floors=(0.1,), theta=1.0)
+    assert called[0] == "weighed"
+    assert called.count("clock") == 1
+
+
 def test_a_program_that_fails_is_told_and_the_others_go_on(tmp_path: Path) -> None:
-    failing = TRAINS + "\nif floor == 0.2: sys.exit('no such data')"
-    broken = failing.replace("while step < 10", "while floor != 0.2 and step < 10")
-    result, _ = tuned(tmp_path, market((0, 1.8)), code=broken)
+    broken = TRAINS.replace("step = int", "if floor == 0.2: sys.exit('no such data')\nstep = int")
+    result, _ = tuned(tmp_path, market((0, 1.8)), code=resting(7, broken))
     assert list(result.failures) == [1]
     assert "no such data" in result.failures[1]
     assert [state.ending for state in result.outcome.jobs] == [

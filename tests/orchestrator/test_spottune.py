@@ -235,6 +235,20 @@ def test_a_deadline_is_kept_on_demand(seed: int) -> None:
     assert late.outcome.finished_at > finish_by
 
 
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 1000), finish_by_hours=st.floats(0.5, 8.0), capacity=st.booleans())
+def test_any_deadline_ends_well(seed: int, finish_by_hours: float, capacity: bool) -> None:
+    """Also one that nobody can keep: the books are in order and every job ends."""
+    markets = feeds(seed, capacity=capacity)
+    runs = [run_of(seed + i, markets, hours=2.0 + i) for i in range(4)]
+    rules = TuningRules(theta=0.6, mcnt=2, finish_by=HOUR + finish_by_hours * HOUR)
+    world = tune(markets, runs, rules, risk=0.6, chooser=None if seed % 2 else Always(1))
+    check_conservation(world)
+    longest = max(float(run.elapsed[-1] * run.slowness.min()) for run in runs) / HOUR
+    if finish_by_hours > 1.3 * longest + 0.4:  # an untried type is allowed to be a quarter slower than thought
+        assert world.outcome.finished_at <= HOUR + finish_by_hours * HOUR
+
+
 @pytest.mark.parametrize("finish_by_hours", [2.0, 2.6, 4.0])
 def test_a_deadline_leaves_time_for_the_selected(finish_by_hours: float) -> None:
     """Whoever waits for the selection must still be trained to the end in time; all on the fastest takes 1.74 h."""

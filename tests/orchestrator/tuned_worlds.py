@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from leantune.clock import Clock
 from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.catalog import clusters
 from leantune.cloud.markets import Market, PriceSeries
@@ -33,6 +36,38 @@ while step < 10 and not stop:
     file.write_text(str(step))
     print(json.dumps({"step": step, "loss": floor + 1 / step}), flush=True)
 """
+PATIENCE = 60.0  # seconds of this world, for anything here to happen
+
+
+def resting(at: int, code: str = TRAINS) -> str:
+    """The program, which after this step waits to be asked to stop, unless it started from a checkpoint."""
+    begins = code.replace("while step < 10", "fresh = step == 0\nwhile step < 10")
+    return begins + f"    while fresh and step == {at} and not stop: time.sleep(0.01)\n"
+
+
+class PatientClock:
+    """Passes only while somebody sleeps, and stands still at each of its stops (seconds) until what it waits for is so.
+
+    So that this happens before the prices change, however slow the machine.
+    """
+
+    def __init__(self, *stops: tuple[float, Callable[[], bool]]) -> None:
+        self._at, self._stops, self._stood = 0.0, deque(stops), 0.0
+
+    def now(self) -> float:
+        """Seconds slept, but for those at a stop."""
+        return self._at
+
+    def sleep(self, seconds: float) -> None:
+        """Really, so that programs go on meanwhile."""
+        time.sleep(seconds)
+        self._at += seconds
+        if self._stops and self._at > self._stops[0][0]:
+            if self._stops[0][1]():
+                self._stops.popleft()
+                return
+            self._at, self._stood = self._stops[0][0], self._stood + seconds
+            assert self._stood < PATIENCE, "what the clock waits for does not happen"
 
 
 def market(*steps: tuple[float, float], on_demand: bool = True) -> Marketplace:
@@ -71,9 +106,11 @@ def tuned(
     theta: float = 0.7,
     mcnt: int = 1,
     parallel: int = 1,
-    speed: float = 60.0,
+    clock: Clock | None = None,
+    events: list[FleetEvent] | None = None,
 ) -> tuple[Tuned, list[FleetEvent]]:
-    """How a tuning of these floors goes, and what was told meanwhile."""
-    events: list[FleetEvent] = []
-    asked = Asked(tuple({"floor": floor} for floor in floors), 10.0, theta, mcnt, speed)
-    return tune(asked, workshop(place, code, parallel), where, Certain(), events.append), events
+    """How a tuning of these floors goes, and what was told meanwhile: `events`, if given, is where that is put."""
+    told: list[FleetEvent] = [] if events is None else events
+    asked = Asked(tuple({"floor": floor} for floor in floors), 10.0, theta, mcnt)
+    base = PatientClock() if clock is None else clock
+    return tune(asked, workshop(place, code, parallel), where, Certain(), told.append, base), told

@@ -233,12 +233,12 @@ class LocalFleet:
         if aboard is None:
             return []
         aboard.running = False
-        step, value = self._highest.get(aboard.job, (0.0, math.nan))
         if finished.state is TrialState.LOST:
             self.terminate(aboard.machine)
             return [Revoked(self.now(), aboard.machine, aboard.job, capacity=True)]
         if finished.state is TrialState.FAILED:
             self.failures[aboard.job] = finished.cause
+            step, _ = self._highest.get(aboard.job, (0.0, math.nan))
             return [self._said(aboard, math.nextafter(step, math.inf), math.nan)]
         if finished.state is TrialState.DONE and aboard.saving is None:
             return [self._at_its_end(aboard)]

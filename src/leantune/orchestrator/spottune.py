@@ -207,9 +207,12 @@ class SpotTune:
         self._began = self._fleet.now()
         self._place_waiting()
         while any(state.phase is not Phase.ENDED for state in self.states):
-            times = [self._timers[0][0] if self._timers else math.inf, self._selection_due()]
-            until = min(times)
-            for event in self._fleet.wait(max(until, self._fleet.now()) if until < math.inf else None):
+            until = min(self._timers[0][0] if self._timers else math.inf, self._selection_due())
+            events = self._fleet.wait(max(until, self._fleet.now()) if until < math.inf else None)
+            if not events and until == math.inf:
+                phases = ", ".join(sorted({state.phase.value for state in self.states}))
+                raise RuntimeError(f"nothing can happen any more, and jobs are {phases}")  # a bug: better than a hang
+            for event in events:
                 self._handle(event)
             self._fire_timers()
             ready = all(s.phase in (Phase.PAUSED, Phase.ENDED) for s in self.states)
@@ -320,6 +323,8 @@ class SpotTune:
         if state.reports and math.isfinite(state.reports[-1][1]) and state.reports[-1][0] <= event.step:
             # A report that came while the job was being saved for a notice or a move was not looked at.
             purpose = self._reached(event.job, state.reports[-1][0]) or purpose
+        if purpose is Purpose.PAUSE and self._selected_at is not None:
+            purpose = Purpose.PERIODIC  # a deadline made the selection come before its prediction: it goes on
         if purpose is Purpose.PERIODIC and state.warned_until is None:
             self._set_periodic(event.job, event.time)
             return

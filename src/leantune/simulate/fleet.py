@@ -192,13 +192,17 @@ class SimulatedFleet:
 
     def wait(self, until: float | None) -> Sequence[FleetEvent]:
         """Sleep until the look after the next event, or `until`, and tell what has happened."""
-        next_time = self._next_time()
-        if next_time is None and until is None:
-            return []
-        look = math.inf if next_time is None else self._look_after(next_time)
-        wanted = min(look, math.inf if until is None else until)
-        self._clock.sleep(max(wanted - self._clock.now(), 0.0))
-        return self._collect() if look <= wanted else []
+        while True:
+            next_time = self._next_time()
+            if next_time is None and until is None:
+                return []
+            look = math.inf if next_time is None else self._look_after(next_time)
+            wanted = min(look, math.inf if until is None else until)
+            self._clock.sleep(max(wanted - self._clock.now(), 0.0))
+            if look > wanted:
+                return []
+            if told := self._collect():  # a machine that has booted is nobody's event
+                return told
 
     def _look_after(self, time: float) -> float:
         if self._poll <= 0:
