@@ -17,7 +17,6 @@ from leantune.units import Seconds
 from tests.executors.programs import ENOUGH, PROBLEM, eventually, log_of, trial_of, trials_of
 from tests.executors.rented_worlds import (
     BOX,
-    COUNTS,
     LASTS,
     POLICY,
     UNTIL_TOLD,

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 from leantune.clock import SimulatedClock
+from leantune.cloud.markets import FloatArray, PriceSeries
 from leantune.cloud.simcloud import SimCloud
 from leantune.errors import SpaceError
 from leantune.executors.renting import Renter
 from leantune.history import Estimate
 from leantune.space import Machine
+from leantune.spot.expectation import weighed
 from leantune.spot.market import MarketFeed
+from leantune.spot.predictor import Predictor
 from leantune.units import Seconds
 from tests.executors.programs import trial_of
 from tests.executors.rented_worlds import POLICY, START, Certain, feed, problem_on
 
 OTHER = Machine("crate", 1, 0.1, usd_per_hour=0.01)
 TRIAL = trial_of(problem_on())
+CERTAIN = Certain()
 
 
-def renter(*feeds: MarketFeed, failures: float = 0.0) -> tuple[Renter, SimCloud]:
+def renter(*feeds: MarketFeed, failures: float = 0.0, predictor: Predictor = CERTAIN) -> tuple[Renter, SimCloud]:
     clock = SimulatedClock(START)
     cloud = SimCloud(feeds, POLICY, clock, boot_seconds=6.0, launch_failures=failures)
-    return Renter(cloud, clock, Certain(), tag="mine", boot=6.0), cloud
+    return Renter(cloud, clock, predictor, tag="mine", boot=6.0), cloud
 
 
 def test_only_the_trials_own_type_is_asked_for_cheapest_first() -> None:
@@ -62,11 +69,29 @@ def test_a_refusal_leads_to_the_next_zone_and_at_last_to_nothing() -> None:
     assert cloud.machines() == ()
 
 
+class Risky(Certain):
+    """A predictor that thinks zone a is often revoked."""
+
+    def predict(self, series: Sequence[PriceSeries], times: FloatArray, max_prices: FloatArray) -> FloatArray:
+        """0.6 there, else 0."""
+        return np.array([0.6 if one.market.zone == "a" else 0.0 for one in series])
+
+
 def test_how_long_it_runs_is_taken_from_the_models() -> None:
-    """A free hour counts only where the run is long enough to see its end: the choice looks at the work ahead."""
-    asks, _ = renter(feed("a", (0, 1.8)), feed("a"))
+    """Zone a costs 1 % more and is risky. In two minutes that only means a refund; in an hour, notices are paid for."""
+    asks, _ = renter(feed("a", (0, 1.8)), feed("b", (0, 1.782)), feed("a"), predictor=Risky())
     known = replace(TRIAL, expected={"time": Estimate(120.0, 1.0)})
     assert asks.wanted(known, None)[0][0].market.zone == "a"
+    assert asks.wanted(known, Seconds(3600.0))[0][0].market.zone == "a"
+    assert asks.wanted(TRIAL, Seconds(120.0))[0][0].market.zone == "a"
+    assert asks.wanted(TRIAL, None)[0][0].market.zone == "b"
+
+
+def test_what_chooses_is_compiled_before_anything_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    spy = Mock(wraps=weighed)
+    monkeypatch.setattr("leantune.spot.provisioner.weighed", spy)
+    renter(feed("a", (0, 1.8)), feed("a"))
+    assert spy.call_count == 1
 
 
 def test_what_is_not_for_rent_is_refused() -> None:

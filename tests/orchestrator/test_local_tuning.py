@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from leantune.checkpoints.store import CheckpointStore
+from leantune.clock import ScaledClock
 from leantune.cloud.catalog import clusters
 from leantune.errors import InvalidInput, SpaceError
 from leantune.executors.run_folder import RunFolder
@@ -17,8 +19,7 @@ from leantune.orchestrator.local_tuning import Asked, machines_of, setting_words
 from leantune.orchestrator.spottune import Ending
 from leantune.problem import Problem, minimize
 from leantune.space import Machine, Space, choice, log
-from leantune.spot import provisioner
-from leantune.spot.marketplace import Marketplace
+from leantune.spot.expectation import weighed
 from tests.orchestrator import tuned_worlds
 from tests.orchestrator.tuned_worlds import SPACE, TINY, TRAINS, PatientClock, market, resting, tuned
 
@@ -91,7 +92,7 @@ def test_a_notice_saves_and_the_job_goes_on_elsewhere_for_free(tmp_path: Path) -
 def test_a_machine_that_is_taken_before_the_program_has_saved_loses_what_came_after_the_checkpoint(
     tmp_path: Path,
 ) -> None:
-    """At first it leaves nothing in its folder after step 2, and waits after step 4 for a stop that it does not hear."""
+    """At first it leaves nothing in its folder after step 2, and after step 4 it waits for a stop it does not hear."""
     deaf = TRAINS.replace("stop.append(1)", "None").replace("    file.w", "    if not fresh or step <= 2: file.w")
     store = CheckpointStore(tmp_path / "checkpoints", "tuning")
     events: list[FleetEvent] = []
@@ -113,13 +114,14 @@ def test_a_machine_that_is_taken_before_the_program_has_saved_loses_what_came_af
 def test_what_chooses_machines_is_compiled_before_the_clock_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    called: list[str] = []
-    weighed, clock = provisioner.weighed, Marketplace.clock
-    monkeypatch.setattr(provisioner, "weighed", lambda *a: called.append("weighed") or weighed(*a))
-    monkeypatch.setattr(Marketplace, "clock", lambda *a: called.append("clock") or clock(*a))
+    whole = Mock()
+    whole.weighed, whole.clock = Mock(wraps=weighed), Mock(wraps=ScaledClock)
+    monkeypatch.setattr("leantune.spot.provisioner.weighed", whole.weighed)
+    monkeypatch.setattr("leantune.spot.marketplace.ScaledClock", whole.clock)
     tuned(tmp_path, market((0, 1.8)), floors=(0.1,), theta=1.0)
-    assert called[0] == "weighed"
-    assert called.count("clock") == 1
+    names = [name for name, _, _ in whole.mock_calls]
+    assert names[:2] == ["weighed", "clock"]
+    assert names.count("clock") == 1
 
 
 def test_a_program_that_fails_is_told_and_the_others_go_on(tmp_path: Path) -> None:

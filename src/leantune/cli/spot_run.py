@@ -121,6 +121,8 @@ def _told(asked: Asked, as_json: bool) -> Callable[[FleetEvent], None]:
         match event:
             case Ready():
                 what = f"trains on {event.machine}" + (f" from step {event.step:g}" if event.step else "")
+            case Reported() if not math.isfinite(event.value):
+                what = "it failed, or its metric is not a number"
             case Reported() if event.step >= shown.get(event.job, 0.0):
                 shown[event.job] = event.step + asked.steps / SHOWN_REPORTS
                 what = f"step {event.step:g}: {event.value:.5g}"
