@@ -19,7 +19,7 @@ from leantune.cloud.billing import AWS
 from leantune.cloud.provider import Offer
 from leantune.curves.predictors import curve_predictor
 from leantune.errors import LeanTuneError
-from leantune.orchestrator.spottune import TuningRules
+from leantune.orchestrator.tuning import TuningRules
 from leantune.simulate.forecast import TabledForecaster
 from leantune.simulate.simulation import Scenario, SimulationResult, simulate
 from leantune.simulate.workloads import RecordedJob, stretched

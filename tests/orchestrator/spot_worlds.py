@@ -11,7 +11,8 @@ from leantune.cloud.markets import FloatArray, Market, PriceSeries
 from leantune.cloud.simcloud import SimCloud
 from leantune.curves.predictors import curve_predictor
 from leantune.orchestrator.fleet import FleetEvent
-from leantune.orchestrator.spottune import SpotTune, TuningJob, TuningOutcome, TuningRules
+from leantune.orchestrator.spottune import SpotTune
+from leantune.orchestrator.tuning import TuningJob, TuningOutcome, TuningRules
 from leantune.simulate.fleet import SimulatedFleet, TrainingRun
 from leantune.space import Machine
 from leantune.spot.market import Capacity, MarketFeed

@@ -16,7 +16,7 @@ from leantune.errors import InvalidInput, SpaceError
 from leantune.executors.run_folder import RunFolder
 from leantune.orchestrator.fleet import FleetEvent, Reported, Revoked, Saved
 from leantune.orchestrator.local_tuning import Asked, machines_of, setting_words, settings_of
-from leantune.orchestrator.spottune import Ending
+from leantune.orchestrator.tuning import Ending
 from leantune.problem import Problem, minimize
 from leantune.space import Machine, Space, choice, log
 from leantune.spot.expectation import weighed

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from leantune.clock import RealClock
 from leantune.cloud.billing import AZURE, GCP, BillingPolicy
 from leantune.cloud.markets import Market, PriceSeries
-from leantune.errors import InvalidInput, ProviderError
+from leantune.errors import ProviderError
 from leantune.orchestrator.fleet import Ready, Reported, Saved
-from leantune.orchestrator.spottune import Ending, Phase, Purpose, TuningRules
+from leantune.orchestrator.tuning import Ending, Phase, Purpose, TuningRules
 from leantune.simulate.fleet import TrainingRun
 from leantune.space import Machine
 from leantune.spot.market import Capacity, MarketFeed
@@ -336,9 +336,3 @@ def test_the_same_code_runs_under_the_real_clock() -> None:
     endings = [state.ending for state in world.outcome.jobs]
     assert sorted(str(ending) for ending in endings) == ["finished", "not selected"]
     assert world.cloud.machines() == ()
-
-
-@pytest.mark.parametrize(("theta", "mcnt"), [(0.0, 1), (1.1, 1), (float("nan"), 1), (0.5, 0)])
-def test_nonsense_rules_are_refused(theta: float, mcnt: int) -> None:
-    with pytest.raises(InvalidInput, match=r"theta|mcnt"):
-        TuningRules(theta=theta, mcnt=mcnt)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leantune.errors import InvalidInput
-from leantune.orchestrator.spottune import Stay, TuningOutcome
+from leantune.orchestrator.tuning import Stay, TuningOutcome
 from leantune.simulate.comparison import compare
 from leantune.simulate.simulation import BilledStay, Scenario, SimulationResult, training_run
 from tests.simulate.small import plan, pool, recorded

@@ -288,7 +288,7 @@ def _plan(
     speeds: _Speeds,
     predictor: str,
 ) -> Plan:
-    from leantune.orchestrator.spottune import TuningRules
+    from leantune.orchestrator.tuning import TuningRules
     from leantune.simulate.comparison import POLL, Plan
     from leantune.spot.predictors import named_or_saved
 

@@ -25,7 +25,8 @@ from leantune.executors.machine import check_cluster, cores_for, this_host
 from leantune.executors.run_folder import RunFolder
 from leantune.orchestrator.fleet import FleetEvent
 from leantune.orchestrator.local_fleet import TURN, LocalFleet, Place
-from leantune.orchestrator.spottune import SpotTune, Stay, TuningJob, TuningOutcome, TuningRules
+from leantune.orchestrator.spottune import SpotTune
+from leantune.orchestrator.tuning import Stay, TuningJob, TuningOutcome, TuningRules
 from leantune.problem import Direction, Problem
 from leantune.space import Cluster, Clusters, Configuration, Machine, Space
 from leantune.spot.marketplace import Marketplace

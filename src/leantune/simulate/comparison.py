@@ -15,7 +15,7 @@ from leantune.cloud.provider import Offer
 from leantune.curves.base import CurvePredictor
 from leantune.curves.predictors import curve_predictor
 from leantune.errors import InvalidInput
-from leantune.orchestrator.spottune import TuningRules
+from leantune.orchestrator.tuning import TuningRules
 from leantune.simulate.forecast import TabledForecaster
 from leantune.simulate.policies import DEFAULT_POLICIES, POLICIES, Taste, chooser
 from leantune.simulate.setup import Pool

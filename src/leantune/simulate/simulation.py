@@ -19,7 +19,8 @@ from leantune.cloud.markets import FloatArray
 from leantune.cloud.simcloud import SimCloud
 from leantune.curves.base import CurvePredictor
 from leantune.errors import InvalidInput
-from leantune.orchestrator.spottune import SpotTune, Stay, TuningJob, TuningOutcome, TuningRules
+from leantune.orchestrator.spottune import SpotTune
+from leantune.orchestrator.tuning import Stay, TuningJob, TuningOutcome, TuningRules
 from leantune.simulate.fleet import SimulatedFleet, TrainingRun
 from leantune.simulate.workloads import RecordedJob
 from leantune.spot.market import MarketFeed
