@@ -34,7 +34,6 @@ from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
 
 FIRST_PROPOSALS = 3  # shown by a dry run
-SAVE_SECONDS = 0.1  # of this world, that saving a checkpoint is expected to take
 
 
 @dataclass(frozen=True)
@@ -288,7 +287,7 @@ def executor_of(opened: OpenedStudy) -> Executor:
     market, speed = market_of(job), job.run.market.speed
     time = market.clock(clock, speed, later=opened.history.seconds)
     provider = market.provider(time)
-    save = market.save_seconds(SAVE_SECONDS, speed)
+    save = market.save_seconds(speed)
     renter = Renter(provider, time, predictor(), tag=job.name, boot=market.boot_seconds, save=save)
     runs = job.logs / job.name
     return RentedExecutor(

@@ -52,18 +52,6 @@ def test_dollars_of_two_halves_are_those_of_the_whole(steps: list[tuple[int, int
     assert series.cost(begin, end) >= -1e-12
 
 
-@given(STEPS, st.integers(0, 1001), st.data())
-def test_first_crossing(steps: list[tuple[int, int]], limit: int, data: st.DataObject) -> None:
-    series = series_of(steps)
-    time = data.draw(st.floats(series.start, series.end + 10))
-    if brute_price(series, time) > limit / 1000:
-        expected: float | None = time
-    else:
-        later = zip(series.times, series.prices, strict=True)
-        expected = next((float(t) for t, p in later if t > time and p > limit / 1000), None)
-    assert series.first_above(time, limit / 1000) == expected
-
-
 @given(STEPS, st.integers(0, 100), st.data())
 def test_what_was_known_does_not_depend_on_the_future(
     steps: list[tuple[int, int]], beyond: int, data: st.DataObject
@@ -82,7 +70,6 @@ def test_before_the_start_nothing_is_known() -> None:
     for asked in (
         lambda: series.at(9),
         lambda: series.cost(9, 15),
-        lambda: series.first_above(9, 1),
         lambda: series.until(9),
         lambda: series.at_times(np.array([15.0, 9.0])),
     ):

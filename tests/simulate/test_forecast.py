@@ -5,8 +5,8 @@ import pytest
 
 from leantune.cloud.markets import FloatArray
 from leantune.cloud.provider import Offer
-from leantune.simulate.forecast import TABLE_DELTAS, TabledForecaster, risk_table
-from leantune.spot.predictors import predictor
+from leantune.simulate.forecast import TABLE_DELTAS, TabledForecaster
+from leantune.spot.predictors import over_deltas, predictor
 from leantune.spot.quotes import LiveForecaster
 from tests.simulate.small import pool
 
@@ -46,7 +46,7 @@ def test_between_two_moments_the_earlier_one_counts(tabled: TabledForecaster) ->
     series = SERIES[spot]
     assert series is not None
     moments: FloatArray = np.linspace(MARKETS.start, MARKETS.start + 300.0 * 399, 400)
-    table = risk_table(series, predictor(), moments)
+    table = over_deltas(predictor(), series, moments, np.asarray(TABLE_DELTAS))
     changed = int(np.flatnonzero((np.diff(table, axis=0) != 0).any(axis=1))[0])
     for within in (0.0, 299.0):
         quotes = tabled.quotes(moments[changed] + within)
@@ -58,7 +58,9 @@ def test_between_two_moments_the_earlier_one_counts(tabled: TabledForecaster) ->
 def test_risk_falls_with_the_max_price() -> None:
     series = SERIES[0]
     assert series is not None
-    table = risk_table(series, predictor(), np.linspace(MARKETS.start, MARKETS.start + 30_000.0, 50))
+    table = over_deltas(
+        predictor(), series, np.linspace(MARKETS.start, MARKETS.start + 30_000.0, 50), np.asarray(TABLE_DELTAS)
+    )
     assert table.shape == (50, len(TABLE_DELTAS))
     assert (np.diff(table, axis=1) <= 1e-12).all()
 

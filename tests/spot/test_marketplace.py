@@ -43,13 +43,6 @@ def test_without_spot_there_are_only_machines_on_demand() -> None:
     assert market.setup_seconds == 60.0
 
 
-def test_the_setup_covers_a_notice_at_the_highest_price() -> None:
-    market = marketplace([OWN], MarketSettings())
-    peak = max(float(feed.prices.prices.max()) for feed in market.feeds if feed.prices is not None)
-    assert peak > 0.05
-    assert market.setup_seconds * 0.05 == pytest.approx(60 * 0.05 + 120 * (peak - 0.05))
-
-
 def test_the_market_opens_when_it_is_told_to() -> None:
     market = marketplace([OWN], MarketSettings(), spot=False)
     base = SimulatedClock(9.0)
@@ -94,5 +87,5 @@ def test_machines_must_be_there_and_have_a_price() -> None:
 
 def test_a_moment_of_this_world_is_no_hour_of_the_market() -> None:
     market = marketplace([OWN], MarketSettings(), spot=False)
-    assert market.save_seconds(0.1, 60.0) == pytest.approx(6.0)
-    assert market.save_seconds(0.1, 36_000.0) == 300.0
+    assert market.save_seconds(60.0) == pytest.approx(6.0)
+    assert market.save_seconds(36_000.0) == 300.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leantune.errors import InvalidInput
-from leantune.spot.predictors import at_max_prices, named_or_saved, over_deltas, predictor
+from leantune.spot.predictors import named_or_saved, over_deltas, predictor
 from tests.spot.made import walk
 
 
@@ -33,5 +33,3 @@ def test_tables_hold_what_single_questions_give() -> None:
         limit = series.at(times[row]) * (1 + deltas[column])
         alone = online.predict([series.until(times[row])], times[row : row + 1], np.array([limit]))[0]
         assert table[row, column] == pytest.approx(alone)
-    limits = series.at_times(times)[:, None] * (1 + deltas)
-    assert np.array_equal(table, at_max_prices(online, series, times, limits))

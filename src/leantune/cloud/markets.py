@@ -91,18 +91,6 @@ class PriceSeries:
         """The average price over a period, or the price at its begin where it has no length."""
         return self.at(begin) if begin == end else self.cost(begin, end) * SECONDS_PER_HOUR / (end - begin)
 
-    def first_above(self, time: float, limit: float) -> float | None:
-        """The first moment from `time` on when the price exceeds the limit; None when it never does."""
-        first = self._index(time)
-        block = 64  # a crossing is mostly near, and the rest is long
-        while first < len(self.prices):
-            above = self.prices[first : first + block] > limit
-            if above.any():
-                return max(time, float(self.times[first + int(np.argmax(above))]))
-            first += block
-            block *= 2
-        return None
-
     def until(self, time: float) -> PriceSeries:
         """What was known at a time: nothing that was set later."""
         count = self._index(time) + 1

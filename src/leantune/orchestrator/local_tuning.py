@@ -35,7 +35,6 @@ from leantune.spot.provisioner import CheapestStep
 from leantune.spot.quotes import LiveForecaster
 
 Setting = Mapping[str, object]
-SAVE_SECONDS = 0.1  # of this world, that a program is expected to need to save or to restore
 POLL_SECONDS = 0.1  # of this world, until a notice is heard
 
 
@@ -179,7 +178,7 @@ def tune(
         parallel=workshop.parallel,
     )
     maximize = workshop.problem.goal.direction is Direction.MAXIMIZE
-    save, poll = market.save_seconds(SAVE_SECONDS, asked.speed), POLL_SECONDS * asked.speed
+    save, poll = market.save_seconds(asked.speed), POLL_SECONDS * asked.speed
     jobs = [TuningJob(setting_words(one), asked.steps, (), maximize, save, save) for one in asked.settings]
     # With fewer programs at once than settings nobody can keep pace with one machine for each.
     pace = 1.0 if workshop.parallel >= len(jobs) else None

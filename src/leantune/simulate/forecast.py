@@ -14,21 +14,12 @@ import numpy as np
 from leantune.cloud.markets import FloatArray, PriceSeries
 from leantune.cloud.provider import Offer
 from leantune.spot.predictor import Predictor
+from leantune.spot.predictors import over_deltas
 from leantune.spot.quotes import DELTAS, PAST, Quotes, max_prices, quote
 
 TABLE_DELTAS = (*DELTAS, 3.0, 10.0, 30.0)  # on-demand prices may be many times the price
 _EVERY = 300.0
 _CHUNK = 288  # moments computed at once
-
-
-def risk_table(
-    series: PriceSeries, predictor: Predictor, moments: FloatArray, deltas: Sequence[float] = TABLE_DELTAS
-) -> FloatArray:
-    """P (moments, deltas) of one market, with max price = price (1 + delta)."""
-    shares = np.asarray(deltas)
-    asked = series.at_times(moments)[:, None] * (1.0 + shares)[None, :]
-    times = np.repeat(moments, len(shares))
-    return predictor.predict([series] * len(times), times, asked.ravel()).reshape(asked.shape)
 
 
 class TabledForecaster:
@@ -85,7 +76,9 @@ class TabledForecaster:
         if chunk not in self._chunks:
             moments = self._moments[chunk * _CHUNK : (chunk + 1) * _CHUNK]
             known = [self._series[index] for index in self._spot]
-            tables = [risk_table(one, self._predictor, moments) for one in known if one is not None]
+            tables = [
+                over_deltas(self._predictor, one, moments, np.asarray(TABLE_DELTAS)) for one in known if one is not None
+            ]
             self._chunks[chunk] = np.stack(tables, axis=1) if tables else np.empty((len(moments), 0, 0))
         found: FloatArray = self._chunks[chunk][within]
         return found

@@ -174,7 +174,12 @@ def simulate(
 ) -> SimulationResult:
     """Play the scenario with a chooser."""
     clock = SimulatedClock(scenario.start)
-    rules = replace(scenario.rules, refund_window=scenario.policy.refund_window_seconds)
+    heard = max(scenario.policy.notice_seconds - scenario.poll, 0.0)
+    rules = replace(
+        scenario.rules,
+        notice=min(scenario.rules.notice, heard),
+        refund_window=scenario.policy.refund_window_seconds,
+    )
     provider = SimCloud(
         scenario.feeds,
         scenario.policy,

@@ -61,13 +61,6 @@ class Capacity:
         """Whether a launch at this time succeeds."""
         return bisect_right(self._edges, time) % 2 == 1
 
-    def next_available(self, time: float) -> float | None:
-        """The first moment from `time` on when a launch succeeds; None when there is none."""
-        edge = bisect_right(self._edges, time)
-        if edge % 2 == 1:
-            return time
-        return self._edges[edge] if edge < len(self._edges) else None
-
     def preemption(self, launch_time: float, slot: int = 0) -> float | None:
         """When a machine of this slot, launched then, is taken; None when it never is."""
         hits = self._hits.get(0 if self._everybody else slot)
@@ -194,7 +187,7 @@ class _Crossings:
         self._tree: list[float] = np.concatenate([[np.inf], *reversed(levels)]).tolist()
 
     def first_above(self, time: float, limit: float) -> float | None:
-        """As PriceSeries.first_above."""
+        """The first moment from `time` on when the price exceeds the limit; None when it never does."""
         start = bisect_right(self._times, time) - 1
         if start < 0:
             self._series.at(time)  # says what is wrong

@@ -35,6 +35,7 @@ OPENS = 1_767_571_200.0  # Monday, 5 January 2026: when a generated market opens
 PAST_SECONDS = 8 * 86400.0
 GENERATED_SECONDS = 45 * 86400.0  # 18 hours of this world at the usual speed
 BOOT_SECONDS = 60.0
+SAVE_SECONDS = 0.1  # of this world, that a program is expected to need to save or to restore
 LONGEST_SAVE = 300.0  # seconds of the market; on a fast one a moment of this world must not look like an hour
 
 
@@ -63,26 +64,20 @@ class Marketplace:
 
     @property
     def setup_seconds(self) -> float:
-        """Seconds at the price on demand that a machine may cost beside its use.
+        """Seconds at the price on demand that a machine may cost beside its use: booting, or the least that is billed.
 
-        Booting, or the least that is billed; and the notice, which is billed at whatever the price has risen to.
+        Max prices are at most the price on demand, so that a notice at a higher price costs no more than that.
         """
-        peaks = [
-            float(feed.prices.prices.max()) / feed.machine.usd_per_hour
-            for feed in self.feeds
-            if feed.prices is not None and feed.machine.usd_per_hour
-        ]
-        beyond = max([1.0, *peaks]) - 1.0
-        return max(self.boot_seconds, self.policy.minimum_seconds) + self.policy.notice_seconds * beyond
+        return max(self.boot_seconds, self.policy.minimum_seconds)
 
     def clock(self, base: Clock, speed: float, later: float = 0.0) -> ScaledClock:
         """A clock of the market, which opens now; `later`: seconds of it that are over already."""
         return ScaledClock(base, speed, self.opens + later)
 
     @staticmethod
-    def save_seconds(here: float, speed: float) -> float:
-        """Seconds of the market that saving, which takes `here` seconds of this world, is expected to take."""
-        return min(here * speed, LONGEST_SAVE)
+    def save_seconds(speed: float) -> float:
+        """Seconds of the market that saving or restoring a checkpoint in this world is expected to take."""
+        return min(SAVE_SECONDS * speed, LONGEST_SAVE)
 
     def warm(self, predictor: Predictor) -> None:
         """Compile what choosing machines needs, before the market's clock counts: it takes minutes of a fast one."""

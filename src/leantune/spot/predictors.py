@@ -48,12 +48,6 @@ def over_deltas(asked: Predictor, series: PriceSeries, times: FloatArray, deltas
     """P (m, k) of one market at times (m,) for max prices p(t) * (1 + deltas (k,)): what a simulation looks up."""
     prices = series.at_times(np.asarray(times, dtype=np.float64))
     limits = prices[:, None] * (1.0 + np.asarray(deltas, dtype=np.float64))
-    return at_max_prices(asked, series, times, limits)
-
-
-def at_max_prices(asked: Predictor, series: PriceSeries, times: FloatArray, max_prices: FloatArray) -> FloatArray:
-    """P (m, k) of one market at times (m,) for max prices (m, k)."""
-    count, width = max_prices.shape
-    repeated: Sequence[PriceSeries] = [series] * (count * width)
-    found = asked.predict(repeated, np.repeat(np.asarray(times, dtype=np.float64), width), max_prices.ravel())
-    return found.reshape(count, width)
+    repeated: Sequence[PriceSeries] = [series] * limits.size
+    found = asked.predict(repeated, np.repeat(np.asarray(times, dtype=np.float64), limits.shape[1]), limits.ravel())
+    return found.reshape(limits.shape)

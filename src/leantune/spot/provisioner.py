@@ -19,6 +19,7 @@ from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.markets import FloatArray
 from leantune.cloud.provider import Offer
 from leantune.errors import InvalidInput
+from leantune.spot.dataset import PRINTED_MAX_PRICES, MaxPrices
 from leantune.spot.expectation import HOUR, weighed
 from leantune.spot.quotes import Quotes
 
@@ -158,15 +159,15 @@ class PaperRule:
     p is read off the quoted max prices (`Quotes.risk`). seed: of the random max prices.
     """
 
-    def __init__(self, seed: int = 0, low: float = 0.00001, high: float = 0.2) -> None:
+    def __init__(self, seed: int = 0, max_prices: MaxPrices = PRINTED_MAX_PRICES) -> None:
         self._rng = np.random.default_rng(seed)
-        self._low, self._high = low, high
+        self._max_prices = max_prices
 
     def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
         """Spot offers by Eq. 2."""
         choices = []
         for row in np.flatnonzero(~quotes.on_demand & quotes.open.any(axis=1)):
-            bid = float(quotes.price[row] + self._rng.uniform(self._low, self._high))
+            bid = float(self._max_prices.draw(quotes.price[row : row + 1], self._rng)[0])
             p = quotes.risk(int(row), bid)
             score = float(demand.step_seconds[row] * (1.0 - p) * quotes.mean[row] / HOUR)
             choices.append(Choice(int(row), bid, score, p))
