@@ -355,7 +355,7 @@ def test_whatever_a_program_started_is_killed_at_its_time_limit(tmp_path: Path) 
     pids = pids_in(tmp_path / "pids")
     assert len(pids) == 4
     assert [pid for pid in pids if alive(pid)] == []
-    assert end.seconds < 3.0
+    assert end.seconds < 10.0
 
 
 def test_a_stopped_trial_leaves_no_process(tmp_path: Path) -> None:
@@ -542,17 +542,17 @@ def test_no_process_outlives_a_killed_worker(tmp_path: Path, worker: subprocess.
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("worker", [(1.5, 0.3)], indirect=True)
+@pytest.mark.parametrize("worker", [(3.0, 0.5)], indirect=True)
 def test_a_worker_that_stands_still_loses_its_run_within_the_lease(
     tmp_path: Path, worker: subprocess.Popen[bytes]
 ) -> None:
     pids = pids_in(tmp_path / "pids")
-    time.sleep(1.6)  # more than the lease: it was renewed
+    time.sleep(3.1)  # more than the lease: it was renewed
     assert all(alive(pid) for pid in pids)
     worker.send_signal(signal.SIGSTOP)
     stopped = time.monotonic()
     eventually(lambda: not any(alive(pid) for pid in pids))
-    assert 0.5 < time.monotonic() - stopped < 1.5
+    assert 1.0 < time.monotonic() - stopped < 3.0
     worker.send_signal(signal.SIGCONT)
     out, _ = worker.communicate(timeout=15)
     assert out.decode().startswith("lost its lease was not renewed in time"), "it learns what has happened"
@@ -587,10 +587,10 @@ def test_a_killed_warden_takes_its_program_along(tmp_path: Path) -> None:
 
 
 def test_a_lease_that_nobody_renews_ends_the_run(tmp_path: Path) -> None:
-    end = run(tmp_path, "import time; time.sleep(60)", Terms(lease=Seconds(0.6), grace=Seconds(0.1)))
+    end = run(tmp_path, "import time; time.sleep(60)", Terms(lease=Seconds(2.0), grace=Seconds(0.5)))
     assert end.state is TrialState.LOST
     assert end.observations == ()
-    assert 0.3 <= end.seconds < 0.6
+    assert 1.0 <= end.seconds < 2.0
 
 
 # -- the same trial twice, and cores
@@ -738,7 +738,7 @@ def test_a_slowed_program_is_ended_in_time(tmp_path: Path) -> None:
     problem = on(machine("m", vcpus=0.1, memory=1))
     end = run(tmp_path, "while True: pass", Terms(time_limit=Seconds(0.6), grace=Seconds(5)), problem=problem)
     assert end.cause.startswith("timeout: not ended after 0.6 s (log: ")
-    assert end.seconds < 1.5
+    assert end.seconds < 4.0
 
 
 # -- interruption and checkpoints

@@ -48,8 +48,8 @@ def test_every_machine_is_billed_once_and_money_adds_up(tmp_path: Path) -> None:
         assert one.stay.left is not None
         seconds = max(one.stay.left - one.stay.launched, 60.0)
         assert one.usd == pytest.approx(seconds * 1.8 / 3600, abs=1e-6), "at least the minimum of a minute each"
-    assert sum(one.stay.kept - one.stay.step_from for one in result.machines) == sum(
-        state.step for state in result.outcome.jobs
+    assert sum(one.stay.kept - one.stay.step_from for one in result.machines) == pytest.approx(
+        sum(state.step for state in result.outcome.jobs)
     ), "steps kept on machines are those of the checkpoints"
 
 

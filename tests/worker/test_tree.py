@@ -42,7 +42,7 @@ def test_measures_processor_time() -> None:
     assert process.stdout is not None
     process.stdout.readline()
     seconds, _ = tree.usage([process.pid, 1 << 30])
-    assert 0.28 <= seconds < 0.5
+    assert 0.28 <= seconds < 1.0
     process.communicate(b"\n")
 
 

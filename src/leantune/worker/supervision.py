@@ -118,7 +118,7 @@ class Supervision:
         self._orders, self._unread = orders, unread
         self._worker = os.getppid()
         self._renewed = time.monotonic() - orders["renewed_ago"]
-        self._limit_at = inf
+        self._limit_at = self._ended = inf
         self._why, self._grace_until, self._killed, self._all_asked = "", inf, False, False
         self._cpu_seconds, self._peak_bytes, self._oom_kills = 0.0, 0, _oom_kills()
         self._asked_by_signal = False
@@ -141,14 +141,14 @@ class Supervision:
             self._read_orders(self._unread)
             self._watch()
         left = self._kill_everything()
-        ended = time.monotonic()
+        self._ended = time.monotonic()
         self._read_leftovers()
         self._log.close()
         with suppress(OSError):
             os.unlink(fifo_path)  # noqa: PTH108 - pathlib takes 5 ms to load
         for file in self._orders["held"]:
             os.close(file)
-        self._outbox.put(self._exit(ended, left), last=True)
+        self._outbox.put(self._exit(left), last=True)
         self._outbox.flush_to_the_end()
 
     # -- watching
@@ -300,10 +300,10 @@ class Supervision:
         return bool(data)
 
     def _pass_on(self, lines: list[bytes], name: str) -> None:
-        """What may be a report goes to the worker, stamped with its arrival."""
+        """What may be a report goes to the worker, stamped with its arrival; what is read late came before the end."""
         if name == "err":
             return
-        at = time.monotonic() - self._program.started
+        at = min(time.monotonic(), self._ended) - self._program.started
         for line in lines:
             if line.lstrip().startswith(b"{"):
                 self._outbox.put({"event": "report", "at": at, "line": _text(line), "told": name == "told"})
@@ -332,7 +332,7 @@ class Supervision:
             pause = min(2 * pause, 0.02)
         return []
 
-    def _exit(self, ended: float, left: list[int]) -> Exit:
+    def _exit(self, left: list[int]) -> Exit:
         out, err = self._splitters["out"], self._splitters["err"]
         code = -signal.SIGKILL if self._program.status is None else self._program.status
         return {
@@ -341,8 +341,8 @@ class Supervision:
             "code": code,
             "why": self._why,
             "killed": self._killed,
-            "seconds": ended - self._program.started,
-            "ended": ended,
+            "seconds": self._ended - self._program.started,
+            "ended": self._ended,
             "cpu_seconds": max(self._cpu_seconds, _reaped_cpu_seconds()),
             "peak_bytes": max(self._peak_bytes, self._program.peak_bytes),
             "kernel_oom": code in (-signal.SIGKILL, 128 + signal.SIGKILL) and _oom_kills() > self._oom_kills,
