@@ -34,8 +34,11 @@ WRITTEN = (  # columns of the authors' files that matter
     "training_set_size",
     "n_ps",
     "training_time",
+    "standard deviation time",
     "acc",
+    "standard deviation accuarcy",
 )
+GENERATED_NOISE = 0.03  # of log errors and log seconds
 GENERATED_LIFT = 0.1  # of the accuracies that are written, so that some small shares are good enough
 
 ACCURACY = "accuracy"
@@ -138,7 +141,9 @@ def write_generated(name: str, folder: Path) -> Path:
             assert cluster is not None
             own = [cluster.nodes, x["learning_rate"], x["batch_size"], x["synchronism"], cluster.type]
             size, accuracy = int(share * FULL_SIZE), min(0.99, seen.metrics[ACCURACY] + GENERATED_LIFT)
-            writer.writerow([*own, size, 1, f"{seen.seconds * scale:.6f}", f"{accuracy:.6f}"])
+            seconds = seen.seconds * scale
+            numbers = (seconds, GENERATED_NOISE * seconds, accuracy, GENERATED_NOISE * (1.0 - accuracy))
+            writer.writerow([*own, size, 1, *(f"{one:.6f}" for one in numbers)])
     return path
 
 
@@ -175,8 +180,8 @@ def generated(name: str, space: Space) -> Dataset:
         x = Configurations.of(space, [configuration]).features[0]
         noise = np.random.default_rng(derived_seed(name, configuration.id, str(share))).standard_normal(2)
         distance = float(sharpness @ (x - best) ** 2)
-        error = (0.02 + 0.6 * (1.0 - exp(-distance)) + 0.3 * (1.0 - sqrt(share))) * exp(0.03 * noise[0])
-        seconds = 200.0 * float(share) ** 0.8 * exp(float(growth @ (x - 0.5)) + 0.03 * noise[1])
+        error = (0.02 + 0.6 * (1.0 - exp(-distance)) + 0.3 * (1.0 - sqrt(share))) * exp(GENERATED_NOISE * noise[0])
+        seconds = 200.0 * float(share) ** 0.8 * exp(float(growth @ (x - 0.5)) + GENERATED_NOISE * noise[1])
         return Measurement({ACCURACY: max(0.0, 1.0 - error)}, seconds)
 
     sample = space.latin_hypercube(100, seed=0)

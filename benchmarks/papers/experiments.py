@@ -10,7 +10,7 @@ from statistics import mean
 
 from benchmarks.methods import INSTALL
 from benchmarks.papers.inventory import CHEAPEST, Inventory
-from leantune.replay.pool import Source, Task
+from leantune.replay.pool import TableSource, Task
 from leantune.replay.runs import Settings
 from leantune.strategies.registry import RECIPES
 
@@ -73,13 +73,14 @@ _LONGEST = "horizon=2"
 
 @dataclass(frozen=True)
 class Case:
-    """One method on one table; setup: which part of its group it belongs to."""
+    """One method on one table; setup: which part of its group it belongs to. seeds: fewer than the group has."""
 
     setup: str
     table: str
     method: str
-    source: Source
+    source: TableSource
     settings: Settings
+    seeds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Group:
         """Every replay, all cases of a seed together; those that take longest first, so that no core waits for one."""
         ordered = sorted(self.cases, key=lambda case: _LONGEST not in case.settings.strategy)
         for seed in range(self.seeds):
-            for case in ordered:
+            for case in (one for one in ordered if one.seeds is None or seed < one.seeds):
                 yield case, Task(case.source, case.settings, seed)
 
 

@@ -174,6 +174,26 @@ def test_a_filter_and_tests_at_once(table: Path) -> None:
     assert summary["tests"] == 7
 
 
+def test_noise_is_refused_where_the_table_has_no_deviations(table: Path) -> None:
+    result = invoke("replay", table, "--strategies", "random", "--noise", 1, "--processes", 0)
+    assert result.exit_code == 2
+    assert "noise, and the table has no standard deviations" in result.stderr
+    assert invoke("replay", table, "--strategies", "random", "--noise", -1).exit_code == 2
+
+
+def test_noise_makes_other_tests_of_the_same_configurations(table: Path) -> None:
+    header, *lines = Path("measured.csv").read_text(encoding="utf-8").splitlines()
+    Path("measured.csv").write_text("\n".join([f"{header},sd", *(f"{line},2" for line in lines)]), encoding="utf-8")
+    text = Path("measured.yaml").read_text(encoding="utf-8")
+    Path("measured.yaml").write_text(f"{text}\ndeviations: {{time: sd}}\n", encoding="utf-8")
+    arguments = ("--strategies", "random", "--seeds", 1, "--iterations", 1, "--processes", 0)
+    found = [told("replay", table, *arguments, "--noise", noise) for noise in (0, 1)]
+    assert [one["summary"][0]["strategy"] for one in found] == ["random", "random, noise 1"]
+    quiet, noisy = (one["rows"] for one in found)
+    assert [row["configuration"] for row in quiet] == [row["configuration"] for row in noisy]
+    assert all(one["seconds"] != other["seconds"] for one, other in zip(quiet, noisy, strict=True))
+
+
 def test_results_that_cannot_be_read_are_run_again_and_named(table: Path) -> None:
     compared(table, "--strategies", "random")
     for path in Path("leantune-replay").iterdir():
@@ -192,7 +212,7 @@ def test_results_that_cannot_be_read_are_run_again_and_named(table: Path) -> Non
         (["trimtuner-rn", "--facts"], "Did you mean trimtuner-rnn?", 2),
         (["trimtuner-rnn", "--facts", "--data", "nowhere"], "--data", 2),
         (["measured.csv", "--facts"], "Did you mean measured.yaml?", 2),
-        (["measured.yaml"], "these serve it: trimtuner, trimtuner-gp, fabulinus, fabolas, lynceus, cherrypick, eic", 2),
+        (["measured.yaml"], "these serve it: lean, trimtuner, trimtuner-gp, fabulinus, fabolas, lynceus, cherrypick, eic", 2),
         (["measured.yaml", "--strategies", "eicc"], "Did you mean 'eic'?", 2),
         (["measured.yaml", "--strategies", "eic,"], "an empty name", 2),
         (["measured.yaml", "--strategies", "random,nephele"], "The table has another problem: --problem cheapest", 2),

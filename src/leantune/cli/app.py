@@ -307,6 +307,9 @@ Filter = Annotated[
 ]
 Rule = Annotated[Incumbent, typer.Option(help="Whose rule recommends: each paper's own, or one for all.")]
 TestsAtOnce = Annotated[int, typer.Option(min=1, help="Tests at once in a run.")]
+NoiseFactor = Annotated[
+    float, typer.Option(min=0.0, metavar="FACTOR", help="Scatter of every test: 1 for that of the table's deviations.")
+]
 ProblemName = Annotated[str, typer.Option(metavar="NAME", help="Another problem of the table.")]
 Data = Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the tables' CSV files.")]
 Processes = Annotated[
@@ -339,6 +342,7 @@ def replay(  # noqa: PLR0913 - its options, all by name
     filter_spec: Filter = "",
     incumbent: Rule = Incumbent.PAPER,
     parallel: TestsAtOnce = 1,
+    noise: NoiseFactor = 0.0,
     problem: ProblemName = "",
     data: Data = None,
     processes: Processes = None,
@@ -370,7 +374,7 @@ def replay(  # noqa: PLR0913 - its options, all by name
         elif facts:
             code = replaying.tell_facts(source, as_json=as_json)
         else:
-            length = (iterations, budget_usd, parallel)
+            length = (iterations, budget_usd, parallel, noise)
             compared = replaying.Comparison(source, strategies, seeds, filter_spec, *length)
             output = replaying.Output(incumbent, results, rows, as_json)
             code = replaying.compare(compared, output, processes)

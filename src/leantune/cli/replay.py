@@ -34,7 +34,7 @@ QUIET_SECONDS = 10.0  # between plain lines about progress
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is compared: strategies as they were typed, with how many seeds, how long, with how many tests at once."""
+    """What is compared: strategies as they were typed, how many seeds, how long, how many tests at once, how noisy."""
 
     source: Source
     strategies: str
@@ -43,12 +43,14 @@ class Comparison:
     iterations: int | None = None
     budget_usd: float | None = None
     parallel: int = 1
+    noise: float = 0.0
 
     def settings(self) -> list[Settings]:
         """One for each strategy; with a budget and no iterations, a run ends with its money."""
         iterations = DEFAULT_ITERATIONS if self.iterations is None and self.budget_usd is None else self.iterations
         specs = dict.fromkeys(split_specs(self.strategies))
-        return [Settings(spec, self.filter, iterations, self.budget_usd, self.parallel) for spec in specs]
+        how = (self.filter, iterations, self.budget_usd, self.parallel, self.noise)
+        return [Settings(spec, *how) for spec in specs]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Runs trials by looking them up in a table of measurements, on a simulated clock: hours pass in no time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -17,7 +17,8 @@ class Measurement:
     """One row of a table: what a run reported and how long it took.
 
     failure: why it brought no metrics. cost: its dollars; None: seconds times the configuration's rate. cut: the run
-    had reached a time limit, so that its seconds and dollars are lower bounds.
+    had reached a time limit, so that its seconds and dollars are lower bounds. deviations: standard deviations of one
+    run, by metric ("time": of the seconds); empty where nobody knows them.
     """
 
     metrics: Mapping[str, float]
@@ -25,8 +26,10 @@ class Measurement:
     failure: str = ""
     cost: float | None = None
     cut: bool = False
+    deviations: Mapping[str, float] = field(default_factory=dict)
 
 
+Drawn = Callable[[Measurement, int, Fraction], Measurement]  # of a measurement, for a trial's number, at a share
 Table = Mapping[tuple[str, Fraction], Measurement]  # by configuration id and share of the data
 
 
@@ -41,13 +44,15 @@ class _Run:
 class ReplayExecutor:
     """Every trial takes as long as the table says, and any number run at once.
 
-    A trial with snapshots takes as long as its largest share and brings one observation per snapshot.
+    A trial with snapshots takes as long as its largest share and brings one observation per snapshot. drawn: what a
+    trial measures where the table has that; by default the same.
     """
 
-    def __init__(self, table: Table, clock: SimulatedClock, *, problem: Problem) -> None:
+    def __init__(self, table: Table, clock: SimulatedClock, *, problem: Problem, drawn: Drawn | None = None) -> None:
         self._table = table
         self._clock = clock
         self._problem = problem
+        self._drawn = drawn
         self._runs: dict[int, _Run] = {}
         self._turn = 0
 
@@ -122,6 +127,8 @@ class ReplayExecutor:
         observations: list[Observation] = []
         for share in trial.snapshots:
             measurement = self._measurement(trial, share)
+            if self._drawn is not None:
+                measurement = self._drawn(measurement, trial.number, share)
             observation = self._observation(trial, share, measurement)
             if terms.time_limit is not None and (observation.seconds or 0.0) > terms.time_limit:
                 measurement = _ended_at(terms.time_limit, measurement)

@@ -34,6 +34,7 @@ DECISIVE = (
     "orchestrator",
     "problem.py",
     "replay/contenders.py",
+    "replay/noise.py",
     "replay/runs.py",
     "replay/tables",
     "replay/truth.py",

@@ -17,6 +17,7 @@ from functools import cache
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
+from typing import Protocol
 
 from leantune.errors import LeanTuneError, TableError
 from leantune.models.threads import THREADS_VARIABLE
@@ -27,9 +28,24 @@ from leantune.replay.tables import MeasuredTable, load_table
 ONE_THREAD = (THREADS_VARIABLE, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
+class TableSource(Protocol):
+    """Where a table comes from: immutable, hashable, and small enough to send to another process."""
+
+    @property
+    def name(self) -> str:
+        """What people call the table."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+    def load(self) -> MeasuredTable:
+        """The table, the same whenever and wherever it is loaded."""
+        ...
+
+
 @dataclass(frozen=True)
 class Source:
-    """Where a table comes from: what another process needs to load it again."""
+    """A table in files: what another process needs to load it again."""
 
     name: str
     data: Path | None = None
@@ -44,7 +60,7 @@ class Source:
 class Task:
     """One replay."""
 
-    source: Source
+    source: TableSource
     settings: Settings
     seed: int
 
@@ -97,7 +113,7 @@ def run_all(
 
 
 def _run(
-    tasks: Sequence[Task], tables: Mapping[Source, MeasuredTable], processes: int | None
+    tasks: Sequence[Task], tables: Mapping[TableSource, MeasuredTable], processes: int | None
 ) -> Generator[tuple[Task, list[Row]]]:
     if processes == 0 or not tasks:
         yield from ((task, replay(tables[task.source], task.settings, task.seed)) for task in tasks)
@@ -162,7 +178,7 @@ def _end_with_parent() -> None:
 
 
 @cache
-def _table(source: Source) -> MeasuredTable:
+def _table(source: TableSource) -> MeasuredTable:
     return source.load()
 
 

@@ -4,6 +4,7 @@ executor looks runs up in a table, on a simulated clock.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -19,6 +20,7 @@ from leantune.orchestrator.loop import Loop, Plan
 from leantune.orchestrator.opening import open_or_create
 from leantune.problem import At, Budget, Problem
 from leantune.replay.contenders import Contender, contender
+from leantune.replay.noise import Noise, has_deviations
 from leantune.replay.tables import MeasuredTable
 from leantune.replay.truth import Truth, Verdict
 from leantune.space import Cluster, Configuration
@@ -36,7 +38,8 @@ class Settings:
     """What is replayed, but for the table and the seed.
 
     strategy, filter: as `contenders` reads them. iterations: tests after the start; None: until the budget is spent or
-    nothing is left. parallel: tests at once.
+    nothing is left. parallel: tests at once. noise: factor on the table's standard deviations; 0: every test measures
+    the means, 1: it scatters as runs did. Recommendations are judged on the means.
     """
 
     strategy: str
@@ -44,6 +47,7 @@ class Settings:
     iterations: int | None = 44
     budget_usd: float | None = None
     parallel: int = 1
+    noise: float = 0.0
 
     def __post_init__(self) -> None:
         if self.iterations is None and self.budget_usd is None:
@@ -51,12 +55,15 @@ class Settings:
         for name, count in (("iterations", self.iterations), ("parallel", self.parallel)):
             if count is not None and count < 1:
                 raise StrategyError(f"{name} is {count}", where="replay", hint="Give a whole number of at least 1")
+        if not (math.isfinite(self.noise) and self.noise >= 0.0):
+            raise StrategyError(f"noise is {self.noise}", where="replay", hint="Give a factor of at least 0, such as 1")
         Budget(usd=self.budget_usd)  # refuses what is no number of dollars
 
     @property
     def label(self) -> str:
-        """The strategy with its filter, for people."""
-        return f"{self.strategy}, {self.filter}" if self.filter else self.strategy
+        """The strategy with its filter and the noise of its tests, for people."""
+        noise = f"noise {self.noise:g}" if self.noise else ""
+        return ", ".join(part for part in (self.strategy, self.filter, noise) if part)
 
 
 @dataclass(frozen=True)
@@ -149,6 +156,9 @@ def check(table: MeasuredTable, settings: Settings) -> tuple[Contender, Problem]
     if settings.budget_usd is not None and all(one.cost is None for one in table.measurements.values()):
         hint = "Give iterations instead, or say in its description what a run costs"
         raise StrategyError("a budget in dollars, and the table has none", where=table.name, hint=hint)
+    if settings.noise and not has_deviations(table):
+        hint = "Leave the noise out, or name the columns of deviations in its description (deviations:)"
+        raise StrategyError("noise, and the table has no standard deviations", where=table.name, hint=hint)
     return chosen, problem
 
 
@@ -168,7 +178,9 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
             if isinstance(event, Ended):
                 watch.ended(event.trial, store.history(), timed.seconds[event.trial.number])
 
-        Loop(store, plan, ReplayExecutor(table.measurements, clock, problem=problem), clock, observe).run()
+        drawn = Noise.of(table, settings.noise, seed).drawn if settings.noise else None
+        executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn)
+        Loop(store, plan, executor, clock, observe).run()
     finally:
         database.close()
     return watch.rows

@@ -18,6 +18,7 @@ from benchmarks.papers.experiments import (
 )
 from benchmarks.papers.inventory import Inventory
 from leantune.replay.contenders import contender
+from leantune.replay.pool import Source
 from tests.benchmarks.papers.made import inventory
 
 EVERYTHING = replace(
@@ -71,7 +72,9 @@ def test_budgets_of_cheapest_anywhere() -> None:
         ("ours", "cnn", 3.0),
         ("ours", "rnn", 0.3),
     }
-    assert all(case.source.problem == "cheapest" and case.settings.iterations is None for case in found.cases)
+    sources = [case.source for case in found.cases]
+    assert all(isinstance(source, Source) and source.problem == "cheapest" for source in sources)
+    assert all(case.settings.iterations is None for case in found.cases)
     assert "nephele(horizon=0, initial_usd=0.05)" in {case.settings.strategy for case in found.cases}
     initial, whole = other_budget(EVERYTHING, "lynceus-cnn")
     assert whole == pytest.approx(3 * initial, rel=0.01)

@@ -145,7 +145,10 @@ class ProblemText:
 
 @dataclass(frozen=True)
 class Description:
-    """All that a YAML says about its CSV; `problems` holds the main one under ""."""
+    """All that a YAML says about its CSV.
+
+    deviations: columns of standard deviations of one run, by metric or "time". problems: the main one under "".
+    """
 
     text: str
     file: str
@@ -160,6 +163,7 @@ class Description:
     fraction: FractionColumn | None
     snapshots: bool
     metrics: Mapping[str, MetricColumn]
+    deviations: Mapping[str, Formula]
     problems: Mapping[str, ProblemText]
     missing: Missing
     nan: Lacking

@@ -51,6 +51,7 @@ KEYS = (
     "fraction",
     "snapshots",
     "metrics",
+    "deviations",
     *_PROBLEM_KEYS,
     "problems",
     "missing",
@@ -70,6 +71,7 @@ _CLUSTER_HINT = (
     "vcpus: column, memory: column, price: column}"
 )
 _METRICS_HINT = "Write metrics: {accuracy: column}, or {accuracy: {column: name, unit: percent}}"
+_DEVIATIONS_HINT = "Write deviations: {time: column, accuracy: column}, standard deviations of one run"
 _LIMIT_HINT = "Write a limit, such as cost <= 0.10 USD, accuracy >= 0.85 or time <= median"
 
 
@@ -104,6 +106,7 @@ def parse_description(text: str, source: str) -> Description:
         fraction=_fraction(given["fraction"]) if "fraction" in given else None,
         snapshots="snapshots" in given and given["snapshots"].truth(),
         metrics=metrics,
+        deviations=_deviations(given.get("deviations"), metrics),
         problems=_problems(given, root, metrics),
         missing=_word(given.get("missing"), Missing.DROP),
         nan=_word(given.get("nan"), Lacking.FAIL),
@@ -285,6 +288,17 @@ def _metric(entry: Entry) -> MetricColumn:
     if "column" not in fields:
         raise entry.error("the column is missing", _METRICS_HINT)
     return MetricColumn(_formula(fields["column"]), _word(fields.get("unit"), MetricUnit.ANY))
+
+
+def _deviations(entry: Entry | None, metrics: Mapping[str, MetricColumn]) -> dict[str, Formula]:
+    if entry is None:
+        return {}
+    given = entry.any_fields(_DEVIATIONS_HINT)
+    for name, one in given.items():
+        if name == COST:
+            raise one.error("cost has no deviation of its own", f"Leave it out: it follows the {TIME}")
+        check_metric(name, metrics, one)
+    return {name: _formula(one) for name, one in given.items()}
 
 
 def _problems(given: Mapping[str, Entry], root: Entry, metrics: Mapping[str, MetricColumn]) -> dict[str, ProblemText]:

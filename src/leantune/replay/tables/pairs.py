@@ -103,7 +103,9 @@ def _measurement(group: Sequence[Run], time_limit: float | None) -> Measurement:
     costs = [run.cost for run in group if run.cost is not None]
     metrics = {name: _mean([run.metrics[name] for run in group]) for name in first.metrics}
     cut = time_limit is not None and max(times) >= time_limit
-    return Measurement(metrics, _mean(times), cost=_mean(costs) if costs else None, cut=cut)
+    # Of one run: rows of the same pair are runs of equal weight, so their variances are averaged.
+    deviations = {name: math.sqrt(_mean([run.deviations[name] ** 2 for run in group])) for name in first.deviations}
+    return Measurement(metrics, _mean(times), cost=_mean(costs) if costs else None, cut=cut, deviations=deviations)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from leantune.errors import InvalidInput, TableError
+from leantune.problem import TIME
 from leantune.replay.tables.cells import is_missing, plain_number
 from leantune.replay.tables.columns import Columns
-from leantune.replay.tables.described import CLUSTER, Description, FractionColumn
+from leantune.replay.tables.described import CLUSTER, Description, Formula, FractionColumn, MetricUnit
 from leantune.replay.tables.machines import Rented, rent
 from leantune.replay.tables.values import span
 from leantune.space import Cluster, Parameter, Value
@@ -32,6 +33,7 @@ class Run:
     cost: float | None
     metrics: dict[str, float]
     lacking: tuple[str, ...]
+    deviations: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ def read_rows(description: Description, columns: Columns) -> Rows:
         rented = rented.priced(rates)
     shares = _shares(description.fraction, columns)
     metrics = {name: columns.metric(one.formula, one.unit) for name, one in description.metrics.items()}
+    deviations = {
+        name: _deviation(name, formula, description, columns) for name, formula in description.deviations.items()
+    }
     has_dollars = any(cost is not None for cost in costs)
     keys: list[Key] = list(
         zip(*(one.values for one in spanned.values()), *([rented.pairs] if rented else []), strict=True)
@@ -63,7 +68,8 @@ def read_rows(description: Description, columns: Columns) -> Rows:
         lacking = [name for name in metrics if name not in measured]
         lacking += ["time"] * (seconds[row] is None) + ["cost"] * (has_dollars and costs[row] is None)
         place = columns.sheet.place(row)
-        runs.append(Run(place, key, shares[row], seconds[row], costs[row], measured, tuple(lacking)))
+        scatter = {name: values[row] for name, values in deviations.items()}
+        runs.append(Run(place, key, shares[row], seconds[row], costs[row], measured, tuple(lacking), scatter))
     parameters: dict[str, Parameter] = {name: one.parameter for name, one in spanned.items()}
     if rented is not None:
         parameters[CLUSTER] = rented.clusters
@@ -83,6 +89,23 @@ def _seconds(description: Description, columns: Columns) -> list[float | None]:
             hint = "A run takes longer than 0 s: correct the row, or leave the cell empty if the time is not known"
             raise TableError(f"the time is {value:g} s", where=columns.place(row, formula), hint=hint)
     return seconds
+
+
+def _deviation(name: str, formula: Formula, description: Description, columns: Columns) -> list[float]:
+    """Standard deviations of one run in the unit of what they are about."""
+    if name == TIME:
+        found = columns.numbers(formula, kind="time", factor=description.time.factor)
+    else:
+        percent = description.metrics[name].unit is MetricUnit.PERCENT
+        found = columns.numbers(formula, factor=0.01 if percent else 1.0)
+    for row, value in enumerate(found):
+        if value is None or value < 0:
+            what = "missing" if value is None else f"{value:g}"
+            hint = "Give a number of at least 0, 0 where runs do not differ"
+            raise TableError(
+                f"the standard deviation of {name} is {what}", where=columns.place(row, formula), hint=hint
+            )
+    return [value for value in found if value is not None]
 
 
 def _dollars(
