@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import BaggingRegressor
 from sklearn.tree import ExtraTreeRegressor
 
-from leantune.models.base import Data, FloatArray, Gaussian, Points, Roots
+from leantune.models.base import UNKNOWN_SCALING, Data, FloatArray, Gaussian, Points, Roots, Scaling
 
 SMALLEST_SHARE_OF_SPREAD = 1e-3  # floor of the deviation, of the targets' own
 NOISE_SHARE_OF_SPREAD = 0.05  # of a simulated measurement, likewise
@@ -40,8 +40,10 @@ class SklearnTrees:
         """See Fitter: it has none."""
         return ()
 
-    def fit(self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0) -> SklearnEnsemble:
-        """Grow the trees; they need not know which quantities grow with the data."""
+    def fit(
+        self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING
+    ) -> SklearnEnsemble:
+        """Grow the trees; they need not know which quantities grow with the data, and by which law."""
         return SklearnEnsemble(self.trees, self.gain_trees, data.points, data.y, seed % 2**32)
 
 

@@ -8,16 +8,16 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 from leantune.models.base import Data, FloatArray, Gaussian, Points, Roots
-from leantune.models.gp import GaussianProcess, GpFitter, Priors, thinned
-from leantune.models.gp_posterior import level_features, stable_cholesky
+from leantune.models.gp import GaussianProcess, GpFitter, thinned
+from leantune.models.gp_posterior import FABOLAS_COST, FABOLAS_QUALITY, Form, stable_cholesky
 from tests.models.dense_gp import DenseGp, likely_theta, scattered
 
 CENTRE, SPREAD = 3.0, 0.5
 
 
-def process(points: Points, y: FloatArray, theta: FloatArray, grows_with_data: bool = False) -> GaussianProcess:
+def process(points: Points, y: FloatArray, theta: FloatArray, form: Form = FABOLAS_QUALITY) -> GaussianProcess:
     """Fixed hyper-parameters [H, d + 4], standardised targets y."""
-    return GaussianProcess(points, np.repeat(y[None, :], len(theta), axis=0), theta, grows_with_data, CENTRE, SPREAD)
+    return GaussianProcess(points, np.repeat(y[None, :], len(theta), axis=0), theta, form, CENTRE, SPREAD)
 
 
 def dense_mixture(members: list[DenseGp], at: Points) -> Gaussian:
@@ -35,25 +35,25 @@ def assert_close(actual: Gaussian, expected: Gaussian, tolerance: float = 1e-7) 
     np.testing.assert_allclose(actual.sd, expected.sd, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("grows_with_data", [False, True])
-def test_posterior_on_one_level_agrees_with_scikit_learn(grows_with_data: bool) -> None:
+@pytest.mark.parametrize("form", [FABOLAS_QUALITY, FABOLAS_COST])
+def test_posterior_on_one_level_agrees_with_scikit_learn(form: Form) -> None:
     points, at = scattered(0, 15, 3, levels=(1.0,)), scattered(1, 8, 3, levels=(1.0,))
     y = np.sin(4.0 * points.x.sum(axis=1))
     theta = likely_theta(2, 3)
     l11, l21, l22 = np.exp(theta[0, 3]), theta[0, 4], np.exp(theta[0, 5])
-    amplitude = (l11 + l21) ** 2 + l22**2 if grows_with_data else l11**2
+    amplitude = (l11 + l21) ** 2 + l22**2 if form is FABOLAS_COST else l11**2
     kernel = ConstantKernel(amplitude) * Matern(length_scale=np.exp(theta[0, :3]), nu=2.5)
     oracle = GaussianProcessRegressor(kernel, alpha=np.exp(theta[0, 6]) + 1e-8, optimizer=None).fit(points.x, y)
     mean, sd = oracle.predict(at.x, return_std=True)
-    assert_close(process(points, y, theta, grows_with_data).predict(at), Gaussian(CENTRE + SPREAD * mean, SPREAD * sd))
+    assert_close(process(points, y, theta, form).predict(at), Gaussian(CENTRE + SPREAD * mean, SPREAD * sd))
 
 
-@pytest.mark.parametrize("grows_with_data", [False, True])
-def test_posterior_on_several_levels_mixes_the_dense_members(grows_with_data: bool) -> None:
+@pytest.mark.parametrize("form", [FABOLAS_QUALITY, FABOLAS_COST])
+def test_posterior_on_several_levels_mixes_the_dense_members(form: Form) -> None:
     points, at, theta = scattered(3, 20, 2), scattered(4, 9, 2), likely_theta(5, 2, members=3)
     y = np.random.default_rng(3).standard_normal(20)
-    members = [DenseGp(row, points, y, grows_with_data) for row in theta]
-    assert_close(process(points, y, theta, grows_with_data).predict(at), dense_mixture(members, at))
+    members = [DenseGp(row, points, y, form) for row in theta]
+    assert_close(process(points, y, theta, form).predict(at), dense_mixture(members, at))
 
 
 def test_grid_is_every_configuration_at_every_level() -> None:
@@ -61,8 +61,8 @@ def test_grid_is_every_configuration_at_every_level() -> None:
     y = np.random.default_rng(3).standard_normal(20)
     x, levels = np.random.default_rng(4).random((6, 2)), np.array([0.0, 0.4, 1.0])
     at = Points(np.repeat(x, 3, axis=0), np.tile(levels, 6))
-    expected = dense_mixture([DenseGp(row, points, y, True) for row in theta], at)
-    grid = process(points, y, theta, True).predict_grid(x, levels)
+    expected = dense_mixture([DenseGp(row, points, y, FABOLAS_COST) for row in theta], at)
+    grid = process(points, y, theta, FABOLAS_COST).predict_grid(x, levels)
     assert grid.mean.shape == grid.sd.shape == (6, 3)
     assert_close(Gaussian(grid.mean.ravel(), grid.sd.ravel()), expected)
 
@@ -74,7 +74,7 @@ def test_extending_conditions_on_the_further_measurements() -> None:
     told_first, told_second = np.array([3.4, 2.1]), np.array([4.2])
     extended = process(points, y, theta).extend(first, told_first).extend(second, told_second)
     members = [
-        DenseGp(row, points, y, False)
+        DenseGp(row, points, y, FABOLAS_QUALITY)
         .given(first, (told_first - CENTRE) / SPREAD)
         .given(second, (told_second - CENTRE) / SPREAD)
         for row in theta
@@ -103,12 +103,6 @@ def test_simulating_equals_extending_each_member_with_its_own_outcome(orientatio
             mean = np.mean([g.mean for g in after], axis=0)
             variance = np.mean([g.sd**2 + g.mean**2 for g in after], axis=0) - mean**2
             assert_close(Gaussian(simulated.mean[b, k], simulated.sd[b, k]), Gaussian(mean, np.sqrt(variance)))
-
-
-def test_level_features() -> None:
-    s = np.array([0.0, 0.25, 1.0])
-    assert level_features(s, True).tolist() == [[1.0, 0.0], [1.0, 0.25], [1.0, 1.0]]
-    assert level_features(s, False).tolist() == [[1.0, 1.0], [1.0, 0.5625], [1.0, 0.0]]
 
 
 def test_fit_standardises_and_samples_so_many_members() -> None:
@@ -141,18 +135,12 @@ def test_maximum_a_posteriori_is_a_maximum_of_the_dense_density() -> None:
 
     def density(at: FloatArray) -> float:
         prior = -0.5 * float(np.square((at - mean) / sd).sum())
-        return DenseGp(at, points, y, False).log_marginal_likelihood() + prior
+        return DenseGp(at, points, y, FABOLAS_QUALITY).log_marginal_likelihood() + prior
 
     best = density(theta[0])
     for step in np.vstack([0.05 * np.eye(5), -0.05 * np.eye(5)]):
         assert density(theta[0] + step) < best
     assert best > density(mean) + 1.0
-
-
-def test_priors_are_laid_out_as_theta() -> None:
-    mean, sd = Priors(log_scale=(1.0, 2.0), log_noise=(-9.0, 3.0)).arrays(2)
-    assert mean.tolist() == [1.0, 1.0, 0.0, 0.0, -0.5, -9.0]
-    assert sd.tolist() == [2.0, 2.0, 0.7, 1.0, 1.0, 3.0]
 
 
 def censored_line() -> Data:

@@ -1,5 +1,6 @@
 """p_opt, path-wise conditioning and information gain of the Gaussian process, against brute force."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,22 +9,24 @@ from scipy.stats import spearmanr
 
 from leantune.models.base import FloatArray, Points, Roots, SingleArray
 from leantune.models.gp import GaussianProcess
+from leantune.models.gp_posterior import FABOLAS_QUALITY, Basis, Form
 from leantune.models.paths import SamplePaths
 from tests.models.dense_gp import DenseGp, likely_theta, scattered
 
 FULL = Points(np.linspace(0.0, 1.0, 7)[:, None], np.ones(7))
+POWER = Form(Basis.POWER, roughness=0.7, log_range=2.0)
 
 
-def fitted(members: int = 1, noise: float = -4.0, spread: float = 1.0) -> GaussianProcess:
+def fitted(members: int = 1, noise: float = -4.0, form: Form = FABOLAS_QUALITY) -> GaussianProcess:
     points = scattered(0, 4, 1)
-    theta = likely_theta(1, 1, members)
-    theta[:, -1] = noise
+    theta = likely_theta(1, 1, members, shared=form is POWER)
+    theta[:, 4] = noise
     y = np.sin(4.0 * points.x[:, 0]) - points.s
-    return GaussianProcess(points, np.repeat(y[None, :], members, axis=0), theta, False, 0.0, spread)
+    return GaussianProcess(points, np.repeat(y[None, :], members, axis=0), theta, form, 0.0, 1.0)
 
 
 def dense(model: GaussianProcess, member: int = 0) -> DenseGp:
-    return DenseGp(model.theta[member], model.points, model.targets[member], model.grows_with_data)
+    return DenseGp(model.theta[member], model.points, model.targets[member], model.form)
 
 
 def brute_probability(oracle: DenseGp, at: Points, samples: int, seed: int) -> FloatArray:
@@ -38,8 +41,9 @@ def divergence_of(probability: FloatArray) -> float:
     return float(sum(p * np.log(p * len(probability)) for p in probability if p > 0))
 
 
-def test_p_opt_agrees_with_sampling_the_dense_joint_posterior() -> None:
-    model = fitted(members=2)
+@pytest.mark.parametrize("form", [FABOLAS_QUALITY, POWER])
+def test_p_opt_agrees_with_sampling_the_dense_joint_posterior(form: Form) -> None:
+    model = fitted(members=2, noise=-4.0 if form is FABOLAS_QUALITY else -1.0, form=form)
     expected = np.mean([brute_probability(dense(model, h), FULL, 100_000, h) for h in range(2)], axis=0)
     samples = 20_000
     found = model.optimum(FULL, samples, seed=3).probability
@@ -59,7 +63,7 @@ def test_divergences_are_averaged_over_members() -> None:
     tests, roots = scattered(2, 4, 1), Roots.of(3)
     now, after = [], []
     for h in range(3):
-        alone = GaussianProcess(model.points, model.targets[h : h + 1], model.theta[h : h + 1], False, 0.0, 1.0)
+        alone = GaussianProcess(model.points, model.targets[h : h + 1], model.theta[h : h + 1], model.form, 0.0, 1.0)
         optimum = alone.optimum(FULL, 300, seed=5)
         now.append(optimum.divergence)
         after.append(optimum.expected_divergence(tests, roots))
@@ -69,22 +73,23 @@ def test_divergences_are_averaged_over_members() -> None:
     assert np.ptp(now) > 0.0
 
 
-def loosely_fitted(spread: float) -> GaussianProcess:
+def loosely_fitted(spread: float, form: Form) -> GaussianProcess:
     """Two observations, much noise, and a difference between the levels that full data cannot explain: every term of
     the conditioning formula has weight.
     """
-    theta = np.array([[-1.0, 0.2, 0.3, 0.0, -1.0]])
+    theta = np.array([[-1.0, 0.2, 0.3, 0.0, -1.0, *([-0.5] if form is POWER else [])]])
     points = Points(np.array([[0.0], [0.9]]), np.array([1.0, 0.0]))
-    return GaussianProcess(points, np.array([[0.7, -0.4]]), theta, False, 0.0, spread)
+    return GaussianProcess(points, np.array([[0.7, -0.4]]), theta, form, 0.0, spread)
 
 
 @pytest.mark.parametrize("candidate", [Points(np.array([[0.37]]), np.array([0.0])), FULL.take(np.array([2]))])
 @pytest.mark.parametrize("spread", [2.0, -2.0])
+@pytest.mark.parametrize("form", [FABOLAS_QUALITY, POWER])
 def test_path_wise_conditioning_samples_the_conditioned_posterior(
-    candidate: Points, spread: float, monkeypatch: pytest.MonkeyPatch
+    candidate: Points, spread: float, form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mean and covariance of the moved paths, as handed to the kernel, against the dense posterior given y."""
-    model = loosely_fitted(spread)
+    model = loosely_fitted(spread, form)
     optimum = model.optimum(FULL, 60_000, seed=6)
     moved: list[SingleArray] = []
 
@@ -109,7 +114,7 @@ def test_a_test_independent_of_the_optimum_gains_exactly_nothing() -> None:
     """Far away under a short length-scale; the random numbers are shared, so there is no noise either."""
     points = Points(np.array([[0.0], [1.0]]), np.ones(2))
     theta = np.array([[-6.0, 0.0, 0.0, -1.0, -4.0]])  # a length-scale of 0.0025
-    model = GaussianProcess(points, np.zeros((1, 2)), theta, False, 0.0, 1.0)
+    model = GaussianProcess(points, np.zeros((1, 2)), theta, FABOLAS_QUALITY, 0.0, 1.0)
     at = Points(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
     optimum = model.optimum(at, 200, seed=7)
     far, near = Points(np.array([[0.8]]), np.ones(1)), at.take(np.array([1]))
@@ -117,12 +122,20 @@ def test_a_test_independent_of_the_optimum_gains_exactly_nothing() -> None:
     assert optimum.expected_divergence(near, Roots.of(3))[0] > optimum.divergence + 0.05
 
 
+def test_the_optimum_is_sought_on_one_level_where_a_slope_is_expected() -> None:
+    sloping = replace(fitted(form=POWER), slope=1.5)
+    with pytest.raises(ValueError, match="one level"):
+        sloping.optimum(Points(FULL.x, np.linspace(0.0, 1.0, 7)), 16, seed=0)
+    flat = replace(sloping, slope=0.0)
+    assert (sloping.optimum(FULL, 64, 1).probability == flat.optimum(FULL, 64, 1).probability).all()
+
+
 def test_informative_tests_gain_on_average() -> None:
     gains: list[float] = []
     for seed in range(20):
         points, theta = scattered(seed, 4, 2), likely_theta(seed, 2, members=2)
         y = np.random.default_rng(seed).standard_normal(4)
-        model = GaussianProcess(points, np.repeat(y[None, :], 2, axis=0), theta, False, 0.0, 1.0)
+        model = GaussianProcess(points, np.repeat(y[None, :], 2, axis=0), theta, FABOLAS_QUALITY, 0.0, 1.0)
         at = scattered(100 + seed, 10, 2, levels=(1.0,))
         optimum = model.optimum(at, 200, seed)
         gains.extend(optimum.expected_divergence(at, Roots.of(3)) - optimum.divergence)

@@ -1,11 +1,13 @@
-"""The contract of Surrogate, bound to both models."""
+"""The contract of Surrogate, bound to every model."""
 
 import numpy as np
 
 from leantune.models.base import Fitter, FloatArray, Points, Surrogate
 from leantune.models.gp import GaussianProcess, GpFitter
+from leantune.models.priors import ScalingLaws
 from leantune.models.trees import Trees, TreesFitter
 from leantune.testing.surrogate_contract import SurrogateContract
+from tests.models.on_shares import OnShares
 
 
 class TestGaussianProcess(SurrogateContract):
@@ -18,6 +20,20 @@ class TestGaussianProcess(SurrogateContract):
         assert isinstance(model, GaussianProcess)
         now = model.predict(point)
         return np.asarray(now.mean + z * np.sqrt(now.sd**2 + model.spread**2 * model.members[0].noise))
+
+
+class TestScalingLaws(TestGaussianProcess):
+    """The same process with laws: prior slope, shared slope and roughness at work."""
+
+    def fitter(self) -> Fitter:
+        return OnShares()
+
+
+class TestScalingLawsUnknown(TestGaussianProcess):
+    """The same process where nothing is known of the shares."""
+
+    def fitter(self) -> Fitter:
+        return GpFitter(samples=1, laws=ScalingLaws())
 
 
 class TestTrees(SurrogateContract):

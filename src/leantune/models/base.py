@@ -86,6 +86,19 @@ class Roots:
         return cls(np.ascontiguousarray(nodes), weights / weights.sum())
 
 
+@dataclass(frozen=True)
+class Scaling:
+    """What is known of a quantity's change with the data. log_range: log(1 / s_1), 0 for a single level. logarithmic:
+    a logarithm is modelled, so that a power of s is a line, and a difference of 1 a factor of e.
+    """
+
+    log_range: float = 0.0
+    logarithmic: bool = False
+
+
+UNKNOWN_SCALING = Scaling()
+
+
 class OptimumBelief(Protocol):
     """p_opt: where the largest value lies among R points, by Monte Carlo with one set of random numbers for every
     question.
@@ -125,9 +138,12 @@ class Surrogate(Protocol):
 class Fitter(Protocol):
     """How a recipe makes a surrogate of one quantity; equal (data, seed) give equal models."""
 
-    def fit(self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0) -> Surrogate:
+    def fit(
+        self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING
+    ) -> Surrogate:
         """grows_with_data: the quantity is a cost (dollars, seconds) that grows with s, rather than a quality that
         levels off. pairs: how many are going to be predicted, for models that must then do with fewer observations.
+        scaling: for models that know laws.
         """
 
     def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:

@@ -66,3 +66,11 @@ class Transform:
             expected = self.expectation(belief)
             return 1.0 - expected if self.descending else expected
         return np.asarray(ndtr((belief.mean - centre) / spread))
+
+    def worth(self, belief: Gaussian, centre: float, spread: float) -> FloatArray:
+        """E[u] in [0, 1] of a utility u that the belief's own uncertainty lowers: u = a of a share; else u =
+        Phi((y - centre) / spread), whose expectation is Phi((mu - centre) / sqrt(spread^2 + sd^2)).
+        """
+        if self.kind == "share":
+            return self.merit(belief, centre, spread)
+        return np.asarray(ndtr((belief.mean - centre) / np.sqrt(spread**2 + belief.sd**2)))

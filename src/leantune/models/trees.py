@@ -25,7 +25,7 @@ from scipy.special import erfcx
 
 from leantune.errors import StrategyError
 from leantune.models import tree_kernels as kernels
-from leantune.models.base import Data, FloatArray, Gaussian, IntArray, Points, Roots
+from leantune.models.base import UNKNOWN_SCALING, Data, FloatArray, Gaussian, IntArray, Points, Roots, Scaling
 from leantune.models.paths import SamplePaths
 from leantune.models.threads import parallel_blocks
 
@@ -70,8 +70,10 @@ class TreesFitter:
         """See Fitter: trees use every observation."""
         return ()
 
-    def fit(self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0) -> Trees:
-        """See Fitter. Trees need not be told which quantities grow with the data."""
+    def fit(
+        self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING
+    ) -> Trees:
+        """See Fitter. Trees need not be told how quantities change with the data."""
         if not len(data):
             raise StrategyError("there is no observation", where="TreesFitter.fit", hint="Test something first")
         rows = _features(data.points)

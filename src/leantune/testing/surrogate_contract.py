@@ -91,7 +91,7 @@ class SurrogateContract(ABC):
         assert here.mean.shape == here.sd.shape == (5,)
         assert grid.mean.shape == grid.sd.shape == (5, 3)
         assert after.mean.shape == after.sd.shape == (4, 2, 5)
-        optimum = model.optimum(at, 16, 0)
+        optimum = model.optimum(Points(at.x, np.ones(5)), 16, 0)
         assert optimum.probability.shape == (5,)
         assert optimum.expected_divergence(tested, roots).shape == (4,)
 
