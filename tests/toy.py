@@ -93,7 +93,7 @@ def quick(name: str) -> Recipe:
     """A named recipe with fewer hyper-parameter samples or trees: the same steps, sooner done."""
     full = recipe(name)
     if isinstance(full.models, GpFitter):
-        return replace(full, models=GpFitter(samples=3, burn_in=4, thinning=1))
+        return replace(full, models=replace(full.models, samples=3, burn_in=4, thinning=1))
     if isinstance(full.models, TreesFitter):
         return replace(full, models=TreesFitter(trees=8))
     return full

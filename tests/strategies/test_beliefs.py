@@ -10,13 +10,15 @@ import pytest
 
 from leantune.acquisition.base import Belief
 from leantune.history import History, ObservationKind, TrialState, observe
+from leantune.models.base import UNKNOWN_SCALING, Data, Scaling
+from leantune.models.gp import GaussianProcess, GpFitter
 from leantune.problem import Problem, maximize, minimize
 from leantune.space import Space, choice, ordinal
 from leantune.strategies.beliefs import build_belief
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.recipe import Recipe
-from tests.toy import quick, told, toy_space
+from tests.toy import FRACTIONS, quick, told, toy_space
 
 
 def belief_of(problem: Problem, history: History, used: Recipe | None = None) -> Belief:
@@ -121,6 +123,60 @@ def test_told_dollars_without_prices_and_nothing_told_at_all() -> None:
         assert name == expected
         everything = belief.everything
         assert (belief.dollars(belief.at_full(everything), everything) > 0).all()
+
+
+class Listening:
+    """A Fitter that remembers what it was told of each model's scaling."""
+
+    def __init__(self) -> None:
+        self.fitter = GpFitter(samples=1, burn_in=1)
+        self.heard: dict[int, Scaling] = {}
+
+    def fit(
+        self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING
+    ) -> GaussianProcess:
+        model = self.fitter.fit(data, grows_with_data=grows_with_data, seed=seed, pairs=pairs)
+        self.heard[id(model)] = scaling
+        return model
+
+    def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:
+        return ()
+
+
+def scalings(problem: Problem, history: History) -> dict[str, tuple[float, bool]]:
+    """What the models of each quantity are told: how often the smallest share fits into 1, and whether a law holds."""
+    listening = Listening()
+    belief = belief_of(problem, history, replace(quick("eic"), models=listening))
+    heard = {quantity.name: listening.heard[id(quantity.model)] for quantity in belief.quantities}
+    return {name: (round(float(np.exp(one.log_range)), 9), one.logarithmic) for name, one in heard.items()}
+
+
+def test_models_are_told_of_which_quantities_laws_are_known() -> None:
+    """Of the goal and of spending, where their logarithm is modelled; of a further metric or of success nothing."""
+    history = told(problem_with(), PAIRS)
+    assert scalings(problem_with("cost <= 0.05 USD"), history) == {"accuracy": (10.0, True), "time": (10.0, True)}
+    linear = Problem(toy_space(), maximize("accuracy", scale="linear"), (), FRACTIONS)
+    assert scalings(linear, history)["accuracy"] == (10.0, False)
+    cheapest = Problem(toy_space(), minimize("cost", at="anywhere"), ["accuracy >= 0.6"], FRACTIONS)
+    found = scalings(cheapest, history)
+    assert found.pop("accuracy") == (10.0, False)
+    assert set(found.values()) == {(10.0, True)}  # dollars or seconds
+    halves = Problem(toy_space(), maximize("accuracy"), (), ("1/2", 1))
+    assert scalings(halves, told(halves, [(0, 0), (5, 1)]))["accuracy"] == (2.0, True)
+    single = Problem(toy_space(), maximize("accuracy"), (), (1,))
+    assert scalings(single, told(single, [(0, 0), (5, 0)]))["accuracy"] == (1.0, True)
+    history, trial = history.propose(problem_with().space.grid()[23], Fraction(1))
+    seen = observe(problem_with(), trial, {}, seconds=1.0, kind=ObservationKind.FAILED)
+    failed = history.record(trial.number, [seen], time=0.0, state=TrialState.FAILED)
+    assert scalings(problem_with(), failed)["success"] == (10.0, False)
+
+
+def test_the_recipe_says_whether_risk_is_weighed() -> None:
+    problem = problem_with("cost <= 0.05 USD")
+    plain = quick("eic")
+    risky = replace(plain, incumbent=replace(plain.incumbent, weighs_risk=True))
+    assert not belief_of(problem, told(problem, PAIRS), plain).weighs_risk
+    assert belief_of(problem, told(problem, PAIRS), risky).weighs_risk
 
 
 def test_recipes_that_know_no_limits_require_nothing() -> None:

@@ -56,6 +56,17 @@ def test_latin_hypercube_at_full_data() -> None:
     assert len({start.configuration.id for start in found}) == 4
 
 
+@pytest.mark.parametrize("snapshots", [True, False])
+def test_latin_hypercube_at_the_smallest_share(snapshots: bool) -> None:
+    found = starts(LatinHypercube(3, at="smallest"), toy_problem(snapshots=snapshots))
+    assert [start.snapshots for start in found] == [(Fraction(1, 10),)] * 3
+    assert [start.note for start in found] == [""] * 3
+    full = starts(LatinHypercube(3, at="full"), toy_problem(snapshots=snapshots))
+    assert [start.configuration for start in found] == [start.configuration for start in full]
+    single = Problem(toy_space(), maximize("accuracy"), (), (1,))
+    assert [start.snapshots for start in starts(LatinHypercube(2, at="smallest"), single)] == [(Fraction(1),)] * 2
+
+
 def test_a_share_of_the_space_at_every_part_of_the_data() -> None:
     found = starts(LatinHypercube(points=9, share=0.1, at="partial"), toy_problem())
     assert len({start.configuration.id for start in found}) == 3  # ceil(0.1 x 24)
@@ -92,7 +103,9 @@ def test_until_spent_without_a_budget_counts_tests() -> None:
     assert len(starts(UntilSpent(points=6), toy_problem(anywhere=True))) == 6
 
 
-@pytest.mark.parametrize("design", [Snapshots(3), LatinHypercube(5), UntilSpent(dollars=0.3)])
+@pytest.mark.parametrize(
+    "design", [Snapshots(3), LatinHypercube(5), LatinHypercube(5, at="smallest"), UntilSpent(dollars=0.3)]
+)
 def test_starts_depend_on_the_seed_alone(design: Design) -> None:
     problem = toy_problem()
     assert starts(design, problem, seed=1) == starts(design, problem, seed=1)

@@ -9,10 +9,12 @@ from leantune.errors import StrategyError
 from leantune.filters.ranked import ConstrainedAccuracyFilter, FeasibleAffordable, NoFilter
 from leantune.models.gp import GpFitter
 from leantune.models.trees import TreesFitter
+from leantune.problem import At
 from leantune.strategies.recipe import Shares
 from leantune.strategies.registry import FILTERS, RECIPES, named_filter, recipe
 
 TABLE = {
+    "lean": (GpFitter, object, Shares.ALL),
     "trimtuner": (TreesFitter, ConstrainedAccuracyFilter, Shares.ALL),
     "trimtuner-gp": (GpFitter, ConstrainedAccuracyFilter, Shares.ALL),
     "fabulinus": (GpFitter, NoFilter, Shares.PARTIAL),
@@ -39,6 +41,17 @@ def test_each_recipe_is_the_one_of_the_table(name: str) -> None:
     assert isinstance(found.models, models)
     assert isinstance(found.filter, candidates)
     assert found.tests is tests
+
+
+def test_lean_serves_every_goal_and_knows_laws() -> None:
+    found = recipe("lean")
+    assert found.serves == frozenset(At)
+    assert isinstance(found.models, GpFitter)
+    assert found.models.laws is not None
+    assert found.incumbent.weighs_risk
+    assert not found.with_common_incumbent().incumbent.weighs_risk
+    assert [recipe("lean", snapshots=wanted).snapshots for wanted in (True, False)] == [True, False]
+    assert not any(recipe(name).snapshots or recipe(name).incumbent.weighs_risk for name in TABLE if name != "lean")
 
 
 def test_incumbent_rules_of_the_papers() -> None:
@@ -70,7 +83,7 @@ def test_filters_have_names(name: str) -> None:
     ("name", "options", "message"),
     [
         ("trimtunr", {}, "Did you mean 'trimtuner'"),
-        ("grid", {}, "There are trimtuner"),
+        ("grid", {}, "There are lean, trimtuner"),
         ("nephele", {"horizn": 1}, "Its options: horizon"),
         ("trimtuner", {"candidates": "sobol"}, "Choose one of cea"),
         ("trimtuner", {"beta": 0.0}, "above 0"),

@@ -164,16 +164,18 @@ import json
 from leantune.filters.ranked import NoFilter
 from leantune.history import History
 from leantune.strategies.strategy import Strategy
+from tests.strategies.quick_lean import modelled_lean
 from tests.toy import modelled, told, toy_problem
 answers = []
-for name in ("trimtuner-gp", "trimtuner", "fabolas", "eic"):
-    problem = toy_problem()
+for used in (*map(modelled, ("trimtuner-gp", "trimtuner", "fabolas", "eic")), modelled_lean()):
+    problem = toy_problem(snapshots=True)
     history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1), (11, 2), (3, 1)])
-    strategy = Strategy(modelled(name))
+    strategy = Strategy(used)
     proposal = strategy.ask(problem, history, seed=11)[0]
     found = strategy.recommend(problem, history, seed=11)
     expected = {key: [value.mean.hex(), value.sd.hex()] for key, value in sorted(proposal.expected.items())}
-    answers.append([proposal.configuration.id, str(proposal.fraction), expected, found.configuration.id,
+    reports = [str(share) for share in proposal.snapshots]
+    answers.append([proposal.configuration.id, reports, expected, found.configuration.id,
                     found.metrics["accuracy"].mean.hex()])
 print(json.dumps(answers))
 """
@@ -271,9 +273,9 @@ def test_recipes_that_cannot_serve_a_problem_say_so() -> None:
     with pytest.raises(StrategyError, match="parts of the data"):
         Strategy(recipe("fabulinus")).check(single)
     for name in ("fabulinus", "trimtuner", "fabolas"):
-        with pytest.raises(StrategyError, match="Choose 'nephele'"):
+        with pytest.raises(StrategyError, match="Choose 'lean', 'nephele'"):
             Strategy(recipe(name)).check(toy_problem(anywhere=True))
-    with pytest.raises(StrategyError, match="Choose 'trimtuner-gp'"):
+    with pytest.raises(StrategyError, match="Choose 'lean' or 'eic'"):
         Strategy(recipe("nephele")).check(toy_problem())
     Strategy(recipe("eic")).check(single)
 

@@ -134,8 +134,10 @@ class Belief:
     `spend` is the quantity that says what a test costs, in dollars, or in seconds where `spend_in_seconds`.
     best: largest objective among tests whose measured values met the limits; worst: smallest of all; centre, spread: of
     all; best_of_all: largest whatever the limits. at_full_only: only results at full data count as best.
-    open_pairs: what may be tested next (look-ahead goes on among them). representers, incumbents: caps on where the
-    optimum and the next incumbent are sought.
+    weighs_risk: a recommendation is worth what it will bring, limits included (see Incumbent). usual_dollars: what a
+    test has cost on average. open_pairs: what may be
+    tested next (look-ahead goes on among them). representers, incumbents: caps on where the optimum and the next
+    incumbent are sought.
     """
 
     candidates: Candidates
@@ -155,6 +157,8 @@ class Belief:
     best_of_all: float | None = None
     at_full_only: bool = False
     open_pairs: Pairs | None = None
+    weighs_risk: bool = False
+    usual_dollars: float = 0.0
     simulated: bool = False
     inherited_deviation: float = 0.0
     _optima: dict[int, OptimumBelief] = field(default_factory=dict, compare=False, repr=False)
@@ -211,7 +215,15 @@ class Belief:
 
     def merit(self, objective: Gaussian) -> FloatArray:
         """The objective's value for products, in [0, 1]."""
+        if self.weighs_risk:
+            return self.objective.transform.worth(objective, *self.typical)
         return self.objective.transform.merit(objective, self.centre, self.spread)
+
+    @cached_property
+    def typical(self) -> tuple[float, float]:
+        """Mean and deviation, over all configurations, of what the objective is expected to be at full data."""
+        expected = self.at_full(self.everything)[0].mean
+        return float(expected.mean()), float(expected.std()) or 1.0
 
     @cached_property
     def largest_deviation(self) -> float:
@@ -287,14 +299,19 @@ class Times:
 
 @dataclass(frozen=True)
 class PerDollar:
-    """An acquisition over the expected dollars of the test plus a fixed overhead (Fabolas; thesis Eq. 8)."""
+    """An acquisition over the expected dollars of the test plus an overhead: fixed (Fabolas; thesis Eq. 8), or this
+    many times what tests have cost on average so far, so that among tests far cheaper than usual the price does not
+    decide.
+    """
 
     worth: Acquisition
     overhead: float = 0.0
+    usual: float = 0.0
 
     def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
         dollars = belief.dollars(belief.at(pairs), pairs.configuration)
-        return self.worth.values(belief, pairs) / np.maximum(dollars + self.overhead, 1e-12)
+        overhead = self.overhead + self.usual * belief.usual_dollars
+        return self.worth.values(belief, pairs) / np.maximum(dollars + overhead, 1e-12)
 
 
 @dataclass(frozen=True)

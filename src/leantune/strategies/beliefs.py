@@ -15,7 +15,7 @@ import numpy as np
 
 from leantune.acquisition.base import Belief, Candidates, Limit, Quantity, Requirement
 from leantune.history import Estimate
-from leantune.models.base import BoolArray, FloatArray, Gaussian
+from leantune.models.base import BoolArray, FloatArray, Gaussian, Scaling
 from leantune.models.scales import Transform
 from leantune.models.threads import parallel_map
 from leantune.problem import COST, TIME, At, Constraint, Problem
@@ -60,10 +60,22 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int, pa
     def fitted(name: str) -> Quantity:
         transform = Transform("linear") if name == SUCCESS else evidence.transform(name)
         data = evidence.successes() if name == SUCCESS else evidence.data(name, transform)
-        model = models.fit(data, grows_with_data=name in (COST, TIME), seed=derived_seed(seed, name), pairs=pairs)
+        model = models.fit(
+            data,
+            grows_with_data=name in (COST, TIME),
+            seed=derived_seed(seed, name),
+            pairs=pairs,
+            scaling=_scaling(problem, name, transform),
+        )
         return Quantity(name, model, transform)
 
     return tuple(parallel_map(fitted, names))
+
+
+def _scaling(problem: Problem, name: str, transform: Transform) -> Scaling:
+    """A metric that is neither goal nor spending may fall or rise with the data: no law is known of it."""
+    lawful = name in (COST, TIME, problem.goal.metric)
+    return Scaling(-float(np.log(float(problem.fractions[0]))), lawful and transform.kind != "linear")
 
 
 @dataclass(frozen=True)
@@ -137,6 +149,7 @@ def build_belief(recipe: Recipe, evidence: Evidence, candidates: Candidates, see
         worst=float(objective.min()),
         centre=float(objective.mean()),
         spread=float(objective.std()) or 1.0,
+        weighs_risk=recipe.incumbent.weighs_risk,
         representers=recipe.caps.representers,
         incumbents=recipe.caps.incumbents,
         seed=derived_seed(seed, "optimum"),

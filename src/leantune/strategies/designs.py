@@ -77,14 +77,17 @@ class Snapshots:
 
 @dataclass(frozen=True)
 class LatinHypercube:
-    """`points` configurations, or that `share` of the space, at full data or at every s < 1 (Fabulinus: 3 %, s < 1)."""
+    """`points` configurations, or that `share` of the space, at full data, at every s < 1 (Fabulinus: 3 %, s < 1) or at
+    the smallest s.
+    """
 
     points: int = 4
     share: float | None = None
-    at: Literal["full", "partial"] = "full"
+    at: Literal["full", "partial", "smallest"] = "full"
 
     def next(self, problem: Problem, history: History, seed: int) -> Start | None:
-        fractions = problem.fractions[-1:] if self.at == "full" else (problem.fractions[:-1] or problem.fractions)
+        partial = problem.fractions[:-1] or problem.fractions
+        fractions = {"full": problem.fractions[-1:], "partial": partial, "smallest": problem.fractions[:1]}[self.at]
         chosen = problem.space.latin_hypercube(self._count(problem), seed=derived_seed(seed, "start"))
         return first_unseen((run for x in chosen for run in as_runs(problem, x, fractions)), history)
 

@@ -31,12 +31,13 @@ class Incumbent:
 
     probability: of all limits together that carry none of their own. constrained: whether the recipe knows limits at
     all (Fabolas and EI do not). tested_only: only configurations already tested at some s, as in the TrimTuner authors'
-    program.
+    program. weighs_risk: of those that may be recommended the largest E[a] P(limits hold), rather than E[a].
     """
 
     probability: float = 0.90
     constrained: bool = True
     tested_only: bool = False
+    weighs_risk: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class Recipe:
 
     serves: problems it is made for; with the single fraction 1 both are one. models, acquisition: None means random
     search. spend: model seconds and multiply by the known rate, or model dollars as a black box, as the papers do (and
-    as is done in any case where rates are unknown). repeats: how often one pair may be tested.
+    as is done in any case where rates are unknown). repeats: how often one pair may be tested. snapshots: a test
+    reports at every smaller fraction that was not tested yet, where the program can do that.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Recipe:
     incumbent: Incumbent = Incumbent()
     spend: Spend = "seconds"
     repeats: int = 1
+    snapshots: bool = False
     stops: tuple[StopRule, ...] = ()
     caps: Caps = Caps()
 

@@ -16,11 +16,19 @@ from leantune.acquisition.fabulinus import constrained_entropy_search
 from leantune.acquisition.improvement import Improvement
 from leantune.acquisition.lookahead import LookAhead
 from leantune.acquisition.trimtuner import alpha_t
+from leantune.acquisition.value import ByGoal, ValueGain
 from leantune.errors import StrategyError
 from leantune.filters.base import Filter
-from leantune.filters.ranked import ConstrainedAccuracyFilter, FeasibleAffordable, NoFilter, RandomFilter
+from leantune.filters.ranked import (
+    ConstrainedAccuracyFilter,
+    FeasibleAffordable,
+    NoFilter,
+    PromisingConfigurations,
+    RandomFilter,
+)
 from leantune.filters.sequential import CmaesFilter, DirectFilter
 from leantune.models.gp import GpFitter
+from leantune.models.priors import ScalingLaws
 from leantune.models.trees import TreesFitter
 from leantune.problem import At
 from leantune.strategies.designs import LatinHypercube, Snapshots, UntilSpent
@@ -35,6 +43,26 @@ FILTERS: dict[str, Callable[[float], Filter]] = {
     "cmaes": CmaesFilter,
     "none": lambda _share: NoFilter(),
 }
+
+
+def lean(points: int = 3, roots: int = 3, snapshots: bool = True) -> Recipe:
+    """LeanTune's own: what the recommendation will bring, per dollar of a test.
+
+    A start that costs next to nothing (a few configurations on the least data), models that know that seconds and
+    errors are nearly powers of the data, each test chosen by how much more the recommendation is worth after it
+    (acquisition.value), and a recommendation by what it will bring, limits included. Cheapest anywhere: constrained EI
+    by the same models. points, roots: of the start, and of each quantity in the expectation. snapshots: use them where
+    the program gives them. Why so, and what else was tried: docs/lean.md.
+    """
+    return Recipe(
+        name="lean",
+        start=LatinHypercube(points, at="smallest"),
+        models=GpFitter(samples=6, burn_in=12, laws=ScalingLaws()),
+        acquisition=ByGoal(full=PerDollar(ValueGain(roots), usual=0.3), anywhere=Times((Improvement(), Feasibility()))),
+        filter=PromisingConfigurations(),
+        incumbent=Incumbent(weighs_risk=True),
+        snapshots=snapshots,
+    )
 
 
 def trimtuner(
@@ -190,6 +218,7 @@ def random(fractions: str = "full", points: int = 4) -> Recipe:
 
 
 RECIPES: dict[str, Callable[..., Recipe]] = {
+    "lean": lean,
     "trimtuner": trimtuner,
     "trimtuner-gp": trimtuner_gp,
     "fabulinus": fabulinus,

@@ -46,9 +46,7 @@ class Strategy:
                 hint="Give fractions=[1/20, 1/4, 1], or choose 'eic'",
             )
         if len(problem.fractions) > 1 and problem.goal.at not in self.recipe.serves:
-            others = (
-                "'nephele', 'lynceus' or 'cherrypick'" if problem.goal.at is At.ANYWHERE else "'trimtuner-gp' or 'eic'"
-            )
+            others = "'lean', 'nephele' or 'cherrypick'" if problem.goal.at is At.ANYWHERE else "'lean' or 'eic'"
             raise StrategyError(
                 f"{self.recipe.name} does not serve a goal at={problem.goal.at.value!r}",
                 where="strategy",
@@ -81,7 +79,10 @@ class Strategy:
         rng = np.random.default_rng(derived_seed(seed, "search"))
         belief = None if recipe.models is None else self._belief(table, seed)
         if belief is None or recipe.acquisition is None:
-            note = "random" if recipe.models is None else "fallback: no result to learn from yet; at random"
+            note = "random"
+            if recipe.models is not None:
+                note = "fallback: no result to learn from yet; at random, on the least data"
+                untested[:, int(untested.any(axis=0).argmax()) + 1 :] = False
             return self._proposal(table, _random_pair(untested, rng), {}, (note, *table.notes))
         known, acquisition = replace(belief, open_pairs=Pairs.of(untested)), recipe.acquisition
         search = Search(known, untested, lambda pairs: acquisition.values(known, pairs), recipe.caps.candidates, rng)
@@ -96,9 +97,13 @@ class Strategy:
         return self._proposal(table, chosen, expected, notes)
 
     def _proposal(self, table: Table, pair: Pairs, expected: dict[str, Estimate], notes: tuple[str, ...]) -> Proposal:
-        fraction: Fraction = table.problem.fractions[int(pair.level[0])]
-        configuration = table.configurations[int(pair.configuration[0])]
-        return Proposal(configuration, fraction, (fraction,), expected, notes)
+        row, level = int(pair.configuration[0]), int(pair.level[0])
+        smaller: tuple[Fraction, ...] = ()
+        if self.recipe.snapshots and table.problem.snapshots:
+            untested = table.untested(self.recipe)[row, :level]
+            smaller = tuple(f for f, is_open in zip(table.problem.fractions, untested, strict=False) if is_open)
+        fraction: Fraction = table.problem.fractions[level]
+        return Proposal(table.configurations[row], fraction, (*smaller, fraction), expected, notes)
 
     def _belief(self, table: Table, seed: int) -> Belief | None:
         """What is known, with pending trials believed to turn out as predicted; None when nothing was measured yet."""
@@ -108,6 +113,8 @@ class Strategy:
         belief = build_belief(self.recipe, evidence, table.candidates, seed)
         if table.problem.budget.usd is not None:
             belief = replace(belief, dollars_left=table.problem.budget.usd - table.history.cost)
+        finished = len(table.history.finished)
+        belief = replace(belief, usual_dollars=table.history.cost / finished if finished else 0.0)
         pending = [
             (row, trial) for row, trial in zip(table.rows.tolist(), table.history.trials, strict=True) if trial.pending
         ]
