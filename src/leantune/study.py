@@ -45,7 +45,7 @@ from leantune.strategies.strategy import Strategy
 from leantune.units import parse_share
 from leantune.worker.client import current_trial
 
-DEFAULT_STRATEGY = "trimtuner-gp"
+DEFAULT_STRATEGY = "lean"
 IN_MEMORY = "sqlite://"
 LEASE = 60.0  # seconds after which another process takes over the trial of one that vanished
 Metrics = Mapping[str, float]

@@ -58,13 +58,14 @@ def test_study_and_seed_reach_the_command() -> None:
 
 def test_the_default_strategy_serves_the_problem() -> None:
     shares = "fractions: [0.1, 1]"
-    assert parsed(fractions=shares).strategy == "trimtuner-gp"
+    assert parsed(fractions=shares).strategy == "lean"
+    assert parsed(fractions="fractions: [1]").strategy == "eic"
     cheapest = parsed(
         maximize="minimize: {metric: cost, at: anywhere}",
         fractions=shares,
         space=f"space:\n  lr: [1]\n  c: {MACHINES}",
     )
-    assert cheapest.strategy == "nephele"
+    assert cheapest.strategy == "lean"
     assert cheapest.problem.goal.at is At.ANYWHERE
 
 
@@ -256,7 +257,7 @@ def test_warnings() -> None:
             "line 7, strategy",
             "strategy: {name:",
         ),
-        ({"x": "strategy: [eic]"}, "a list where a text is expected", "line 7, strategy", "strategy: trimtuner-gp"),
+        ({"x": "strategy: [eic]"}, "a list where a text is expected", "line 7, strategy", "strategy: lean"),
         (
             {"x": "strategy: {name: nephele, horizn: 1}"},
             "nephele has no option 'horizn'",

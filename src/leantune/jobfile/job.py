@@ -18,7 +18,7 @@ from leantune.jobfile.parameters import read_space
 from leantune.jobfile.settings import RunSettings, read_budget, read_checkpoints, read_run, read_store
 from leantune.jobfile.tree import Entry, as_yaml, read_tree
 from leantune.orchestrator.definition import describe
-from leantune.problem import COST, At, Constraint, Goal, Problem, maximize, minimize, parse_fractions
+from leantune.problem import COST, Constraint, Goal, Problem, maximize, minimize, parse_fractions
 from leantune.space import Clusters, Space
 from leantune.strategies.registry import RECIPES, recipe
 from leantune.strategies.strategy import Strategy
@@ -50,7 +50,7 @@ _EXAMPLES = {
     "space": "space: {lr: {log: [1e-5, 1e-1]}}",
 }
 _TRAIN_HINT = "Write the command that starts your program: train: python train.py --lr {lr}"
-_STRATEGY_HINT = "Name one: strategy: trimtuner-gp, or with options: strategy: {name: nephele, horizon: 1}"
+_STRATEGY_HINT = "Name one: strategy: lean, or with options: strategy: {name: nephele, horizon: 1}"
 
 
 @dataclass(frozen=True)
@@ -313,9 +313,7 @@ def _strategy(entry: Entry | None, problem: Problem, root: Entry) -> tuple[str, 
 
 
 def _default_strategy(problem: Problem) -> str:
-    if len(problem.fractions) == 1:
-        return "eic"
-    return "nephele" if problem.goal.at is At.ANYWHERE else "trimtuner-gp"
+    return "eic" if len(problem.fractions) == 1 else "lean"
 
 
 def _option(strategy: str, option: str, entry: Entry) -> object:
