@@ -16,7 +16,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench papers spottune crash clean
+.PHONY: help demo test check bench papers spottune lean crash clean
 .NOTPARALLEL:
 
 help: ## say what can be made
@@ -42,6 +42,9 @@ papers: $(VENV)/.bench ## replay the experiments of the papers and write docs/re
 
 spottune: $(VENV)/.bench ## simulate SpotTune on real prices and write docs/spot-results.md (20 minutes; goes on where it was)
 	$(BIN)/python -m benchmarks.spottune
+
+lean: $(VENV)/.bench ## compare lean with everybody and write docs/lean-results.md (hours; goes on where it was)
+	$(BIN)/python -m benchmarks.lean
 
 crash: $(VENV)/.dev ## kill studies of a real strategy at 200 random moments (some minutes)
 	$(BIN)/python -m tests.crash --trials 44 --strategy trimtuner-gp --kills 200
