@@ -58,6 +58,7 @@ RECIPES: dict[str, Callable[[], Recipe]] = {
     "trees_nofilter": lambda: recipe("trimtuner", candidates="none"),
     "gp_cea10": lambda: recipe("trimtuner-gp"),
     "gp_nofilter": lambda: recipe("trimtuner-gp", candidates="none"),
+    "lean": lambda: recipe("lean"),
 }
 
 

@@ -67,7 +67,7 @@ class Bench:
     def of(cls, effort: Effort) -> Bench:
         dataset = load("rnn")
         problem = dataset.problem()
-        start = RECIPES["gp_cea10"]().start  # the same in all four recipes
+        start = RECIPES["gp_cea10"]().start  # TrimTuner's, for every recipe
         history = history_of(dataset, problem, start, observations=OBSERVATIONS, seed=SEED)
         return cls(dataset, problem, history, effort)
 

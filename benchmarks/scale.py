@@ -48,7 +48,7 @@ def cases(*, quick: bool) -> list[Case]:
     """Every pool size at 48 observations, and the table's 1,440 pairs with more of them."""
     sizes = [(10_000, 48)] if quick else [(10_000, 48), (100_000, 48), (1_000_000, 48)]
     lengths = [] if quick else [(TABLE_PAIRS, 200), (TABLE_PAIRS, 1_000)]
-    return [Case(name, *size) for name in ("trimtuner", "trimtuner-gp") for size in sizes + lengths]
+    return [Case(name, *size) for name in ("trimtuner", "trimtuner-gp", "lean") for size in sizes + lengths]
 
 
 def run(case: Case) -> Result:

@@ -10,7 +10,7 @@ from leantune.acquisition.entropy import InformationGain
 from leantune.acquisition.value import ValueGain
 from leantune.models.gp import GpFitter
 from leantune.models.priors import ScalingLaws
-from leantune.strategies.designs import LatinHypercube, Snapshots
+from leantune.strategies.designs import SmallTests, Snapshots
 from leantune.strategies.recipe import Incumbent, Recipe
 from leantune.strategies.registry import lean
 
@@ -27,7 +27,7 @@ PARTS: dict[str, Callable[[Recipe], Recipe]] = {
     "value": lambda whole: replace(whole, acquisition=PerDollar(InformationGain())),
     "dollars": lambda whole: replace(whole, acquisition=ValueGain()),
     "small start": lambda whole: replace(whole, start=Snapshots()),
-    "few starts": lambda whole: replace(whole, start=LatinHypercube(8, at="smallest")),
+    "few starts": lambda whole: replace(whole, start=SmallTests(8)),
 }
 
 

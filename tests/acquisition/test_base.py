@@ -177,6 +177,8 @@ def test_acquisitions_compose() -> None:
     assert Times((Constant(2.0), Constant(3.0), Constant(0.5))).values(belief, pairs).tolist() == [3.0]
     assert PerDollar(Constant(2.0)).values(belief, pairs)[0] == pytest.approx(2.0 / dollars)
     assert PerDollar(Constant(2.0), overhead=0.7).values(belief, pairs)[0] == pytest.approx(2.0 / (dollars + 0.7))
+    used = replace(belief, usual_dollars=0.4)
+    assert PerDollar(Constant(2.0), usual=0.5).values(used, pairs)[0] == pytest.approx(2.0 / (dollars + 0.2))
 
 
 def test_caps_keep_the_most_promising_configurations() -> None:

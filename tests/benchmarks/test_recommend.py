@@ -25,7 +25,7 @@ def test_settings_say_what_was_measured() -> None:
 
 
 def test_the_report_names_what_was_not_measured() -> None:
-    names = ("trees_cea10_s", "trees_nofilter_s", "gp_cea10_s", "gp_nofilter_s")
+    names = ("trees_cea10_s", "trees_nofilter_s", "gp_cea10_s", "gp_nofilter_s", "lean_s")
     result: dict[str, object] = dict.fromkeys(names, 0.25)
     result |= {"ratio_trees": 120.0, "ratio_botorch": None, "ratio_optuna": 0.7, "agreement": []}
     shown = ("data", "observations", "pairs", "threads", "cores", "load_average")

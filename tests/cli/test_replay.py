@@ -212,7 +212,11 @@ def test_results_that_cannot_be_read_are_run_again_and_named(table: Path) -> Non
         (["trimtuner-rn", "--facts"], "Did you mean trimtuner-rnn?", 2),
         (["trimtuner-rnn", "--facts", "--data", "nowhere"], "--data", 2),
         (["measured.csv", "--facts"], "Did you mean measured.yaml?", 2),
-        (["measured.yaml"], "these serve it: lean, trimtuner, trimtuner-gp, fabulinus, fabolas, lynceus, cherrypick, eic", 2),
+        (
+            ["measured.yaml"],
+            "these serve it: lean, trimtuner, trimtuner-gp, fabulinus, fabolas, lynceus, cherrypick, eic",
+            2,
+        ),
         (["measured.yaml", "--strategies", "eicc"], "Did you mean 'eic'?", 2),
         (["measured.yaml", "--strategies", "eic,"], "an empty name", 2),
         (["measured.yaml", "--strategies", "random,nephele"], "The table has another problem: --problem cheapest", 2),

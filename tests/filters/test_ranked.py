@@ -7,7 +7,14 @@ import pytest
 
 from leantune.acquisition.base import ConstrainedAccuracy, Pairs
 from leantune.filters.base import Filter
-from leantune.filters.ranked import ConstrainedAccuracyFilter, FeasibleAffordable, NoFilter, RandomFilter
+from leantune.filters.ranked import (
+    ConstrainedAccuracyFilter,
+    FeasibleAffordable,
+    NoFilter,
+    PromisingConfigurations,
+    RandomFilter,
+)
+from leantune.models.base import Gaussian
 from tests.acquisition.small_world import at_most
 from tests.filters.searches import LEVELS, assert_honest, flat_of, grid_belief, searching
 
@@ -69,6 +76,27 @@ def test_no_filter_above_the_cap_takes_the_largest_constrained_accuracy() -> Non
     assert flat_of(searched) == flat_of(ConstrainedAccuracyFilter(50.0 / search.untested.sum()).search(searching()[0]))
     assert "50 of" in searched.notes[0]
     assert_honest(search, recorder, searched)
+
+
+def test_promising_configurations_keep_all_their_levels() -> None:
+    search, recorder = searching(cap=4 * len(LEVELS))
+    search = replace(search, belief=replace(search.belief, at_full_only=True))
+    search.untested[7] = False
+    searched = PromisingConfigurations().search(search)
+    belief, everything = search.belief, search.belief.everything
+    beliefs = belief.at_full(everything)
+    hoped = belief.merit(Gaussian(beliefs[0].mean + beliefs[0].sd, beliefs[0].sd))
+    promise = hoped * belief.feasibility(beliefs, everything)
+    open_ones = [row for row in np.argsort(-promise, kind="stable").tolist() if search.untested[row].any()]
+    wanted = [row * len(LEVELS) + k for row in open_ones[:4] for k in range(len(LEVELS)) if search.untested[row, k]]
+    assert set(flat_of(searched)) == set(wanted)
+    assert "cap" in searched.notes[0]
+    assert_honest(search, recorder, searched)
+
+
+def test_promising_configurations_are_all_where_nothing_is_capped() -> None:
+    search, _ = searching()
+    assert flat_of(PromisingConfigurations().search(search)) == flat_of(NoFilter().search(search))
 
 
 def test_feasible_and_affordable_pairs_at_their_means() -> None:

@@ -184,3 +184,12 @@ def test_a_batch_is_a_sequence_of_asks_with_pending_trials() -> None:
         history, _ = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
     reported = [(proposal.configuration.id, share) for proposal in batch for share in proposal.snapshots]
     assert len(set(reported)) == len(reported)
+
+
+def test_while_nothing_is_known_tests_are_on_the_least_data() -> None:
+    """Every run so far has failed, so that there is nothing to learn from."""
+    problem = toy_problem()
+    history = told(problem, [(0, 0), (5, 0), (9, 0)], kind=ObservationKind.FAILED)
+    (proposal,) = Strategy(quick("lean")).ask(problem, history, seed=3)
+    assert proposal.fraction == problem.fractions[0]
+    assert "least data" in proposal.notes[0]

@@ -65,8 +65,9 @@ class PromisingConfigurations:
         beliefs = belief.at_full(everything)
         hoped = Gaussian(beliefs[0].mean + beliefs[0].sd, beliefs[0].sd)
         promise = belief.merit(hoped) * belief.feasibility(beliefs, everything)
+        promise[~search.untested.any(axis=1)] = -1.0
         chosen = np.zeros_like(search.untested)
-        chosen[largest(promise, count // search.untested.shape[1])] = True
+        chosen[largest(promise, max(1, count // search.untested.shape[1]))] = True
         return _evaluated(search, np.flatnonzero(chosen & search.untested), notes)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
+from itertools import count, islice
 from math import ceil
 from typing import Literal, Protocol
 
@@ -77,17 +77,14 @@ class Snapshots:
 
 @dataclass(frozen=True)
 class LatinHypercube:
-    """`points` configurations, or that `share` of the space, at full data, at every s < 1 (Fabulinus: 3 %, s < 1) or at
-    the smallest s.
-    """
+    """`points` configurations, or that `share` of the space, at full data or at every s < 1 (Fabulinus: 3 %, s < 1)."""
 
     points: int = 4
     share: float | None = None
-    at: Literal["full", "partial", "smallest"] = "full"
+    at: Literal["full", "partial"] = "full"
 
     def next(self, problem: Problem, history: History, seed: int) -> Start | None:
-        partial = problem.fractions[:-1] or problem.fractions
-        fractions = {"full": problem.fractions[-1:], "partial": partial, "smallest": problem.fractions[:1]}[self.at]
+        fractions = problem.fractions[-1:] if self.at == "full" else (problem.fractions[:-1] or problem.fractions)
         chosen = problem.space.latin_hypercube(self._count(problem), seed=derived_seed(seed, "start"))
         return first_unseen((run for x in chosen for run in as_runs(problem, x, fractions)), history)
 
@@ -95,6 +92,27 @@ class LatinHypercube:
         if self.share is None or not problem.space.enumerable:
             return self.points
         return max(1, ceil(self.share * len(problem.space.grid())))
+
+
+@dataclass(frozen=True)
+class SmallTests:
+    """`lean`: configurations on the least data, by Latin hypercubes, until `points` of them have ended.
+
+    Parallel workers go on with these meanwhile: they cost little, and what models choose by fewer results may not.
+    """
+
+    points: int = 3
+
+    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
+        if len(history.finished) >= self.points:
+            return None
+        hypercubes = 1 + len(history.trials) // self.points
+        return first_unseen(islice(self._starts(problem, seed), self.points * (hypercubes + 1)), history)
+
+    def _starts(self, problem: Problem, seed: int) -> Iterator[Start]:
+        for hypercube in count():
+            for x in problem.space.latin_hypercube(self.points, seed=derived_seed(seed, "start", hypercube)):
+                yield Start(x, problem.fractions[:1])
 
 
 def _foreseen_cost(history: History) -> float:

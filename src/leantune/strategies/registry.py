@@ -31,7 +31,7 @@ from leantune.models.gp import GpFitter
 from leantune.models.priors import ScalingLaws
 from leantune.models.trees import TreesFitter
 from leantune.problem import At
-from leantune.strategies.designs import LatinHypercube, Snapshots, UntilSpent
+from leantune.strategies.designs import LatinHypercube, SmallTests, Snapshots, UntilSpent
 from leantune.strategies.recipe import Incumbent, Recipe, Shares, Spend
 from leantune.strategies.stops import SmallImprovement
 
@@ -56,7 +56,7 @@ def lean(points: int = 3, roots: int = 3, snapshots: bool = True) -> Recipe:
     """
     return Recipe(
         name="lean",
-        start=LatinHypercube(points, at="smallest"),
+        start=SmallTests(points),
         models=GpFitter(samples=6, burn_in=12, laws=ScalingLaws()),
         acquisition=ByGoal(full=PerDollar(ValueGain(roots), usual=0.3), anywhere=Times((Improvement(), Feasibility()))),
         filter=PromisingConfigurations(),
