@@ -178,7 +178,7 @@ def test_a_failure_may_follow_snapshots() -> None:
     trial = one_trial((TENTH, HALF, FULL)).record(0, observations, time=1.0, state=S.FAILED, cause="oom").trial(0)
     assert trial.state is S.FAILED
     assert trial.moves[-1].cause == "oom"
-    assert trial.tested == (TENTH, HALF)
+    assert trial.tested == (TENTH, HALF, FULL), "a run that failed is not worth making again"
     assert trial.cost == 1.0, "what is known to have been spent"
 
 

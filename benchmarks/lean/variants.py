@@ -24,7 +24,7 @@ PARTS: dict[str, Callable[[Recipe], Recipe]] = {
     "laws": lambda whole: _models(whole, None),
     "roughness": lambda whole: _models(whole, ScalingLaws(roughness=0.0)),
     "risk": lambda whole: replace(whole, incumbent=Incumbent()),
-    "value": lambda whole: replace(whole, acquisition=PerDollar(InformationGain())),
+    "value": lambda whole: replace(whole, acquisition=PerDollar(InformationGain(), usual=0.3)),
     "dollars": lambda whole: replace(whole, acquisition=ValueGain()),
     "small start": lambda whole: replace(whole, start=Snapshots()),
     "few starts": lambda whole: replace(whole, start=SmallTests(8)),
@@ -32,8 +32,8 @@ PARTS: dict[str, Callable[[Recipe], Recipe]] = {
 
 
 def lean_without(part: str) -> Recipe:
-    """`lean` without scaling laws (Fabolas' kernel), roughness, risk (TrimTuner's 90 % rule), value (information about
-    the best objective instead), dollars (value of a test, whatever it costs), the small start (TrimTuner's), or with
-    eight starting tests rather than few.
+    """`lean` without scaling laws (Fabolas' kernel, and so without roughness), roughness, risk (TrimTuner's 90 % rule),
+    value (information about the best objective instead), dollars (value of a test, whatever it costs), the small start
+    (TrimTuner's), or with eight starting tests rather than few.
     """
     return PARTS[part](lean())

@@ -174,8 +174,10 @@ class Trial:
 
     @cached_property
     def tested(self) -> tuple[Fraction, ...]:
-        """Shares at which it has shown something, or (pending) will."""
-        return self.snapshots if self.pending else tuple(observation.fraction for observation in self.observations)
+        """Shares at which it has shown something, or (pending) will; a run that failed was a test of all its shares."""
+        if self.pending or self.state is TrialState.FAILED:
+            return self.snapshots
+        return tuple(observation.fraction for observation in self.observations)
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ def test_snapshots_before_a_failure_stay(tmp_path: Path) -> None:
     with local(tmp_path, python(code), problem=problem) as executor:
         end = end_of(executor, trial_of(problem, (TENTH, HALF, FULL)))
     assert end.state is TrialState.FAILED
-    assert [(seen.fraction, seen.kind.value) for seen in end.observations] == [(TENTH, "measured"), (HALF, "failed")]
+    assert [(seen.fraction, seen.kind.value) for seen in end.observations] == [(TENTH, "measured"), (FULL, "failed")]
     History(trials_of(problem, 1, (TENTH, HALF, FULL)).trials).record(
         0, end.observations, time=0.0, state=end.state, cause=end.cause
     )

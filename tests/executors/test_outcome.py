@@ -181,8 +181,9 @@ def test_a_share_that_a_program_rounded() -> None:
 @pytest.mark.parametrize(
     ("told", "ending", "kept", "at", "cause"),
     [
-        ({"tenth": 0.1}, Ending(9.0, code=1), [TENTH], HALF, "exit code 1"),
-        ({}, Ending(9.0, code=1), [], TENTH, "exit code 1"),
+        ({"tenth": 0.1}, Ending(9.0, code=1), [TENTH], FULL, "exit code 1"),
+        ({}, Ending(9.0, code=1), [], FULL, "exit code 1"),
+        ({"tenth": 0.1, "half": math.nan}, Ending(9.0, code=1), [TENTH], FULL, "exit code 1"),
         ({"tenth": 0.1, "half": 0.5, "full": 0.9}, Ending(9.0, code=1), [TENTH, HALF], FULL, "exit code 1"),
         (
             {"tenth": 0.1, "full": 0.9},

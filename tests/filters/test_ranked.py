@@ -85,7 +85,7 @@ def test_promising_configurations_keep_all_their_levels() -> None:
     searched = PromisingConfigurations().search(search)
     belief, everything = search.belief, search.belief.everything
     beliefs = belief.at_full(everything)
-    hoped = belief.merit(Gaussian(beliefs[0].mean + beliefs[0].sd, beliefs[0].sd))
+    hoped = belief.merit(Gaussian(beliefs[0].mean + beliefs[0].sd, np.zeros(len(everything))))
     promise = hoped * belief.feasibility(beliefs, everything)
     open_ones = [row for row in np.argsort(-promise, kind="stable").tolist() if search.untested[row].any()]
     wanted = [row * len(LEVELS) + k for row in open_ones[:4] for k in range(len(LEVELS)) if search.untested[row, k]]

@@ -44,7 +44,7 @@ def untimed(rows: list[Row]) -> list[Row]:
 
 def test_means_and_deviations_are_right_in_the_large() -> None:
     noise = Noise(1.0, 0, RANGES)
-    drawn = [noise.drawn(MEAN, trial, FULL) for trial in range(MANY)]
+    drawn = [noise.drawn(MEAN, trial) for trial in range(MANY)]
     found = {
         "time": np.array([one.seconds for one in drawn]),
         **{name: np.array([one.metrics[name] for one in drawn]) for name in RANGES},
@@ -61,24 +61,24 @@ def test_means_and_deviations_are_right_in_the_large() -> None:
 
 
 def test_dollars_follow_the_seconds_and_a_factor_scales_the_deviations() -> None:
-    once, twice = (Noise(factor, 3, RANGES).drawn(MEAN, 5, FULL) for factor in (1.0, 2.0))
+    once, twice = (Noise(factor, 3, RANGES).drawn(MEAN, 5) for factor in (1.0, 2.0))
     assert once.cost is not None
     assert once.cost / once.seconds == pytest.approx(2.0 / 100.0)
     assert twice.metrics["gain"] + 3.0 == pytest.approx(2 * (once.metrics["gain"] + 3.0))
 
 
-def test_a_draw_depends_on_seed_trial_and_fraction_and_on_nothing_else() -> None:
-    def seconds(seed: int, trial: int, share: Fraction) -> float:
-        return Noise(1.0, seed, RANGES).drawn(MEAN, trial, share).seconds
+def test_a_draw_depends_on_seed_and_trial_and_on_nothing_else() -> None:
+    def seconds(seed: int, trial: int) -> float:
+        return Noise(1.0, seed, RANGES).drawn(MEAN, trial).seconds
 
-    base = seconds(0, 0, FULL)
-    assert seconds(0, 0, FULL) == base
-    assert len({base, seconds(1, 0, FULL), seconds(0, 1, FULL), seconds(0, 0, Fraction(1, 2))}) == 4
+    base = seconds(0, 0)
+    assert seconds(0, 0) == base
+    assert len({base, seconds(1, 0), seconds(0, 1)}) == 3
 
 
 def test_shares_stay_shares() -> None:
     wild = replace(MEAN, deviations={"accuracy": 2.0})
-    drawn = [Noise(1.0, 0, RANGES).drawn(wild, trial, FULL) for trial in range(100)]
+    drawn = [Noise(1.0, 0, RANGES).drawn(wild, trial) for trial in range(100)]
     values = [one.metrics["accuracy"] for one in drawn]
     assert min(values) == 0.0
     assert max(values) == 1.0
@@ -86,11 +86,11 @@ def test_shares_stay_shares() -> None:
 
 
 def test_runs_that_were_cut_end_at_the_cap_and_failed_ones_fail() -> None:
-    cut = Noise(1.0, 0, RANGES).drawn(replace(MEAN, cut=True), 0, FULL)
+    cut = Noise(1.0, 0, RANGES).drawn(replace(MEAN, cut=True), 0)
     assert (cut.seconds, cut.cost, cut.cut) == (100.0, 2.0, True)
     assert cut.metrics["accuracy"] != MEAN.metrics["accuracy"]
     failed = replace(MEAN, metrics={}, failure="out of memory")
-    assert Noise(1.0, 0, RANGES).drawn(failed, 0, FULL) is failed
+    assert Noise(1.0, 0, RANGES).drawn(failed, 0) is failed
 
 
 def test_ranges_are_those_of_the_table(tmp_path: Path) -> None:

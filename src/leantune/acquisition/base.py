@@ -19,6 +19,7 @@ from scipy.special import ndtr
 
 from leantune.models.base import BoolArray, FloatArray, Gaussian, IntArray, OptimumBelief, Points, Surrogate
 from leantune.models.scales import Transform
+from leantune.problem import TIME
 from leantune.units import SECONDS_PER_HOUR
 
 
@@ -135,9 +136,8 @@ class Belief:
     best: largest objective among tests whose measured values met the limits; worst: smallest of all; centre, spread: of
     all; best_of_all: largest whatever the limits. at_full_only: only results at full data count as best.
     weighs_risk: a recommendation is worth what it will bring, limits included (see Incumbent). usual_dollars: what a
-    test has cost on average. open_pairs: what may be
-    tested next (look-ahead goes on among them). representers, incumbents: caps on where the optimum and the next
-    incumbent are sought.
+    test has cost on average. open_pairs: what may be tested next (look-ahead goes on among them). representers,
+    incumbents: caps on where the optimum and the next incumbent are sought.
     """
 
     candidates: Candidates
@@ -236,6 +236,11 @@ class Belief:
             where = self.candidates.at_full(self.optimum_at)
             self._optima[samples] = self.objective.model.optimum(where, samples, self.seed)
         return self._optima[samples]
+
+    @property
+    def spends_seconds(self) -> bool:
+        """Whether a test's seconds stand for its dollars, as nothing is priced."""
+        return self.spend is not None and self.quantities[self.spend].name == TIME and not self.spend_in_seconds
 
     def dollars(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> FloatArray:
         """Expected dollars of a test (seconds where nothing is priced, one where nothing is known)."""

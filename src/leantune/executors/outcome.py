@@ -149,13 +149,15 @@ def outcome(heard: Heard, ending: Ending, *, resumed: bool = False, earlier_seco
     faulty = next((share for share in shares if not _good(heard, share, resumed)), None)
     if ending.why in ("stop", "signal") and (failure or faulty is not None):
         return Finished(number, (), TrialState.QUEUED, _sentence("interrupted", ending), ending.seconds, resumed)
+    # A program that broke down did so on its way to its largest share; what it told before that stands.
+    at = faulty if faulty is not None and not failure else shares[-1]
     failure = failure or (heard.fault(faulty) if faulty is not None else "")
     if not failure:
         seen = tuple(_measured(heard, share, seconds) for share in shares if share in heard.told or share == shares[-1])
         return Finished(number, seen, TrialState.DONE, "; ".join(ending.notes), ending.seconds, resumed)
     cause = _sentence(failure, ending)
-    at = faulty if faulty is not None else shares[-1]
-    before = [_measured(heard, share, seconds) for share in shares if share < at and share in heard.told]
+    sound = shares[: shares.index(at if faulty is None else faulty)]
+    before = [_measured(heard, share, seconds) for share in sound if share in heard.told]
     last = observe(
         heard.problem, heard.trial, {}, seconds=seconds, fraction=at, kind=ObservationKind.FAILED, cause=cause
     )

@@ -29,7 +29,7 @@ class Measurement:
     deviations: Mapping[str, float] = field(default_factory=dict)
 
 
-Drawn = Callable[[Measurement, int, Fraction], Measurement]  # of a measurement, for a trial's number, at a share
+Drawn = Callable[[Measurement, int], Measurement]  # of a measurement, for a trial's number
 Table = Mapping[tuple[str, Fraction], Measurement]  # by configuration id and share of the data
 
 
@@ -128,7 +128,7 @@ class ReplayExecutor:
         for share in trial.snapshots:
             measurement = self._measurement(trial, share)
             if self._drawn is not None:
-                measurement = self._drawn(measurement, trial.number, share)
+                measurement = self._drawn(measurement, trial.number)
             observation = self._observation(trial, share, measurement)
             if terms.time_limit is not None and (observation.seconds or 0.0) > terms.time_limit:
                 measurement = _ended_at(terms.time_limit, measurement)

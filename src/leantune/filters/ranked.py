@@ -63,12 +63,14 @@ class PromisingConfigurations:
             return NoFilter().search(search)
         belief, everything = search.belief, search.belief.everything
         beliefs = belief.at_full(everything)
-        hoped = Gaussian(beliefs[0].mean + beliefs[0].sd, beliefs[0].sd)
+        hoped = Gaussian(beliefs[0].mean + beliefs[0].sd, np.zeros_like(beliefs[0].sd))
         promise = belief.merit(hoped) * belief.feasibility(beliefs, everything)
         promise[~search.untested.any(axis=1)] = -1.0
         chosen = np.zeros_like(search.untested)
         chosen[largest(promise, max(1, count // search.untested.shape[1]))] = True
-        return _evaluated(search, np.flatnonzero(chosen & search.untested), notes)
+        flat = np.flatnonzero(chosen & search.untested)
+        note = f"cap: the acquisition was computed for {len(flat)} of {len(search.flat)} untested pairs"
+        return _evaluated(search, flat, (note,))
 
 
 @dataclass(frozen=True)

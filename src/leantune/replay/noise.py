@@ -1,8 +1,9 @@
 """Noise of a test: what one more run would have measured, given the mean and the standard deviation of runs.
 
-Symbols: m mean, d deviation times a factor, z standard normal. Seconds, and metrics above 0 in the whole table, are
-drawn as m exp(r z - r^2 / 2), r^2 = log(1 + (d / m)^2), which keeps mean and deviation; metrics in [0, 1] in the whole
-table as m + d z, cut to [0, 1]; others as m + d z. Dollars follow the seconds. A run that a time limit cut ends there.
+Symbols: m mean, d deviation times a factor, z standard normal. Metrics in [0, 1] in the whole table are drawn as
+m + d z, cut to [0, 1]; other metrics above 0 in the whole table, and seconds, as m exp(r z - r^2 / 2), r^2 = log(1 +
+(d / m)^2), which keeps mean and deviation; the rest as m + d z. Dollars follow the seconds. A run that a time limit cut
+ends there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from fractions import Fraction
 
 import numpy as np
 
@@ -31,7 +31,8 @@ class Range(StrEnum):
 
 @dataclass(frozen=True)
 class Noise:
-    """Draws anew for every trial and fraction, the same whenever it is asked again.
+    """Draws anew for every trial, the same whenever it is asked again; one z of a metric for all fractions of a run,
+    which is fast or slow, lucky or not, as a whole.
 
     factor: on the table's deviations. seed: of the replay. ranges: of the metrics, by name.
     """
@@ -47,11 +48,11 @@ class Noise:
         names = {name for row in rows for name in row}
         return cls(factor, seed, {name: _range([row[name] for row in rows if name in row]) for name in names})
 
-    def drawn(self, measurement: Measurement, trial: int, fraction: Fraction) -> Measurement:
+    def drawn(self, measurement: Measurement, trial: int) -> Measurement:
         """What this trial measures where the table has `measurement`; failed runs fail as they did."""
         if not measurement.deviations or measurement.failure:
             return measurement
-        rng = np.random.default_rng(derived_seed("noise", self.seed, trial, str(fraction)))
+        rng = np.random.default_rng(derived_seed("noise", self.seed, trial))
         normal = {name: float(rng.standard_normal()) for name in sorted({TIME, *measurement.metrics})}
         deviation = {name: self.factor * measurement.deviations.get(name, 0.0) for name in normal}
         metrics = {

@@ -73,9 +73,11 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int, pa
 
 
 def _scaling(problem: Problem, name: str, transform: Transform) -> Scaling:
-    """A metric that is neither goal nor spending may fall or rise with the data: no law is known of it."""
-    lawful = name in (COST, TIME, problem.goal.metric)
-    return Scaling(-float(np.log(float(problem.fractions[0]))), lawful and transform.kind != "linear")
+    """Laws are known of dollars, seconds and of a goal that is a share, by its error; any other metric may do with the
+    data what it likes.
+    """
+    lawful = name in (COST, TIME) or (name == problem.goal.metric and transform.kind == "share")
+    return Scaling(-float(np.log(float(problem.fractions[0]))), lawful)
 
 
 @dataclass(frozen=True)

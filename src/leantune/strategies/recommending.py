@@ -32,7 +32,7 @@ def recommendation_at(
     goal = metrics[problem.goal.metric]
     why = f"{_best_word(problem)} predicted {problem.goal.metric} at full data, {goal}"
     if problem.constraints and rule.weighs_risk:
-        why = f"The most to be expected at full data, chance of the limits included, {problem.goal.metric} {goal}"
+        why = f"The best to be expected at full data, chance of the limits included, {problem.goal.metric} {goal}"
     notes: tuple[str, ...] = ()
     if problem.constraints and rule.constrained:
         meeting = int(belief.qualifies(belief.at_full(among), among).sum())

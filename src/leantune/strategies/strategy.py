@@ -81,8 +81,11 @@ class Strategy:
         if belief is None or recipe.acquisition is None:
             note = "random"
             if recipe.models is not None:
-                note = "fallback: no result to learn from yet; at random, on the least data"
-                untested[:, int(untested.any(axis=0).argmax()) + 1 :] = False
+                note = "fallback: no result to learn from yet; at random"
+                least = int(untested.any(axis=0).argmax())
+                if untested[:, least + 1 :].any():
+                    note += ", on the least data"
+                    untested[:, least + 1 :] = False
             return self._proposal(table, _random_pair(untested, rng), {}, (note, *table.notes))
         known, acquisition = replace(belief, open_pairs=Pairs.of(untested)), recipe.acquisition
         search = Search(known, untested, lambda pairs: acquisition.values(known, pairs), recipe.caps.candidates, rng)
@@ -114,7 +117,8 @@ class Strategy:
         if table.problem.budget.usd is not None:
             belief = replace(belief, dollars_left=table.problem.budget.usd - table.history.cost)
         finished = len(table.history.finished)
-        belief = replace(belief, usual_dollars=table.history.cost / finished if finished else 0.0)
+        spent = table.history.seconds if belief.spends_seconds else table.history.cost
+        belief = replace(belief, usual_dollars=spent / finished if finished else 0.0)
         pending = [
             (row, trial) for row, trial in zip(table.rows.tolist(), table.history.trials, strict=True) if trial.pending
         ]
@@ -192,7 +196,9 @@ class Strategy:
 def _cap_notes(table: Table, recipe: Recipe) -> tuple[str, ...]:
     """Which caps on configurations and observations bite."""
     count = len(table.configurations)
-    sought = (("the optimum", recipe.caps.representers), ("the next incumbent", recipe.caps.incumbents))
+    sought = [("the next incumbent", recipe.caps.incumbents)]
+    if not recipe.incumbent.weighs_risk:  # which asks what incumbents are worth, and not where the optimum is
+        sought.insert(0, ("the optimum", recipe.caps.representers))
     notes = tuple(f"cap: {what} is sought among {cap} of {count} configurations" for what, cap in sought if count > cap)
     observations = sum(1 for _ in table.history.observations)
     pairs = count * len(table.problem.fractions)
