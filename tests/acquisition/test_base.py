@@ -115,7 +115,11 @@ def test_expected_dollars() -> None:
     np.testing.assert_allclose(priced.dollars(priced.at(pairs), EVERY), expected * np.array([1.0, 2.0, 9.0]) / 3600.0)
     unpriced = replace(belief, spend_in_seconds=True)
     np.testing.assert_allclose(unpriced.dollars(unpriced.at(pairs), EVERY), expected)
+    timed = replace(belief, quantities=(belief.quantities[0], replace(belief.quantities[1], name="time")))
+    assert timed.spends_seconds
+    assert not any(one.spends_seconds for one in (belief, priced, replace(timed, spend_in_seconds=True)))
     unknown = replace(belief, spend=None)
+    assert not unknown.spends_seconds
     assert unknown.dollars(unknown.at(pairs), EVERY).tolist() == [1.0, 1.0, 1.0]
 
 
