@@ -61,9 +61,9 @@ def python_function(folder: Path) -> None:
     shown = run_program("01_python_function.py", folder)
     accuracies = [float(text) for text in re.findall(r"^trial \d: accuracy ([\d.]+) in", shown, re.MULTILINE)]
     assert len(accuracies) == 8
-    assert max(accuracies) > 0.9  # ten digits: guessing gives 0.1
+    assert max(accuracies) > 0.85  # on parts of the images; ten digits: guessing gives 0.1
     assert re.search(r"^use lr [\d.e-]+, hidden \d+, l2 [\d.e-]+$", shown, re.MULTILINE)
-    assert number_after("expect accuracy", shown) > 0.9
+    assert number_after("expect accuracy", shown) > 0.85
     assert "time <= 5 s holds with a probability of" in shown
 
 
@@ -147,7 +147,7 @@ def replay_a_table(folder: Path) -> None:
     assert "configurations          45" in leantune(facts, table)
     shown = leantune(comparison, table)
     assert re.findall(r"^(\S+): 4 seeds, (\d+) tests each", shown, re.MULTILINE) == [
-        ("trimtuner-gp", "14"),
+        ("lean", "15"),
         ("random", "16"),
     ]
     assert shown.count("% of the best  4 of 4 seeds; median $") >= 2

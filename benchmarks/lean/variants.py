@@ -24,7 +24,7 @@ PARTS: dict[str, Callable[[Recipe], Recipe]] = {
     "laws": lambda whole: _models(whole, None),
     "roughness": lambda whole: _models(whole, ScalingLaws(roughness=0.0)),
     "risk": lambda whole: replace(whole, incumbent=Incumbent()),
-    "value": lambda whole: replace(whole, acquisition=PerDollar(InformationGain(), usual=0.3)),
+    "value": lambda whole: replace(whole, acquisition=PerDollar(InformationGain(), usual=0.3, cools=True)),
     "dollars": lambda whole: replace(whole, acquisition=ValueGain()),
     "small start": lambda whole: replace(whole, start=Snapshots()),
     "few starts": lambda whole: replace(whole, start=SmallTests(8)),

@@ -183,6 +183,9 @@ def test_acquisitions_compose() -> None:
     assert PerDollar(Constant(2.0), overhead=0.7).values(belief, pairs)[0] == pytest.approx(2.0 / (dollars + 0.7))
     used = replace(belief, usual_dollars=0.4)
     assert PerDollar(Constant(2.0), usual=0.5).values(used, pairs)[0] == pytest.approx(2.0 / (dollars + 0.2))
+    cooler = replace(belief, budget_left=0.25)
+    assert PerDollar(Constant(2.0)).values(cooler, pairs)[0] == pytest.approx(2.0 / dollars)
+    assert PerDollar(Constant(2.0), cools=True).values(cooler, pairs)[0] == pytest.approx(2.0 / dollars**0.25)
 
 
 def test_caps_keep_the_most_promising_configurations() -> None:

@@ -193,3 +193,25 @@ def test_while_nothing_is_known_tests_are_on_the_least_data() -> None:
     (proposal,) = Strategy(quick("lean")).ask(problem, history, seed=3)
     assert proposal.fraction == problem.fractions[0]
     assert "least data" in proposal.notes[0]
+
+
+@dataclass(frozen=True)
+class Listening:
+    """An acquisition that remembers how much of the budget was left."""
+
+    heard: list[float]
+
+    def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
+        self.heard.append(belief.budget_left)
+        return np.ones(len(pairs))
+
+
+@pytest.mark.parametrize(
+    ("budget", "left"),
+    [(None, 1.0), (Budget(trials=20), 0.75), (Budget(trials=20, usd=1e-9), 0.0), (Budget(trials=4), 0.0)],
+)
+def test_what_is_left_of_the_budget(budget: Budget | None, left: float) -> None:
+    problem, heard = toy_problem(budget=budget), list[float]()
+    strategy = Strategy(replace(quick("lean"), acquisition=Listening(heard)))
+    strategy.ask(problem, told(problem, PAIRS), seed=1)
+    assert heard == [left]

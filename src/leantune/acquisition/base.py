@@ -136,8 +136,9 @@ class Belief:
     best: largest objective among tests whose measured values met the limits; worst: smallest of all; centre, spread: of
     all; best_of_all: largest whatever the limits. at_full_only: only results at full data count as best.
     weighs_risk: a recommendation is worth what it will bring, limits included (see Incumbent). usual_dollars: what a
-    test has cost on average. open_pairs: what may be tested next (look-ahead goes on among them). representers,
-    incumbents: caps on where the optimum and the next incumbent are sought.
+    test has cost on average. budget_left: what is left of it, as a share. open_pairs: what may be tested next
+    (look-ahead goes on among them). representers, incumbents: caps on where the optimum and the next incumbent are
+    sought.
     """
 
     candidates: Candidates
@@ -159,6 +160,7 @@ class Belief:
     open_pairs: Pairs | None = None
     weighs_risk: bool = False
     usual_dollars: float = 0.0
+    budget_left: float = 1.0
     simulated: bool = False
     inherited_deviation: float = 0.0
     _optima: dict[int, OptimumBelief] = field(default_factory=dict, compare=False, repr=False)
@@ -306,17 +308,21 @@ class Times:
 class PerDollar:
     """An acquisition over the expected dollars of the test plus an overhead: fixed (Fabolas; thesis Eq. 8), or this
     many times what tests have cost on average so far, so that among tests far cheaper than usual the price does not
-    decide.
+    decide. cools: the sum to the power of what is left of the budget, as a share (cost cooling, Lee et al. 2020):
+    towards the end the best test is made, whatever it costs.
     """
 
     worth: Acquisition
     overhead: float = 0.0
     usual: float = 0.0
+    cools: bool = False
 
     def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
         dollars = belief.dollars(belief.at(pairs), pairs.configuration)
-        overhead = self.overhead + self.usual * belief.usual_dollars
-        return self.worth.values(belief, pairs) / np.maximum(dollars + overhead, 1e-12)
+        price = np.maximum(dollars + self.overhead + self.usual * belief.usual_dollars, 1e-12)
+        if self.cools:
+            price = price**belief.budget_left
+        return self.worth.values(belief, pairs) / price
 
 
 @dataclass(frozen=True)

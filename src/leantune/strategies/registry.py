@@ -58,7 +58,9 @@ def lean(points: int = 3, roots: int = 3, snapshots: bool = True) -> Recipe:
         name="lean",
         start=SmallTests(points),
         models=GpFitter(samples=6, burn_in=12, laws=ScalingLaws()),
-        acquisition=ByGoal(full=PerDollar(ValueGain(roots), usual=0.3), anywhere=Times((Improvement(), Feasibility()))),
+        acquisition=ByGoal(
+            full=PerDollar(ValueGain(roots), usual=0.3, cools=True), anywhere=Times((Improvement(), Feasibility()))
+        ),
         filter=PromisingConfigurations(),
         incumbent=Incumbent(weighs_risk=True),
         snapshots=snapshots,
