@@ -16,8 +16,8 @@ from benchmarks.histories import history_of
 from leantune.acquisition.base import Acquisition, Belief, Pairs, PerDollar, Times
 from leantune.acquisition.entropy import InformationGain
 from leantune.acquisition.trimtuner import alpha_t
+from leantune.arrays import FloatArray
 from leantune.history import History
-from leantune.models.base import FloatArray
 from leantune.models.gp import GpFitter
 from leantune.problem import Problem
 from leantune.strategies.proposals import Proposal

@@ -1,4 +1,4 @@
-"""Real learning curves for `benchmarks.curves`, read where they lie (`leantune.replay.tables.default_data`).
+"""Real learning curves for `benchmarks.curves`, read where they lie (`leantune.lab.replay.tables.default_data`).
 
 lr_drop_curves.csv: 34 runs of residual networks with a stepped learning rate, up to three metrics each, all taken as to
 minimise. A drop is declared where the lr column falls; six runs (mxnet) have none written, so nothing is declared for
@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from leantune.curves.base import Curve, FloatArray
-from leantune.replay.tables import default_data
+from leantune.arrays import FloatArray
+from leantune.curves.base import Curve
+from leantune.lab.replay.tables import default_data
 
 DROPS = "lr_drop_curves.csv"
 ADAM = "FixedTextRNNClassification_imdb_patch128_LSTM128_bs64.json"

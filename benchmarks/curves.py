@@ -28,7 +28,8 @@ from rich.table import Table
 from scipy.optimize import curve_fit
 
 from benchmarks.curve_data import Run, Task, adam_tasks, drop_runs, run_tasks, stage_tasks
-from leantune.curves.base import Curve, FloatArray, Outlook, Prediction
+from leantune.arrays import FloatArray
+from leantune.curves.base import Curve, Outlook, Prediction
 from leantune.curves.predictors import DEFAULT, PREDICTORS, curve_predictor, predict_many
 from leantune.curves.selection import choose
 from leantune.curves.stages import ChangeRate, Jump, StageRule

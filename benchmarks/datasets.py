@@ -1,7 +1,8 @@
 """Problems with known answers: the measurements that TrimTuner's authors published, and generated ones.
 
-The published tables are read where they lie, as `leantune.replay` does (`<repository>/../shared/data`, or the folder
-that LEANTUNE_DATA names). Where one is absent, `load` generates a table of the same shape and `Dataset.source` says so.
+The published tables are read where they lie, as `leantune.lab.replay` does (`<repository>/../shared/data`, or the
+folder that LEANTUNE_DATA names). Where one is absent, `load` generates a table of the same shape and `Dataset.source`
+says so.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import numpy as np
 from leantune import clusters, errors, maximize, ordinal
 from leantune.executors.replay import Measurement
 from leantune.executors.replay import Table as ReplayTable
+from leantune.lab.replay.tables import default_data, load_table
 from leantune.problem import COST, Budget, Problem
-from leantune.replay.tables import default_data, load_table
 from leantune.space import Configuration, Configurations, Space, choice
 from leantune.strategies.seeds import derived_seed
 

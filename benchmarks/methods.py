@@ -20,8 +20,8 @@ import numpy as np
 
 from leantune import errors
 from leantune.acquisition.base import Pairs
+from leantune.arrays import BoolArray, FloatArray
 from leantune.history import History, Observation, ObservationKind
-from leantune.models.base import BoolArray, FloatArray
 from leantune.models.blas import one_blas_thread
 from leantune.models.trees import TreesFitter
 from leantune.problem import COST, Direction, Problem

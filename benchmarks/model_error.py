@@ -18,7 +18,8 @@ import numpy as np
 
 from benchmarks.datasets import load
 from benchmarks.histories import history_of
-from leantune.models.base import Fitter, FloatArray, Points
+from leantune.arrays import FloatArray
+from leantune.models.base import Fitter, Points
 from leantune.models.blas import one_blas_thread
 from leantune.models.gp import GpFitter
 from leantune.models.trees import TreesFitter

@@ -20,12 +20,12 @@ import numpy as np
 
 from benchmarks.timing import median_seconds
 from leantune.cloud.markets import PriceSeries
+from leantune.cloud.predictor import Predictor
 from leantune.cloud.prices import read_prices
-from leantune.replay.tables import default_data
-from leantune.spot.kinds import KINDS
-from leantune.spot.predictor import Predictor
-from leantune.spot.predictors import DEFAULT_KIND, over_deltas, predictor
-from leantune.spot.training import Attempt, Judged, Plan, Result, Slices, judged, train_kind
+from leantune.lab.replay.tables import default_data
+from leantune.lab.training.training import Attempt, Judged, Plan, Result, Slices, judged, train_kind
+from leantune.revocation.kinds import KINDS
+from leantune.revocation.predictors import DEFAULT_KIND, over_deltas, predictor
 
 PRICES = Path("spot") / "pool6_2016.csv"
 PER_MARKET = ("logistic", "revpred", "boosted")

@@ -22,12 +22,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from leantune.simulate.comparison import Plan, forecaster_of
-from leantune.simulate.forecast import TabledForecaster
-from leantune.simulate.policies import chooser
-from leantune.simulate.setup import generated_pool
-from leantune.simulate.simulation import SimulationResult, simulate
-from leantune.simulate.workloads import RecordedJob
+from leantune.lab.simulate.comparison import Plan, forecaster_of
+from leantune.lab.simulate.forecast import TabledForecaster
+from leantune.lab.simulate.policies import chooser
+from leantune.lab.simulate.setup import generated_pool
+from leantune.lab.simulate.simulation import SimulationResult, simulate
+from leantune.lab.simulate.workloads import RecordedJob
 
 JOBS, REPORTS, DAYS = 96, 60, 30.0
 USUAL_HOURS, MONTH_HOURS = 4.0, 372.0  # on 4 vCPUs; the cheapest machines have 2

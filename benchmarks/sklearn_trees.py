@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import BaggingRegressor
 from sklearn.tree import ExtraTreeRegressor
 
-from leantune.models.base import UNKNOWN_SCALING, Data, FloatArray, Gaussian, Points, Roots, Scaling
+from leantune.arrays import FloatArray
+from leantune.models.base import UNKNOWN_SCALING, Data, Gaussian, Points, Roots, Scaling
 
 SMALLEST_SHARE_OF_SPREAD = 1e-3  # floor of the deviation, of the targets' own
 NOISE_SHARE_OF_SPREAD = 0.05  # of a simulated measurement, likewise

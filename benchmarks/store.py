@@ -33,16 +33,16 @@ from leantune.clock import RealClock
 from leantune.cloud.catalog import clusters
 from leantune.executors.base import Finished, Report, Terms
 from leantune.history import Trial, TrialState, observe
-from leantune.orchestrator.definition import describe
-from leantune.orchestrator.ledger import TimeRules
-from leantune.orchestrator.loop import Loop, Plan
 from leantune.problem import Budget, Problem, maximize
+from leantune.run.ledger import TimeRules
+from leantune.run.loop import Loop, Plan
 from leantune.space import Space, integer, machine
 from leantune.store.connections import Connections, parse_url
 from leantune.store.database import Database
 from leantune.store.study import StudyStore
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
+from leantune.study.definition import describe
 from leantune.units import Seconds
 
 NAME = "bench"

@@ -18,7 +18,8 @@ from scipy.stats import spearmanr
 
 from benchmarks.datasets import load
 from benchmarks.histories import history_of
-from leantune.models.base import Data, FloatArray, Points, Roots
+from leantune.arrays import FloatArray
+from leantune.models.base import Data, Points, Roots
 from leantune.models.blas import one_blas_thread
 from leantune.models.trees import Gain, TreesFitter
 from leantune.strategies.candidates import Table

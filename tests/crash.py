@@ -27,16 +27,16 @@ import sqlalchemy as sa
 from leantune.clock import SimulatedClock
 from leantune.executors.replay import ReplayExecutor
 from leantune.history import History, TrialState
-from leantune.orchestrator.definition import describe
-from leantune.orchestrator.ledger import TimeRules
-from leantune.orchestrator.loop import Loop, Plan
-from leantune.orchestrator.opening import open_or_create
 from leantune.problem import Budget, Problem
+from leantune.run.ledger import TimeRules
+from leantune.run.loop import Loop, Plan
 from leantune.store.database import Database
 from leantune.store.study import StudyStore
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
+from leantune.study.definition import describe
+from leantune.study.opening import open_or_create
 from tests import toy
 
 NAME = "crash"

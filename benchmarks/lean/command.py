@@ -26,8 +26,8 @@ from benchmarks.lean.page import Written, write_page
 from benchmarks.papers.experiments import Group
 from benchmarks.papers.results import Results, collect, complete
 from leantune.errors import InvalidInput, LeanTuneError
-from leantune.replay.contenders import contender, split_specs
-from leantune.replay.pool import Done
+from leantune.lab.replay.contenders import contender, split_specs
+from leantune.lab.replay.pool import Done
 
 RESULTS = Path("leantune-lean")
 DOCS = Path(__file__).resolve().parents[2] / "docs"

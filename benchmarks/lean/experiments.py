@@ -12,8 +12,8 @@ from benchmarks.lean.variants import PARTS
 from benchmarks.papers.experiments import BUDGETS, ITERATIONS, OURS, QUICK_ITERATIONS, Case, Group
 from benchmarks.papers.experiments import NEPHELE as CHEAPEST_SPECS
 from benchmarks.papers.inventory import CHEAPEST, NETWORKS
-from leantune.replay.pool import Source, TableSource
-from leantune.replay.runs import Settings
+from leantune.lab.replay.pool import Source, TableSource
+from leantune.lab.replay.runs import Settings
 
 LEAN, RIVAL = "lean", "trimtuner-gp"
 SEEDS, FEW_SEEDS, ABLATION_SEEDS, QUICK_SEEDS = 50, 5, 3, 1

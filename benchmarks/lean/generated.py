@@ -28,12 +28,13 @@ from types import MappingProxyType
 
 import numpy as np
 
+from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput
 from leantune.executors.replay import Measurement
+from leantune.lab.replay.kept import digest
+from leantune.lab.replay.tables import MeasuredTable
 from leantune.problem import COST, TIME, Goal, Problem, maximize, minimize
-from leantune.replay.kept import digest
-from leantune.replay.tables import MeasuredTable
-from leantune.space import Cluster, Clusters, Configuration, FloatArray, Machine, Space, choice, ordinal
+from leantune.space import Cluster, Clusters, Configuration, Machine, Space, choice, ordinal
 from leantune.strategies.seeds import derived_seed
 from leantune.units import SECONDS_PER_HOUR
 

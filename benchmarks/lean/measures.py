@@ -12,8 +12,8 @@ from benchmarks.lean.generated import Generated, unit_dollars
 from benchmarks.papers.experiments import Group
 from benchmarks.papers.measures import Good, arrivals, ask_seconds, feasible, near_best, within
 from benchmarks.papers.results import Runs
-from leantune.replay.arrivals import Median, median
-from leantune.replay.runs import PAPER, RULES
+from leantune.lab.replay.arrivals import Median, median
+from leantune.lab.replay.runs import PAPER, RULES
 
 EARLY = 10  # tests, the start among them, after which no recommendation should break a limit
 SHARES = (0.90, 0.95, 0.99)

@@ -14,7 +14,7 @@ from benchmarks.papers.experiments import BUDGETS, OURS
 from benchmarks.papers.results import Results, Runs
 from benchmarks.papers.targets import Target
 from benchmarks.papers.words import arrived, listed, markdown, number, percent
-from leantune.replay.runs import COMMON, PAPER, RULES
+from leantune.lab.replay.runs import COMMON, PAPER, RULES
 
 PAGE = "lean-results.md"
 RULE_NAMES = {PAPER: "its own", COMMON: "common"}

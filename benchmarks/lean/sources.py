@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from statistics import quantiles
 
 from leantune.errors import InvalidInput
+from leantune.lab.replay.kept import digest
+from leantune.lab.replay.pool import Source
+from leantune.lab.replay.tables import MeasuredTable
+from leantune.lab.replay.truth import Truth
 from leantune.problem import COST, TIME, Problem
-from leantune.replay.kept import digest
-from leantune.replay.pool import Source
-from leantune.replay.tables import MeasuredTable
-from leantune.replay.truth import Truth
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from benchmarks.lean.measures import CNO, EARLY, Figures, compared, goods, units
 from benchmarks.papers.results import Results
 from benchmarks.papers.targets import Target
 from benchmarks.papers.words import arrived, listed, number, percent
-from leantune.replay.arrivals import Median
+from leantune.lab.replay.arrivals import Median
 
 MOST_DOLLARS = {"rnn": 0.022, "cnn": 0.14}
 MOST_OF_RIVAL = {"rnn": 1 / 2, "cnn": 1 / 4}

@@ -22,8 +22,8 @@ from benchmarks.papers.verdicts import (
     settled,
 )
 from benchmarks.papers.words import percent, times
-from leantune.replay.arrivals import Median
-from leantune.replay.runs import PAPER
+from leantune.lab.replay.arrivals import Median
+from leantune.lab.replay.runs import PAPER
 
 EXACT = 0.0005  # half of the last digit that the thesis prints
 

@@ -21,8 +21,8 @@ from benchmarks.papers.verdicts import (
     settled,
 )
 from benchmarks.papers.words import percent, spread
-from leantune.replay.arrivals import Median, median
-from leantune.replay.runs import PAPER
+from leantune.lab.replay.arrivals import Median, median
+from leantune.lab.replay.runs import PAPER
 
 GP = "with Gaussian processes"
 NEAR_SHARE = 1.5  # the mean share is "about" the paper's within this factor

@@ -23,8 +23,8 @@ from benchmarks.papers.inventory import Inventory
 from benchmarks.papers.page import Written, write_page
 from benchmarks.papers.results import Results, collect, complete
 from leantune.errors import InvalidInput, LeanTuneError
-from leantune.replay.contenders import contender
-from leantune.replay.pool import Done
+from leantune.lab.replay.contenders import contender
+from leantune.lab.replay.pool import Done
 
 RESULTS = Path("leantune-replay")
 DOCS = Path(__file__).resolve().parents[2] / "docs"

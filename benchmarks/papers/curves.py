@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.papers.results import Run, Runs
-from leantune.models.base import FloatArray
-from leantune.replay.runs import Advice, Row
+from leantune.arrays import FloatArray
+from leantune.lab.replay.runs import Advice, Row
 
 POINTS = 180  # places of a curve, equally far apart on a log scale
 QUARTILES = (0.25, 0.75)

@@ -13,9 +13,9 @@ from benchmarks.papers.curves import Along, Curve, Worth, curve
 from benchmarks.papers.experiments import OURS, THESIS
 from benchmarks.papers.measures import arrivals, within
 from benchmarks.papers.results import Results, Runs
-from leantune.models.base import BoolArray
-from leantune.replay.arrivals import Median, median
-from leantune.replay.runs import COMMON, PAPER
+from leantune.arrays import BoolArray
+from leantune.lab.replay.arrivals import Median, median
+from leantune.lab.replay.runs import COMMON, PAPER
 
 RULE_NAMES = {PAPER: "each paper's own incumbent", COMMON: "one incumbent rule for all"}
 DOLLARS = "dollars spent (USD)"

@@ -10,8 +10,8 @@ from statistics import mean
 
 from benchmarks.methods import INSTALL
 from benchmarks.papers.inventory import CHEAPEST, Inventory
-from leantune.replay.pool import TableSource, Task
-from leantune.replay.runs import Settings
+from leantune.lab.replay.pool import TableSource, Task
+from leantune.lab.replay.runs import Settings
 from leantune.strategies.registry import RECIPES
 
 SEEDS, FEW_SEEDS = 20, 5

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.papers.inventory import CHEAPEST, Inventory
+from leantune.lab.replay.facts import facts
+from leantune.lab.replay.truth import Truth
 from leantune.problem import COST
-from leantune.replay.facts import facts
-from leantune.replay.truth import Truth
 
 HIGH_ACCURACY = 0.85  # thesis, Table II
 

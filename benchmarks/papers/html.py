@@ -15,7 +15,7 @@ from benchmarks.papers.colours import look
 from benchmarks.papers.curves import Curve
 from benchmarks.papers.drawings import Dot, DotPanel, Drawing, Line, Panel
 from benchmarks.papers.words import number
-from leantune.models.base import BoolArray, FloatArray
+from leantune.arrays import BoolArray, FloatArray
 
 Json = dict[str, object]
 _STYLE = """

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from benchmarks.datasets import write_generated
 from leantune.errors import TableError
-from leantune.replay.pool import Source
-from leantune.replay.tables import MeasuredTable
+from leantune.lab.replay.pool import Source
+from leantune.lab.replay.tables import MeasuredTable
 
 CHEAPEST = "cheapest"  # Nephele's problem on the tables of TrimTuner
 # As the page names them -> preset.

@@ -10,8 +10,8 @@ from statistics import fmean
 import numpy as np
 
 from benchmarks.papers.results import Run, Runs
-from leantune.replay.arrivals import LEVEL, RESAMPLES, Arrival, Median, arrival, medians_of
-from leantune.replay.runs import Advice
+from leantune.lab.replay.arrivals import LEVEL, RESAMPLES, Arrival, Median, arrival, medians_of
+from leantune.lab.replay.runs import Advice
 
 Good = Callable[[Advice], bool]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from benchmarks.papers.experiments import Group
 from leantune.clock import Clock, RealClock
-from leantune.replay.kept import Kept, Key, program_digest
-from leantune.replay.pool import Done, Task, run_all
-from leantune.replay.runs import Row
+from leantune.lab.replay.kept import Kept, Key, program_digest
+from leantune.lab.replay.pool import Done, Task, run_all
+from leantune.lab.replay.runs import Row
 
 TIMINGS = "papers-timings.json"
 

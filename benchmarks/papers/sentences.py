@@ -14,8 +14,8 @@ from benchmarks.papers.measures import Good, arrivals, ask_seconds, ends, feasib
 from benchmarks.papers.results import Results, Runs
 from benchmarks.papers.targets import NEAR_FULL
 from benchmarks.papers.words import listed, number, percent
-from leantune.replay.arrivals import median
-from leantune.replay.runs import COMMON, PAPER
+from leantune.lab.replay.arrivals import median
+from leantune.lab.replay.runs import COMMON, PAPER
 
 
 def ranking(methods: Mapping[str, Runs], good: Good) -> str:

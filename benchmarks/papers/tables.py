@@ -30,8 +30,8 @@ from benchmarks.papers.sentences import about_dollars
 from benchmarks.papers.targets import NEAR_FULL, Target
 from benchmarks.papers.verdicts import Claim
 from benchmarks.papers.words import arrived, markdown, number, percent, spread
-from leantune.replay.arrivals import Median, median
-from leantune.replay.runs import COMMON, PAPER
+from leantune.lab.replay.arrivals import Median, median
+from leantune.lab.replay.runs import COMMON, PAPER
 
 NONE = "–"
 ABSENT = "no data"

@@ -9,8 +9,8 @@ from benchmarks.papers.experiments import OURS
 from benchmarks.papers.measures import arrivals, ends, near_full, within
 from benchmarks.papers.results import Results, Runs
 from benchmarks.papers.words import arrived, number, percent
-from leantune.replay.arrivals import Median, median
-from leantune.replay.runs import PAPER
+from leantune.lab.replay.arrivals import Median, median
+from leantune.lab.replay.runs import PAPER
 
 MOST_DOLLARS = {"trimtuner-gp": {"rnn": 0.05, "cnn": 0.65}, "eic": {"rnn": 0.25, "cnn": 1.25}}
 MOST_OF_EIC = {"rnn": 1 / 4, "cnn": 1 / 1.5}

@@ -11,8 +11,8 @@ from statistics import geometric_mean
 from benchmarks.papers.measures import arrivals, ratio, within
 from benchmarks.papers.results import Results, Run, Runs
 from benchmarks.papers.words import number, times
-from leantune.replay.arrivals import Arrival, Median, median
-from leantune.replay.runs import PAPER
+from leantune.lab.replay.arrivals import Arrival, Median, median
+from leantune.lab.replay.runs import PAPER
 
 ARRIVED = 0.90  # of the best feasible accuracy, as in TrimTuner's Fig. 2
 RULE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from leantune.replay.arrivals import Median
+from leantune.lab.replay.arrivals import Median
 
 INFINITE = "∞"
 NOT_RUN = "not run"

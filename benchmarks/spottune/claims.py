@@ -14,7 +14,7 @@ from benchmarks.spottune.experiments import THETAS
 from benchmarks.spottune.measures import Found, Ratio, hit_rate, over_families, ratio, selected, slowness, usd
 from benchmarks.spottune.policies import Policy, Rule
 from benchmarks.spottune.results import Results
-from leantune.replay.arrivals import Median
+from leantune.lab.replay.arrivals import Median
 
 RULE = (
     "By which rule: an advantage of a factor p (a saving s counts as 1 / (1 - s)) *holds* when we measure at "

@@ -24,8 +24,8 @@ from benchmarks.spottune.measures import (
 from benchmarks.spottune.policies import Policy, Rule
 from benchmarks.spottune.pools import PoolName
 from benchmarks.spottune.results import Results
-from leantune.replay.arrivals import Median, median
-from leantune.simulate.speeds import Speeds
+from leantune.lab.replay.arrivals import Median, median
+from leantune.lab.simulate.speeds import Speeds
 
 FIG_7 = (
     Policy(Rule.OURS, 0.7),

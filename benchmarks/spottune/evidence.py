@@ -15,7 +15,7 @@ from leantune.curves.base import Curve, Outlook, Prediction
 from leantune.curves.predictors import PREDICTORS, predict_many
 from leantune.curves.predictors import curve_predictor as predictor_named
 from leantune.curves.selection import choose
-from leantune.simulate.workloads import RecordedJob
+from leantune.lab.simulate.workloads import RecordedJob
 
 THETA = 0.7
 GB = 1e9

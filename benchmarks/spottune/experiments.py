@@ -9,8 +9,8 @@ from benchmarks.spottune.policies import BASELINES, Policy, Rule
 from benchmarks.spottune.pools import PoolName
 from benchmarks.spottune.risks import QUICK_PLAN
 from benchmarks.spottune.tunings import Tuning
-from leantune.spot.predictors import DEFAULT_KIND, UNTRAINED
-from leantune.spot.training import Plan
+from leantune.lab.training.training import Plan
+from leantune.revocation.predictors import DEFAULT_KIND, UNTRAINED
 
 STARTS, FEW_STARTS = 10, 5
 THETAS = tuple(round(0.1 * tenth, 1) for tenth in range(1, 11))

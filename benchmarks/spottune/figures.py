@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.methods import INSTALL, needs_extra
 from benchmarks.papers.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, YELLOW
-from leantune.replay.arrivals import Median
+from leantune.lab.replay.arrivals import Median
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.spottune.policies import Policy, Rule
 from benchmarks.spottune.tunings import Measured, Tuning
-from leantune.cloud.markets import FloatArray
-from leantune.replay.arrivals import Median, median
+from leantune.arrays import FloatArray
+from leantune.lab.replay.arrivals import Median, median
 
 Found = Mapping[Tuning, Measured]
 What = Callable[[Measured], float]

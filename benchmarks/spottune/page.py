@@ -20,7 +20,7 @@ from benchmarks.spottune.policies import Policy, Rule
 from benchmarks.spottune.pools import PoolName
 from benchmarks.spottune.results import Results
 from benchmarks.spottune.targets import targets
-from leantune.simulate.speeds import Speeds
+from leantune.lab.simulate.speeds import Speeds
 
 FOLDER, PAGE = "spot-results", "spot-results.md"
 METHOD = Path(__file__).with_name("method.md")

@@ -8,13 +8,13 @@ from enum import StrEnum
 
 import numpy as np
 
+from leantune.arrays import FloatArray
 from leantune.cloud.billing import AWS
-from leantune.cloud.markets import FloatArray
 from leantune.errors import InvalidInput
-from leantune.simulate.fleet import SimulatedFleet
-from leantune.simulate.oracle import Oracle
-from leantune.simulate.simulation import MakeChooser, Scenario
-from leantune.spot.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket
+from leantune.lab.simulate.fleet import SimulatedFleet
+from leantune.lab.simulate.oracle import Oracle
+from leantune.lab.simulate.simulation import MakeChooser, Scenario
+from leantune.rent.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket
 
 
 class Rule(StrEnum):

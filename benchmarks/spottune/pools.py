@@ -18,16 +18,16 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
+from leantune.cloud.feeds import Capacity, MarketFeed
 from leantune.cloud.generated import Regime, generate_prices
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.prices import read_prices
+from leantune.cloud.traces import capacities, read_mapping
 from leantune.errors import InvalidInput
-from leantune.replay.tables import default_data
-from leantune.simulate.speeds import EXPONENT, Speeds, relative_speeds
+from leantune.lab.replay.tables import default_data
+from leantune.lab.simulate.speeds import EXPONENT, Speeds, relative_speeds
+from leantune.revocation.dataset import Split
 from leantune.space import Machine
-from leantune.spot.dataset import Split
-from leantune.spot.market import Capacity, MarketFeed
-from leantune.spot.traces import capacities, read_mapping
 from leantune.units import SECONDS_PER_HOUR
 
 DAY = 24 * SECONDS_PER_HOUR

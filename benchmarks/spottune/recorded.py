@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leantune.simulate.workloads import RecordedJob, families, recorded_jobs
+from leantune.lab.simulate.workloads import RecordedJob, families, recorded_jobs
 
 PAGE = Path(__file__).parents[2] / "docs" / "spot-workloads.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"

@@ -4,7 +4,7 @@
 
 One file for each setting in the output folder: what is there is not trained again, and a killed recording goes on
 where it was (a file is whole or not there). When all settings of the chosen families are recorded, they are packed
-into one file for each family, which `leantune.simulate.workloads` reads.
+into one file for each family, which `leantune.lab.simulate.workloads` reads.
 
 Seconds of a report are CPU seconds of this process, which has one thread: another program on the machine does not
 stretch them as it would stretch seconds of the clock. They include the validation, as a job's would.
@@ -34,7 +34,7 @@ from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
 
 OUT = Path("leantune-recording")
-SHIPPED = Path(__file__).parents[2] / "src" / "leantune" / "simulate" / "recorded"
+SHIPPED = Path(__file__).parents[2] / "src" / "leantune" / "lab" / "simulate" / "recorded"
 FORMAT = 1
 QUICK_REPORTS = 2
 SAVES = 5  # checkpoints timed, of which the median counts

@@ -23,16 +23,25 @@ from benchmarks.spottune.experiments import Group
 from benchmarks.spottune.pools import MAPPING, Pool, PoolName, pool, without_capacity
 from benchmarks.spottune.risks import Shelf, prices_digest
 from benchmarks.spottune.tunings import Measured, Tuning, forecaster, scenario, tune
+from leantune.cloud.feeds import MarketFeed
 from leantune.errors import StoreError
-from leantune.replay.kept import digest
-from leantune.replay.pool import ONE_THREAD
-from leantune.simulate.workloads import RecordedJob, families, parsed, recorded_jobs
-from leantune.spot.market import MarketFeed
-from leantune.spot.predictors import UNTRAINED
-from leantune.spot.quotes import Forecaster
+from leantune.lab.replay.kept import decisive_files, digest
+from leantune.lab.replay.pool import ONE_THREAD
+from leantune.lab.simulate.workloads import RecordedJob, families, parsed, recorded_jobs
+from leantune.rent.quotes import Forecaster
+from leantune.revocation.predictors import UNTRAINED
 
 FORMAT = 1
-DECISIVE = ("cloud", "curves", "orchestrator/spottune.py", "orchestrator/fleet.py", "simulate", "spot", "units.py")
+DECISIVE = (
+    "cloud",
+    "curves",
+    "lab/simulate",
+    "rent",
+    "revocation",
+    "run/fleet.py",
+    "run/spottune.py",
+    "units.py",
+)
 OWN = ("policies.py", "pools.py", "risks.py", "tunings.py", "capacity.yaml")
 
 
@@ -258,7 +267,5 @@ def jobs_digest(family: str, recording: Path | None) -> str:
 def program_digest() -> str:
     """Of the sources that decide a tuning, and of the mapping of traces."""
     root, own = Path(str(files("leantune"))), Path(__file__).parent
-    places = [root / name for name in DECISIVE]
-    found = [path for place in places for path in ([place] if place.is_file() else place.rglob("*.py"))]
-    sources = [*sorted(found), *(own / name for name in OWN), MAPPING]
+    sources = [*decisive_files(root, DECISIVE), *(own / name for name in OWN), MAPPING]
     return digest(part for path in sources for part in (path.name.encode(), path.read_bytes()))

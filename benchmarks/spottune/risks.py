@@ -19,15 +19,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.spottune.pools import Pool, without_capacity
-from leantune.cloud.markets import FloatArray, Market, PriceSeries
-from leantune.replay.kept import digest
-from leantune.spot import saved
-from leantune.spot.market import Capacity
-from leantune.spot.predictor import HORIZON, Predictor
-from leantune.spot.predictors import UNTRAINED, predictor
-from leantune.spot.training import Attempt, Plan, Slices, judged, train_kind
+from leantune.arrays import FloatArray
+from leantune.cloud.feeds import Capacity
+from leantune.cloud.markets import Market, PriceSeries
+from leantune.cloud.predictor import HORIZON, Predictor
+from leantune.lab.replay.kept import decisive_files, digest
+from leantune.lab.training.training import Attempt, Plan, Slices, judged, train_kind
+from leantune.revocation import saved
+from leantune.revocation.predictors import UNTRAINED, predictor
 
-_NOT_TRAINING = ("provisioner.py", "expectation.py", "quotes.py", "step_times.py", "market.py", "traces.py")
+_LEARNING = ("cloud/max_prices.py", "cloud/predictor.py", "lab/training", "revocation")  # decide what is learned
 _MOST = 1.0 - 1e-12  # of the machines that can go at once, for the sake of the logarithm
 QUICK_PLAN = Plan(tries=1, train_questions=3_000, validation_questions=1_500, test_questions=1_500)
 
@@ -90,9 +91,7 @@ def slices_of(pool: Pool, plan: Plan) -> Slices:
 @cache
 def sources_digest() -> str:
     """Of the sources that decide what predictors learn."""
-    root = Path(str(files("leantune"))) / "spot"
-    sources = sorted(path for path in root.glob("*.py") if path.name not in _NOT_TRAINING)
-    return digest(path.read_bytes() for path in sources)
+    return digest(path.read_bytes() for path in decisive_files(Path(str(files("leantune"))), _LEARNING))
 
 
 def prices_digest(pool: Pool) -> str:

@@ -14,7 +14,7 @@ from benchmarks.spottune.evidence import Chosen, CurveErrors, largest_models
 from benchmarks.spottune.measures import Found, finished, gap, hit_rate, over_families, ratio, selected, slowness, usd
 from benchmarks.spottune.policies import Policy, Rule
 from benchmarks.spottune.results import Results
-from leantune.simulate.speeds import Speeds
+from leantune.lab.simulate.speeds import Speeds
 
 SINGLES = (Policy(Rule.SPOT_CHEAPEST, 1.0), Policy(Rule.SPOT_FASTEST, 1.0))
 

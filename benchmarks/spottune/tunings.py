@@ -16,16 +16,16 @@ from benchmarks.spottune.policies import Policy, Rule, chooser
 from benchmarks.spottune.pools import LONGEST, TRACE_PAST, Pool, PoolName
 from benchmarks.spottune.risks import WithCapacity, capacity_risk
 from leantune.cloud.billing import AWS
+from leantune.cloud.feeds import MarketFeed
+from leantune.cloud.predictor import Predictor
 from leantune.cloud.provider import Offer
 from leantune.curves.predictors import curve_predictor
 from leantune.errors import LeanTuneError
-from leantune.orchestrator.tuning import TuningRules
-from leantune.simulate.forecast import TabledForecaster
-from leantune.simulate.simulation import Scenario, SimulationResult, simulate
-from leantune.simulate.workloads import RecordedJob, stretched
-from leantune.spot.market import MarketFeed
-from leantune.spot.predictor import Predictor
-from leantune.spot.quotes import Forecaster, Quotes
+from leantune.lab.simulate.forecast import TabledForecaster
+from leantune.lab.simulate.simulation import Scenario, SimulationResult, simulate
+from leantune.lab.simulate.workloads import RecordedJob, stretched
+from leantune.rent.quotes import Forecaster, Quotes
+from leantune.run.tuning import TuningRules
 from leantune.units import SECONDS_PER_HOUR
 
 SLOW_BYTES_PER_SECOND, FAST_BYTES_PER_SECOND = 62.83e6, 134.22e6  # SpotTune IV-F: t2.micro, m4.4xlarge

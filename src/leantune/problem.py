@@ -16,8 +16,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput, ProblemError
-from leantune.space import FloatArray, Space
+from leantune.space import Space
 from leantune.units import Kind, parse_quantity, parse_share
 
 COST = "cost"  # dollars of one run: seconds x rate, or told

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leantune.acquisition.base import Belief, Candidates, Limit, Pairs, Quantity, Requirement
-from leantune.models.base import Data, Fitter, FloatArray, Gaussian, OptimumBelief, Points, Roots, Surrogate
+from leantune.arrays import FloatArray
+from leantune.models.base import Data, Fitter, Gaussian, OptimumBelief, Points, Roots, Surrogate
 from leantune.models.gp import GaussianProcess, GpFitter
 from leantune.models.scales import Transform
 from leantune.models.trees import Trees, TreesFitter

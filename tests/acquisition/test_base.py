@@ -22,7 +22,8 @@ from leantune.acquisition.base import (
     largest,
     product_of_probabilities,
 )
-from leantune.models.base import FloatArray, Gaussian, Points
+from leantune.arrays import FloatArray
+from leantune.models.base import Gaussian, Points
 from leantune.models.scales import Transform
 from tests.acquisition.small_world import FITTERS, Known, all_pairs, at_least, at_most, belief_of, fitted_world
 

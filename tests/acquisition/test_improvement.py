@@ -9,7 +9,8 @@ from scipy.stats import norm
 
 from leantune.acquisition.base import Belief, Feasibility, Pairs, PerDollar, Quantity, Times
 from leantune.acquisition.improvement import Improvement, expected_improvement
-from leantune.models.base import FloatArray, Points
+from leantune.arrays import FloatArray
+from leantune.models.base import Points
 from leantune.models.scales import Transform
 from tests.acquisition.small_world import FITTERS, Known, all_pairs, at_most, belief_of, fitted_world
 

@@ -10,7 +10,8 @@ from scipy.stats import norm
 from leantune.acquisition.base import Belief, Feasibility, Pairs, PerDollar, Quantity, Times
 from leantune.acquisition.improvement import Improvement
 from leantune.acquisition.lookahead import LookAhead, feasible_and_affordable
-from leantune.models.base import Data, Fitter, FloatArray, Points, Roots, Surrogate
+from leantune.arrays import FloatArray
+from leantune.models.base import Data, Fitter, Points, Roots, Surrogate
 from leantune.models.scales import Transform
 from tests.acquisition.small_world import FITTERS, all_pairs, at_least, belief_of
 

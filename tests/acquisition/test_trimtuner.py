@@ -8,7 +8,8 @@ import pytest
 from leantune.acquisition.base import Belief, Requirement
 from leantune.acquisition.entropy import InformationGain
 from leantune.acquisition.trimtuner import alpha_t
-from leantune.models.base import FloatArray, Roots
+from leantune.arrays import FloatArray
+from leantune.models.base import Roots
 from tests.acquisition.enumeration import dollars_of, incumbents_after, point_of
 from tests.acquisition.small_world import FITTERS, all_pairs, at_least, fitted_world
 

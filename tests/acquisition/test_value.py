@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from leantune.acquisition.base import Belief, Pairs, Quantity
 from leantune.acquisition.value import ByGoal, ValueGain
-from leantune.models.base import Fitter, FloatArray, Points, Roots, Surrogate
+from leantune.arrays import FloatArray
+from leantune.models.base import Fitter, Points, Roots, Surrogate
 from leantune.models.gp import GaussianProcess
 from leantune.models.gp_posterior import FABOLAS_QUALITY
 from leantune.models.scales import Transform

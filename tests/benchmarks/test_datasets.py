@@ -18,7 +18,7 @@ from benchmarks.datasets import (
     write_generated,
 )
 from leantune import errors
-from leantune.replay.tables import DATA_VARIABLE, load_table
+from leantune.lab.replay.tables import DATA_VARIABLE, load_table
 
 
 def full_data(dataset: Dataset) -> list[tuple[float, float]]:

@@ -14,8 +14,8 @@ from benchmarks.histories import history_of
 from leantune import errors
 from leantune.executors.replay import Measurement
 from leantune.history import History, observe
+from leantune.lab.replay.contenders import contender
 from leantune.problem import Problem
-from leantune.replay.contenders import contender
 from leantune.space import Configuration
 from leantune.strategies.designs import LatinHypercube, Snapshots
 from leantune.strategies.recommending import excess

@@ -14,10 +14,10 @@ from benchmarks.revpred import (
     plans,
     rows,
 )
-from leantune.replay.tables import default_data
-from leantune.spot.kinds import KINDS
-from leantune.spot.predictors import predictor
-from tests.spot.made import markets
+from leantune.lab.replay.tables import default_data
+from leantune.revocation.kinds import KINDS
+from leantune.revocation.predictors import predictor
+from tests.revocation.made import markets
 
 pytest.importorskip("sklearn")
 

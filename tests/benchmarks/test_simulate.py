@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.simulate import bare_loop, events_of, measure, simulated, synthetic_jobs
-from leantune.simulate.comparison import Plan, forecaster_of
-from leantune.simulate.setup import generated_pool
+from leantune.lab.simulate.comparison import Plan, forecaster_of
+from leantune.lab.simulate.setup import generated_pool
 
 
 def test_both_sizes_are_measured_and_the_longer_one_spans_longer() -> None:

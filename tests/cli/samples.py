@@ -7,8 +7,8 @@ from fractions import Fraction
 from leantune.cli.progress import Progress
 from leantune.cli.standing import Standing
 from leantune.history import NOTE_SEPARATOR, Estimate, History, ObservationKind, Trial, TrialState, observe
-from leantune.orchestrator.events import Ended, Proposed, Started
 from leantune.problem import Budget, Problem, maximize
+from leantune.run.events import Ended, Proposed, Started
 from leantune.space import Cluster, Clusters, Space, choice, log, machine
 from leantune.store.study import Booking, Money
 

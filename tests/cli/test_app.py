@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 import leantune
 from leantune.cli.app import app, main
 from leantune.cli.exit_codes import ExitCode
-from leantune.replay.tables import default_data, preset_names, preset_text
-from leantune.replay.tables.description import parse_description
+from leantune.lab.replay.tables import default_data, preset_names, preset_text
+from leantune.lab.replay.tables.description import parse_description
 from tests.cli.tiny import invoke
-from tests.replay.small import write as write_table
+from tests.lab.replay.small import write as write_table
 
 GROUPS = {group.name: group.typer_instance for group in app.registered_groups}
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]

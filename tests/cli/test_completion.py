@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from leantune.cli.completion import job_files, table_names, typed_store
+from leantune.lab.replay.tables import preset_names
 from leantune.problem import Budget
-from leantune.replay.tables import preset_names
 from leantune.space import Space, choice
 from leantune.store.database import Database
 

@@ -12,8 +12,8 @@ from leantune.cli.live import HINT, RUNS_SHOWN, bar, draw, live_view
 from leantune.cli.progress import Progress
 from leantune.executors.base import Report
 from leantune.history import History
-from leantune.orchestrator.events import Recovered, Reported, Stopping, Waiting
 from leantune.problem import Budget, Problem, minimize
+from leantune.run.events import Recovered, Reported, Stopping, Waiting
 from leantune.space import Space, choice
 from tests.cli.samples import CHARGED, FULL, ended, mixed, progress, proposal, proposed, running, standing, started
 

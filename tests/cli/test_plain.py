@@ -5,8 +5,8 @@ from leantune.cli.plain import REPORT_SECONDS, event_lines, opening_lines
 from leantune.cli.progress import Progress
 from leantune.executors.base import Report
 from leantune.history import History, TrialState
-from leantune.orchestrator.events import Event, Recovered, Reported, Stopping, Waiting
 from leantune.problem import Budget, Problem, minimize
+from leantune.run.events import Event, Recovered, Reported, Stopping, Waiting
 from leantune.space import Space, choice
 from tests.cli.samples import (
     CHARGED,

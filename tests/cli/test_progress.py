@@ -2,7 +2,7 @@
 
 from leantune.cli.progress import ENDED_SHOWN
 from leantune.executors.base import Report
-from leantune.orchestrator.events import Recovered, Reported, Stopping, Waiting
+from leantune.run.events import Recovered, Reported, Stopping, Waiting
 from tests.cli.samples import ended, mixed, progress, proposal, started
 
 

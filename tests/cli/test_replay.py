@@ -15,11 +15,11 @@ import pytest
 
 from leantune.cli.replay import Progress
 from leantune.clock import SimulatedClock
-from leantune.replay.pool import Done, Source, Task
-from leantune.replay.runs import Settings
-from leantune.replay.tables import preset_names
+from leantune.lab.replay.pool import Done, Source, Task
+from leantune.lab.replay.runs import Settings
+from leantune.lab.replay.tables import preset_names
 from tests.cli.tiny import invoke, left_behind, start, told
-from tests.replay.small import write
+from tests.lab.replay.small import write
 
 QUICK = ("--seeds", 2, "--iterations", 3, "--processes", 0)
 SLEEPER = """\

@@ -10,12 +10,12 @@ import pytest
 
 from leantune.cli import replay_show as show
 from leantune.cli.failures import printable
-from leantune.replay.facts import facts
-from leantune.replay.runs import Row, Settings
-from leantune.replay.summary import summarise
-from leantune.replay.tables import MeasuredTable
-from leantune.replay.truth import Truth
-from tests.replay.small import row, run, small, verdict
+from leantune.lab.replay.facts import facts
+from leantune.lab.replay.runs import Row, Settings
+from leantune.lab.replay.summary import summarise
+from leantune.lab.replay.tables import MeasuredTable
+from leantune.lab.replay.truth import Truth
+from tests.lab.replay.small import row, run, small, verdict
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ from dataclasses import replace
 from leantune.cli import show
 from leantune.cli.failures import printable
 from leantune.history import Estimate, History
-from leantune.launch import DryRun, Forecast, LimitCheck, Verification
-from leantune.orchestrator.ledger import TimeRules
-from leantune.orchestrator.loop import End, Outcome
 from leantune.problem import Budget, Problem, minimize
-from leantune.report.words import estimated
+from leantune.run.ledger import TimeRules
+from leantune.run.loop import End, Outcome
 from leantune.space import Space, choice
 from leantune.store.study import Money, WorkerRow
 from leantune.strategies.proposals import Proposal, Recommendation
+from leantune.study.launch import DryRun, Forecast, LimitCheck, Verification
+from leantune.text import estimated
 from tests.cli.samples import CHARGED, FULL, PROBLEM, QUARTER, mixed, standing
 
 CONFIGURATION = mixed().trial(3).configuration

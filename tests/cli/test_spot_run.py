@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from leantune.cli import spot_run
-from tests.orchestrator.tuned_worlds import TRAINS, resting
+from tests.run.tuned_worlds import TRAINS, resting
 
 APP = typer.Typer()
 APP.command()(spot_run.run)

@@ -10,8 +10,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 from leantune.cli.spot_simulate import simulate
-from leantune.simulate import workloads
-from tests.simulate.small import recorded
+from leantune.lab.simulate import workloads
+from tests.lab.simulate.small import recorded
 
 QUICK = ("--workload", "Toy", "--types", "r4.large,m4.2xlarge", "--days", "2", "--hours", "1")
 

@@ -17,10 +17,10 @@ from leantune.cli.spot_simulate_show import (
     sentences,
     table_rows,
 )
-from leantune.simulate.comparison import Tally, compare
-from leantune.simulate.setup import DAY, with_generated_prices
-from leantune.spot.market import Capacity
-from tests.simulate.small import plan, recorded
+from leantune.cloud.feeds import Capacity
+from leantune.lab.simulate.comparison import Tally, compare
+from leantune.lab.simulate.setup import DAY, with_generated_prices
+from tests.lab.simulate.small import plan, recorded
 
 PLAN = plan(1, policies=("ours", "random", "oracle", "on-demand"), hours=1.5)
 

@@ -14,9 +14,9 @@ import typer
 from typer.testing import CliRunner, Result
 
 from leantune.cli.spot_train import train
-from leantune.spot.predictors import load
-from leantune.spot.saved import load as load_saved
-from tests.spot.made import markets
+from leantune.revocation.predictors import load
+from leantune.revocation.saved import load as load_saved
+from tests.revocation.made import markets
 
 pytest.importorskip("safetensors")
 QUICK = ("--predictors", "hazard,logistic", "--tries", 2, "--processes", 1, "--questions", 800)

@@ -5,9 +5,9 @@ from typing import cast
 import pytest
 
 from leantune.cli.spot_train_show import Outcomes, progress
-from leantune.spot.predictors import predictor
-from leantune.spot.training import Attempt, judged, train_kind
-from tests.spot.made import SMALL, small_slices
+from leantune.lab.training.training import Attempt, judged, train_kind
+from leantune.revocation.predictors import predictor
+from tests.revocation.made import SMALL, small_slices
 
 
 def test_every_try_is_told_with_its_number(capsys: pytest.CaptureFixture[str]) -> None:

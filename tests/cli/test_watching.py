@@ -14,9 +14,9 @@ from leantune.errors import StoreError
 from leantune.executors.base import Report
 from leantune.history import Trial
 from leantune.jobfile import load_job
-from leantune.launch import OpenedStudy, open_job
-from leantune.orchestrator.events import Proposed, Reported, Stopping, Waiting
+from leantune.run.events import Proposed, Reported, Stopping, Waiting
 from leantune.store.study import StudyStore
+from leantune.study.launch import OpenedStudy, open_job
 from tests.cli.tiny import make_job
 
 

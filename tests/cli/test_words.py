@@ -20,8 +20,8 @@ from leantune.cli.words import (
 )
 from leantune.executors.base import Report
 from leantune.history import Estimate, History
-from leantune.orchestrator.events import Stopping
 from leantune.problem import Budget, Problem, minimize
+from leantune.run.events import Stopping
 from leantune.store.study import Money
 from tests.cli.samples import FULL, PROBLEM, QUARTER, SPACE, done, mixed, proposed, standing
 

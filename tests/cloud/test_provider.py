@@ -4,12 +4,12 @@ import pytest
 
 from leantune.clock import SimulatedClock
 from leantune.cloud.billing import AWS
+from leantune.cloud.feeds import MarketFeed
 from leantune.cloud.markets import Market
 from leantune.cloud.provider import Foreseeing, Provider
 from leantune.cloud.simcloud import SimCloud
 from leantune.errors import LaunchRefused, LeanTuneError, MachineGone, ProviderError, UnknownMachine
 from leantune.space import Machine
-from leantune.spot.market import MarketFeed
 
 
 def test_the_simulated_cloud_is_a_provider_that_knows_the_future() -> None:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from leantune.clock import SimulatedClock
 from leantune.cloud.billing import AWS, AZURE, GCP, BillingPolicy
+from leantune.cloud.feeds import Capacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import Cause, MachineState, Noticed, Revoked, Running
 from leantune.cloud.simcloud import SimCloud
 from leantune.errors import InvalidInput, LaunchRefused
 from leantune.space import Machine
-from leantune.spot.market import Capacity, MarketFeed
 from leantune.testing.provider_contract import ProviderContract, Stage
 
 START = 1_456_000_000.0

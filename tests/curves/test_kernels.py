@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import curve_fit, nnls
 
+from leantune.arrays import FloatArray
 from leantune.curves import kernels
-from leantune.curves.base import FloatArray
 
 K = np.arange(1.0, 121.0)
 ONES = np.ones(len(K))

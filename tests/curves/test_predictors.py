@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.curve_data import ADAM, adam_tasks, curve_file
-from leantune.curves.base import Curve, FloatArray, Outlook
+from leantune.arrays import FloatArray
+from leantune.curves.base import Curve, Outlook
 from leantune.curves.predictors import (
     DEFAULT,
     PREDICTORS,

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from leantune.curves.base import Curve, FloatArray
+from leantune.arrays import FloatArray
+from leantune.curves.base import Curve
 from leantune.curves.stages import ChangeRate, Jump, last_stage
 
 

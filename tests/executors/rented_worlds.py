@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from leantune.arrays import FloatArray
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import RealClock, ScaledClock
 from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.catalog import clusters
-from leantune.cloud.markets import FloatArray, Market, PriceSeries
+from leantune.cloud.feeds import MarketFeed
+from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.simcloud import SimCloud
 from leantune.executors.base import Finished, Terms
 from leantune.executors.local import LocalExecutor
@@ -23,7 +25,6 @@ from leantune.executors.run_folder import RunFolder
 from leantune.history import Trial
 from leantune.problem import Problem, maximize
 from leantune.space import Cluster, Machine, Space, integer
-from leantune.spot.market import MarketFeed
 from tests.executors.programs import ENOUGH, PROBLEM, python
 
 START = 1_456_000_000.0

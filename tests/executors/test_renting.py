@@ -9,16 +9,17 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from leantune.arrays import FloatArray
 from leantune.clock import SimulatedClock
-from leantune.cloud.markets import FloatArray, PriceSeries
+from leantune.cloud.feeds import MarketFeed
+from leantune.cloud.markets import PriceSeries
+from leantune.cloud.predictor import Predictor
 from leantune.cloud.simcloud import SimCloud
 from leantune.errors import SpaceError
 from leantune.executors.renting import Renter
 from leantune.history import Estimate
+from leantune.rent.expectation import weighed
 from leantune.space import Machine
-from leantune.spot.expectation import weighed
-from leantune.spot.market import MarketFeed
-from leantune.spot.predictor import Predictor
 from leantune.units import Seconds
 from tests.executors.programs import trial_of
 from tests.executors.rented_worlds import POLICY, START, Certain, feed, problem_on
@@ -89,7 +90,7 @@ def test_how_long_it_runs_is_taken_from_the_models() -> None:
 
 def test_what_chooses_is_compiled_before_anything_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     spy = Mock(wraps=weighed)
-    monkeypatch.setattr("leantune.spot.provisioner.weighed", spy)
+    monkeypatch.setattr("leantune.rent.provisioner.weighed", spy)
     renter(feed("a", (0, 1.8)), feed("a"))
     assert spy.call_count == 1
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from leantune.acquisition.base import Belief, Pairs, Quantity
+from leantune.arrays import BoolArray, FloatArray
 from leantune.filters.base import Search, Searched
-from leantune.models.base import BoolArray, FloatArray, Points
+from leantune.models.base import Points
 from leantune.models.scales import Transform
 from tests.acquisition.small_world import Known, at_most, belief_of
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from leantune.cloud import catalog
 from leantune.errors import JobError
 from leantune.history import History
-from leantune.jobfile import RunSettings, changes, load_job, parse_job
+from leantune.jobfile import RunSettings, load_job, parse_job
 from leantune.problem import At, Budget, Direction, Scale
+from leantune.study.definition import changes, document_of
 from tests.jobfile.texts import FOLDER, PRODUCT, check_refused, parsed, refused, text
 
 MACHINES = "{machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}, nodes: [1, 2]}"
@@ -82,14 +83,14 @@ def test_one_limit_needs_no_brackets() -> None:
 def test_a_command_as_a_list_keeps_what_is_written() -> None:
     job = parsed(train="train: [python, 'my train.py', --epochs, 010, --x, 0.10, --flag, true, '{lr}']")
     expected = ["python", "my train.py", "--epochs", "010", "--x", "0.10", "--flag", "true", "{lr}"]
-    assert job.document["train"] == expected
+    assert document_of(job)["train"] == expected
 
 
 @pytest.mark.parametrize(
     "train", ["train: >\n  python train.py\n  --lr {lr}", "train: |\n  python train.py \\\n    --lr {lr}"]
 )
 def test_a_command_over_several_lines(train: str) -> None:
-    assert parsed(train=train).document["train"] == ["python", "train.py", "--lr", "{lr}"]
+    assert document_of(parsed(train=train))["train"] == ["python", "train.py", "--lr", "{lr}"]
 
 
 def test_options_of_a_strategy_have_their_types() -> None:
@@ -440,8 +441,8 @@ def test_other_spellings_of_a_job_have_the_same_document(respelled: object) -> N
     assert callable(respelled)
     changed = respelled(PRODUCT)
     assert changed != PRODUCT
-    document = parse_job(PRODUCT, folder=FOLDER).document
-    other = parse_job(changed, folder=FOLDER).document
+    document = document_of(parse_job(PRODUCT, folder=FOLDER))
+    other = document_of(parse_job(changed, folder=FOLDER))
     assert json.dumps(other) == json.dumps(document)
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
@@ -483,20 +484,20 @@ def test_other_spellings_of_a_job_have_the_same_document(respelled: object) -> N
     ],
 )
 def test_what_changed(old: str, new: str, harmless: list[str], breaking: list[str] | None) -> None:
-    before = parse_job(PRODUCT, folder=FOLDER).document
+    before = document_of(parse_job(PRODUCT, folder=FOLDER))
     assert old in PRODUCT
-    found = changes(before, parse_job(PRODUCT.replace(old, new), folder=FOLDER).document)
+    found = changes(before, document_of(parse_job(PRODUCT.replace(old, new), folder=FOLDER)))
     assert found.harmless == harmless
     assert found.breaking == breaking if breaking is not None else found.breaking
 
 
 def test_a_changed_price_is_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = parse_job(PRODUCT, folder=FOLDER).document
+    before = document_of(parse_job(PRODUCT, folder=FOLDER))
     shipped = catalog.catalogue("aws")
     dearer = replace(shipped.machines["t2.small"], usd_per_hour=0.025)
     table = replace(shipped, machines={**shipped.machines, "t2.small": dearer})
     monkeypatch.setattr(catalog, "table_of", lambda provider, region: table)
-    found = changes(before, parse_job(PRODUCT, folder=FOLDER).document)
+    found = changes(before, document_of(parse_job(PRODUCT, folder=FOLDER)))
     assert found.breaking == ["space.cluster: usd_per_hour of 8 x t2.small was 0.184 and is 0.2 (and 5 more)"]
 
 
@@ -547,7 +548,7 @@ def test_a_list_of_settings_and_the_last_step() -> None:
     assert job.steps == 40.0
     assert job.settings == ({"lr": 0.2, "batch": 8}, {"lr": 0.1, "batch": 9})
     assert (parsed().steps, parsed().settings) == (None, ())
-    assert "settings" not in job.document and "steps" not in job.document
+    assert "settings" not in document_of(job) and "steps" not in document_of(job)
 
 
 @pytest.mark.parametrize(

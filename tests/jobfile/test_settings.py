@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from leantune.cloud.marketplace import MarketSettings
 from leantune.jobfile import RunSettings
 from leantune.problem import Budget
-from leantune.spot.marketplace import MarketSettings
 from tests.jobfile.texts import FOLDER, check_refused, parsed, text
 
 PRICED = "space:\n  lr: {machines: {a: {vcpus: 1, memory: 1, usd_per_hour: 1}}}"

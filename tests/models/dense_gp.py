@@ -9,7 +9,8 @@ import numpy as np
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import Matern
 
-from leantune.models.base import FloatArray, Points
+from leantune.arrays import FloatArray
+from leantune.models.base import Points
 from leantune.models.gp_posterior import Basis, Form
 
 

@@ -7,7 +7,8 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
-from leantune.models.base import Data, FloatArray, Gaussian, Points, Roots
+from leantune.arrays import FloatArray
+from leantune.models.base import Data, Gaussian, Points, Roots
 from leantune.models.gp import GaussianProcess, GpFitter, thinned
 from leantune.models.gp_posterior import FABOLAS_COST, FABOLAS_QUALITY, Form, stable_cholesky
 from tests.models.dense_gp import DenseGp, likely_theta, scattered

@@ -6,7 +6,8 @@ from scipy.stats import kstest, norm, truncnorm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
-from leantune.models.base import BoolArray, FloatArray, Points
+from leantune.arrays import BoolArray, FloatArray
+from leantune.models.base import Points
 from leantune.models.gp_kernels import (
     _impute,
     _log_upper_tail,

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from leantune.models.base import FloatArray, Points, Roots, SingleArray
+from leantune.arrays import FloatArray
+from leantune.models.base import Points, Roots, SingleArray
 from leantune.models.gp import GaussianProcess
 from leantune.models.gp_posterior import FABOLAS_QUALITY, Basis, Form
 from leantune.models.paths import SamplePaths

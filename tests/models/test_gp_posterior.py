@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leantune.models.base import FloatArray, Points
+from leantune.arrays import FloatArray
+from leantune.models.base import Points
 from leantune.models.gp_posterior import FABOLAS_COST, FABOLAS_QUALITY, Basis, Form, Member, run_starts, stable_cholesky
 
 

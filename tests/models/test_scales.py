@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from leantune.models.base import FloatArray, Gaussian
+from leantune.arrays import FloatArray
+from leantune.models.base import Gaussian
 from leantune.models.scales import SHARE_FLOOR, Kind, Transform
 
 EVERY = [Transform(kind, descending) for kind in get_args(Kind) for descending in (False, True)]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leantune.models.base import Data, FloatArray, Gaussian, Points, Roots, Scaling
+from leantune.arrays import FloatArray
+from leantune.models.base import Data, Gaussian, Points, Roots, Scaling
 from leantune.models.gp import GaussianProcess, GpFitter
 from leantune.models.gp_posterior import Basis, Form
 from leantune.models.priors import Law, Priors, ScalingLaws

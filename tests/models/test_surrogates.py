@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from leantune.models.base import Fitter, FloatArray, Points, Surrogate
+from leantune.arrays import FloatArray
+from leantune.models.base import Fitter, Points, Surrogate
 from leantune.models.gp import GaussianProcess, GpFitter
 from leantune.models.priors import ScalingLaws
 from leantune.models.trees import Trees, TreesFitter

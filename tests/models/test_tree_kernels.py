@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from leantune.arrays import FloatArray
 from leantune.models import tree_kernels as kernels
-from leantune.models.base import FloatArray, SingleArray
+from leantune.models.base import SingleArray
 
 MASK = 2**64 - 1
 SEED = 12345

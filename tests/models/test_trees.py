@@ -17,8 +17,9 @@ from scipy.stats import norm, spearmanr
 from sklearn.ensemble import BaggingRegressor
 from sklearn.tree import ExtraTreeRegressor
 
+from leantune.arrays import FloatArray
 from leantune.errors import StrategyError
-from leantune.models.base import Data, FloatArray, Gaussian, Points, Roots
+from leantune.models.base import Data, Gaussian, Points, Roots
 from leantune.models.threads import THREADS_VARIABLE
 from leantune.models.trees import POISSON_1, Gain, Trees, TreesFitter
 

@@ -10,8 +10,8 @@ import pytest
 
 from leantune.history import History, TrialState
 from leantune.report import tables
-from leantune.report.words import NBSP, exact_text, usd
 from leantune.store.rows import Money
+from leantune.text import NBSP, exact_text, usd
 from tests.report.studies import EDGES, START, anywhere, long_view, real_view
 
 

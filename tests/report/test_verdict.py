@@ -10,8 +10,8 @@ from leantune.history import History, Observation, ObservationKind, TrialState
 from leantune.problem import COST
 from leantune.report.data import StudyView
 from leantune.report.verdict import Standing, question, verdict_of
-from leantune.report.words import NBSP
 from leantune.store.rows import Money
+from leantune.text import NBSP
 from tests.report.studies import EDGES, START, anywhere, long_view, minimised, nothing, only_pending, real_view
 
 

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leantune.space import FloatArray, Space, boolean, choice, integer, linear, when
+from leantune.arrays import FloatArray
+from leantune.space import Space, boolean, choice, integer, linear, when
 from leantune.space.configurations import row_keys
 from leantune.space.sampling import latin_codes, neighbour_codes, sobol_codes
 from leantune.space.schema import Schema

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from leantune.acquisition.base import Belief, Pairs
+from leantune.arrays import FloatArray
 from leantune.errors import StudyOver
 from leantune.filters.ranked import NoFilter
 from leantune.history import History, ObservationKind, observe
-from leantune.models.base import FloatArray
 from leantune.problem import Budget, Problem, maximize
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.recipe import Recipe

@@ -17,7 +17,8 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtr
 
-from leantune.models.base import BoolArray, FloatArray, Gaussian, IntArray, OptimumBelief, Points, Surrogate
+from leantune.arrays import BoolArray, FloatArray, IntArray
+from leantune.models.base import Gaussian, OptimumBelief, Points, Surrogate
 from leantune.models.scales import Transform
 from leantune.problem import TIME
 from leantune.units import SECONDS_PER_HOUR

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from leantune.acquisition.base import Belief, Pairs
-from leantune.models.base import FloatArray, Roots
+from leantune.arrays import FloatArray
+from leantune.models.base import Roots
 
 ROUNDING = 1e-12  # one sample that changes its winner moves the divergence by some 1 / samples^2
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from leantune.acquisition.base import Belief, Pairs
-from leantune.models.base import FloatArray
+from leantune.arrays import FloatArray
 
 PESSIMISM = 3.0  # deviations below the worst result: Lynceus' rule while nothing feasible is known
 

@@ -14,7 +14,8 @@ from itertools import product
 import numpy as np
 
 from leantune.acquisition.base import Belief, Pairs
-from leantune.models.base import BoolArray, FloatArray, Gaussian, IntArray, Roots
+from leantune.arrays import BoolArray, FloatArray, IntArray
+from leantune.models.base import Gaussian, Roots
 
 
 def choose(merit: FloatArray, feasibility: FloatArray, qualified: BoolArray) -> tuple[IntArray, BoolArray]:

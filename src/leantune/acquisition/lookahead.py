@@ -18,7 +18,8 @@ import numpy as np
 
 from leantune.acquisition.base import Belief, Feasibility, Pairs, largest
 from leantune.acquisition.improvement import Improvement
-from leantune.models.base import BoolArray, FloatArray, Gaussian, Roots
+from leantune.arrays import BoolArray, FloatArray
+from leantune.models.base import Gaussian, Roots
 
 
 def feasible_and_affordable(belief: Belief, pairs: Pairs) -> BoolArray:

@@ -12,7 +12,8 @@ import numpy as np
 from leantune.acquisition.base import Belief, Pairs, PerDollar, Times
 from leantune.acquisition.entropy import InformationGain
 from leantune.acquisition.incumbents import simulated_incumbents
-from leantune.models.base import FloatArray, Roots
+from leantune.arrays import FloatArray
+from leantune.models.base import Roots
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from itertools import product
 import numpy as np
 
 from leantune.acquisition.base import Acquisition, Belief, Pairs
-from leantune.models.base import FloatArray, Gaussian, IntArray, Roots
+from leantune.arrays import FloatArray, IntArray
+from leantune.models.base import Gaussian, Roots
 
 ROUNDING = 1e-9
 

@@ -366,7 +366,7 @@ def replay(  # noqa: PLR0913 - its options, all by name
     """  # noqa: D301 (as above)
     with told_errors(as_json=as_json):
         from leantune.cli import replay as replaying
-        from leantune.replay.pool import Source
+        from leantune.lab.replay.pool import Source
 
         source = Source(table or "", data, problem)
         if table is None or list_them:

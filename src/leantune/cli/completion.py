@@ -24,7 +24,7 @@ def job_files(incomplete: str) -> list[str]:
 def table_names(incomplete: str) -> list[str]:
     """Tables that are known by name, and descriptions in files."""
     shipped = (
-        files("leantune.replay").joinpath("tables", "presets").iterdir()
+        files("leantune.lab.replay").joinpath("tables", "presets").iterdir()
     )  # not by the reader of tables: that takes a second
     names = (entry.name.removesuffix(".yaml") for entry in shipped if entry.name.endswith(".yaml"))
     return sorted(name for name in names if name.startswith(incomplete)) + job_files(incomplete)

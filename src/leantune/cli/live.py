@@ -24,8 +24,8 @@ from leantune.cli.words import (
     stopping_words,
 )
 from leantune.history import Trial, TrialState
-from leantune.orchestrator.events import Ended
-from leantune.report.words import counted, described, duration, usd
+from leantune.run.events import Ended
+from leantune.text import counted, described, duration, usd
 
 REFRESHES = 4  # a second
 RUNS_SHOWN = 8  # of many at once

@@ -18,8 +18,8 @@ from leantune.cli.words import (
 )
 from leantune.executors.base import Report
 from leantune.history import TrialState
-from leantune.orchestrator.events import Ended, Event, Proposed, Recovered, Reported, Started, Stopping, Waiting
-from leantune.report.words import duration, usd
+from leantune.run.events import Ended, Event, Proposed, Recovered, Reported, Started, Stopping, Waiting
+from leantune.text import duration, usd
 
 REPORT_SECONDS = 5.0  # between two lines about one run's own reports: a program may report a thousand times a second
 

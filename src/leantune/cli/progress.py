@@ -9,7 +9,7 @@ from types import MappingProxyType
 from leantune.cli.standing import Standing
 from leantune.executors.base import Report
 from leantune.history import Trial, TrialState
-from leantune.orchestrator.events import (
+from leantune.run.events import (
     Ended,
     Event,
     Proposed,

@@ -15,18 +15,18 @@ from leantune.cli.failures import print_json, say, warn
 from leantune.cli.interrupts import interruptible
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StrategyError
+from leantune.lab.replay.contenders import contender, split_specs
+from leantune.lab.replay.facts import facts
+from leantune.lab.replay.kept import Kept
+from leantune.lab.replay.pool import Done, Source, Task, run_all
+from leantune.lab.replay.runs import PAPER, Settings, check
+from leantune.lab.replay.summary import summarise
+from leantune.lab.replay.tables import MeasuredTable, default_data, preset_names, preset_text
+from leantune.lab.replay.tables.description import parse_description
+from leantune.lab.replay.truth import Truth
 from leantune.problem import Problem
-from leantune.replay.contenders import contender, split_specs
-from leantune.replay.facts import facts
-from leantune.replay.kept import Kept
-from leantune.replay.pool import Done, Source, Task, run_all
-from leantune.replay.runs import PAPER, Settings, check
-from leantune.replay.summary import summarise
-from leantune.replay.tables import MeasuredTable, default_data, preset_names, preset_text
-from leantune.replay.tables.description import parse_description
-from leantune.replay.truth import Truth
-from leantune.report.words import counted, duration
 from leantune.strategies.registry import RECIPES
+from leantune.text import counted, duration
 
 DEFAULT_ITERATIONS = 44
 QUIET_SECONDS = 10.0  # between plain lines about progress

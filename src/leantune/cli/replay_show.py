@@ -15,13 +15,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from leantune.cli.words import aligned, goal_words
+from leantune.lab.replay.arrivals import Median
+from leantune.lab.replay.runs import Row, Settings
+from leantune.lab.replay.summary import Arrivals, Summary, finite
+from leantune.lab.replay.tables import MeasuredTable
+from leantune.lab.replay.tables.described import Description
 from leantune.problem import Direction, Problem
-from leantune.replay.arrivals import Median
-from leantune.replay.runs import Row, Settings
-from leantune.replay.summary import Arrivals, Summary, finite
-from leantune.replay.tables import MeasuredTable
-from leantune.replay.tables.described import Description
-from leantune.report.words import counted, duration, listed, percent, quantity, share_of_data, significant, usd
+from leantune.text import counted, duration, listed, percent, quantity, share_of_data, significant, usd
 
 Json = dict[str, object]
 Runs = Mapping[Settings, Mapping[int, Sequence[Row]]]  # the rows of each seed

@@ -22,10 +22,13 @@ from leantune.cli.words import (
     trial_words,
 )
 from leantune.history import Estimate, Trial, TrialState
-from leantune.launch import DryRun, Forecast, Verification
-from leantune.orchestrator.loop import End
 from leantune.problem import COST, TIME, Budget, Problem
-from leantune.report.words import (
+from leantune.run.loop import End
+from leantune.space import Cluster, Configuration
+from leantune.store.study import Money, WorkerRow
+from leantune.strategies.proposals import Recommendation
+from leantune.study.launch import DryRun, Forecast, Verification
+from leantune.text import (
     counted,
     described,
     duration,
@@ -37,9 +40,6 @@ from leantune.report.words import (
     share_of_data,
     usd,
 )
-from leantune.space import Cluster, Configuration
-from leantune.store.study import Money, WorkerRow
-from leantune.strategies.proposals import Recommendation
 
 Json = dict[str, object]
 

@@ -14,10 +14,10 @@ from leantune.cli.exit_codes import ExitCode
 from leantune.cli.failures import print_json, say, told_errors, warn
 
 if TYPE_CHECKING:
+    from leantune.cloud.marketplace import Marketplace
     from leantune.jobfile import Job
-    from leantune.orchestrator.fleet import FleetEvent
-    from leantune.orchestrator.local_tuning import Asked, Tuned, Workshop
-    from leantune.spot.marketplace import Marketplace
+    from leantune.run.fleet import FleetEvent
+    from leantune.run.local_tuning import Asked, Tuned, Workshop
 
 SHOWN_REPORTS = 5  # of each setting, on its way to the last step
 SAVES = 30.0  # seconds of the market between two looks at a checkpoint, as on real machines
@@ -53,8 +53,8 @@ def run(
     """  # noqa: D301 (typer reads the backspace: what follows keeps its lines)
     with told_errors(as_json=as_json):
         from leantune.jobfile import load_job
-        from leantune.orchestrator.local_tuning import tune
-        from leantune.spot.predictors import named_or_saved
+        from leantune.revocation.predictors import named_or_saved
+        from leantune.run.local_tuning import tune
 
         loaded = load_job(job)
         for text in loaded.warnings:
@@ -76,9 +76,9 @@ def run(
 
 def _prepared(job: Job, theta: float, mcnt: int, steps: float | None) -> tuple[Asked, Workshop, Marketplace]:
     """What is to be tuned, how programs run, and the market; JobError where the job does not allow it."""
+    from leantune.cloud.marketplace import MarketSettings, marketplace
     from leantune.errors import InvalidInput, JobError
-    from leantune.orchestrator.local_tuning import Asked, Workshop, machines_of, settings_of
-    from leantune.spot.marketplace import MarketSettings, marketplace
+    from leantune.run.local_tuning import Asked, Workshop, machines_of, settings_of
 
     if job.run.on not in ("local", "simcloud"):
         hint = "Write on: simcloud, with machine sizes that this host can give"
@@ -110,8 +110,8 @@ def _prepared(job: Job, theta: float, mcnt: int, steps: float | None) -> tuple[A
 
 def _told(asked: Asked, as_json: bool) -> Callable[[FleetEvent], None]:
     """Lines about what happens; of the reports, some."""
-    from leantune.orchestrator.fleet import Ready, Reported, Revoked, Saved, Warned
-    from leantune.orchestrator.local_tuning import setting_words
+    from leantune.run.fleet import Ready, Reported, Revoked, Saved, Warned
+    from leantune.run.local_tuning import setting_words
 
     names = [setting_words(setting) for setting in asked.settings]
     shown: dict[int, float] = {}
@@ -144,8 +144,8 @@ def _told(asked: Asked, as_json: bool) -> Callable[[FleetEvent], None]:
 def lines(name: str, tuned: Tuned) -> list[str]:
     """The result for a person."""
     from leantune.cli.columns import columned
-    from leantune.orchestrator.local_tuning import setting_words
-    from leantune.report.words import duration
+    from leantune.run.local_tuning import setting_words
+    from leantune.text import duration
 
     outcome, asked = tuned.outcome, tuned.asked
     order = [*outcome.ranking, *(job for job in range(len(outcome.jobs)) if job not in outcome.ranking)]

@@ -16,10 +16,10 @@ from leantune.errors import InvalidInput
 
 if TYPE_CHECKING:
     from leantune.cli.activity import Tell
-    from leantune.simulate.comparison import Plan, Tally
-    from leantune.simulate.policies import Taste
-    from leantune.simulate.setup import Pool, Revoking
-    from leantune.simulate.workloads import RecordedJob
+    from leantune.lab.simulate.comparison import Plan, Tally
+    from leantune.lab.simulate.policies import Taste
+    from leantune.lab.simulate.setup import Pool, Revoking
+    from leantune.lab.simulate.workloads import RecordedJob
 
 ON_DEMAND = "on-demand"
 GENERATED = "generated"
@@ -137,7 +137,7 @@ def simulate(  # noqa: PLR0913 - its options, all by name
       $ leantune spot simulate --prices history.csv --instances types.csv --finish-by "30 h" --json
     """  # noqa: D301 (typer reads the backspace: what follows keeps its lines)
     with told_errors(as_json=as_json):
-        from leantune.simulate.policies import Taste
+        from leantune.lab.simulate.policies import Taste
 
         asked = PriceOptions(prices, regime.value, _listed(types, "--types"), days, start, instances)
         revoking = _revoking(revocations, traces, provider, seed)
@@ -167,7 +167,7 @@ class _Speeds:
 def _run(plan: Plan, smooth_seed: int | None, target: Path | None, *, as_json: bool) -> None:
     from leantune.cli import spot_simulate_show as show
     from leantune.cli.activity import activity
-    from leantune.simulate.gantt import write_gantt
+    from leantune.lab.simulate.gantt import write_gantt
 
     with activity("simulating") as tell:
         everyone = replace(plan, policies=(*plan.policies, ON_DEMAND))
@@ -186,14 +186,14 @@ def _run(plan: Plan, smooth_seed: int | None, target: Path | None, *, as_json: b
 
 
 def _compared(plan: Plan, tell: Tell) -> dict[str, Tally]:
-    from leantune.simulate.comparison import compare
+    from leantune.lab.simulate.comparison import compare
 
     return {tally.policy: tally for tally in compare(plan, tell)}
 
 
 def _smooth(plan: Plan, seed: int, tell: Tell) -> tuple[Tally, Tally]:
     """The first policy and machines on demand, where the same machines have the smooth prices of today."""
-    from leantune.simulate.setup import with_generated_prices
+    from leantune.lab.simulate.setup import with_generated_prices
 
     pool = with_generated_prices(plan.pool, Regimes.SMOOTH.value, seed=seed)
     first = plan.policies[0]
@@ -225,7 +225,7 @@ def _deadline(text: str, start: float) -> float | None:
 
 def _revoking(cause: Causes | None, traces: Path | None, provider: Providers, seed: int) -> Revoking:
     from leantune.cloud.billing import POLICIES
-    from leantune.simulate.setup import Revoking
+    from leantune.lab.simulate.setup import Revoking
 
     mode = cause or (Causes.BOTH if traces is not None else Causes.PRICE)
     return Revoking(mode.value, traces, POLICIES[provider.value], seed)
@@ -233,7 +233,7 @@ def _revoking(cause: Causes | None, traces: Path | None, provider: Providers, se
 
 def _pool(asked: PriceOptions, revoking: Revoking) -> Pool:
     from leantune.cloud.prices import read_prices
-    from leantune.simulate.setup import (
+    from leantune.lab.simulate.setup import (
         GENERATED_DAYS,
         GENERATED_START,
         PAPER_TYPES,
@@ -272,7 +272,7 @@ def _moment(text: str) -> float:
 
 
 def _tunings(workload: str, hours: float) -> tuple[tuple[RecordedJob, ...], ...]:
-    from leantune.simulate.workloads import families, recorded_jobs, stretched
+    from leantune.lab.simulate.workloads import families, recorded_jobs, stretched
 
     same = {name.lower(): name for name in families()}
     names = families() if workload == ALL and same else (same.get(workload.lower(), workload),)
@@ -288,9 +288,9 @@ def _plan(
     speeds: _Speeds,
     predictor: str,
 ) -> Plan:
-    from leantune.orchestrator.tuning import TuningRules
-    from leantune.simulate.comparison import POLL, Plan
-    from leantune.spot.predictors import named_or_saved
+    from leantune.lab.simulate.comparison import POLL, Plan
+    from leantune.revocation.predictors import named_or_saved
+    from leantune.run.tuning import TuningRules
 
     if speeds.table is not None and not speeds.table.is_file():
         raise InvalidInput("there is no such file", where=str(speeds.table), hint="Correct --speeds, or leave it out")

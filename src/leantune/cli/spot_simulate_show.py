@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from leantune.cli.columns import columned
-from leantune.report.words import NBSP, counted, duration, percent, usd
-from leantune.simulate.comparison import Plan, Tally, saved_share
-from leantune.simulate.gantt import Page, Tile
+from leantune.lab.simulate.comparison import Plan, Tally, saved_share
+from leantune.lab.simulate.gantt import Page, Tile
+from leantune.text import NBSP, counted, duration, percent, usd
 
 Json = dict[str, object]
 HEADINGS = (

@@ -17,7 +17,7 @@ from leantune.cli.failures import print_json, say, told_errors, warn
 if TYPE_CHECKING:
     from leantune.cli.spot_train_show import Outcome, Outcomes
     from leantune.cloud.markets import PriceSeries
-    from leantune.spot.training import Plan
+    from leantune.lab.training.training import Plan
 
 DEFAULT_PREDICTORS = "hazard,logistic,boosted,tributary,revpred"
 DAYS = 60
@@ -67,7 +67,7 @@ def train(  # noqa: PLR0913 - the options of a command
     """  # noqa: D301 (typer reads the backspace: what follows keeps its lines)
     with told_errors(as_json=as_json):
         from leantune.cli import spot_train_show as show
-        from leantune.spot.training import Plan
+        from leantune.lab.training.training import Plan
 
         kinds, folder = _kinds(predictors), _folder(out)
         series, source = _last_days(*_series(prices, seed, days), days)
@@ -88,7 +88,7 @@ def train(  # noqa: PLR0913 - the options of a command
 
 def _kinds(text: str) -> list[str]:
     from leantune.errors import InvalidInput
-    from leantune.spot.kinds import KINDS, kind_of
+    from leantune.revocation.kinds import KINDS, kind_of
 
     names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if names == ["all"]:
@@ -161,8 +161,8 @@ def _last_days(series: Sequence[PriceSeries], source: str, days: float) -> tuple
 def _trained(kinds: Sequence[str], series: Sequence[PriceSeries], plan: Plan) -> Outcomes:
     from leantune.cli.interrupts import interruptible
     from leantune.cli.spot_train_show import Outcome, Outcomes, progress
-    from leantune.spot.predictors import predictor
-    from leantune.spot.training import Slices, judged, train_kind
+    from leantune.lab.training.training import Slices, judged, train_kind
+    from leantune.revocation.predictors import predictor
 
     slices = Slices.of(series, plan)
     attempts = len(kinds) * plan.tries * (len(series) if plan.per_market else 1)
@@ -176,7 +176,7 @@ def _trained(kinds: Sequence[str], series: Sequence[PriceSeries], plan: Plan) ->
 
 def _kept(outcome: Outcome, source: str, plan: Plan, folder: Path) -> Path:
     """The file of a trained predictor, with all that one may want to know about it later."""
-    from leantune.spot.saved import SUFFIX, Saved, save
+    from leantune.revocation.saved import SUFFIX, Saved, save
 
     result = outcome.result
     provenance: dict[str, Any] = {

@@ -13,8 +13,8 @@ from pathlib import Path
 from leantune.cli.columns import columned
 from leantune.cli.failures import say
 from leantune.cloud.markets import PriceSeries
-from leantune.report.words import counted
-from leantune.spot.training import Attempt, Judged, Result, Slices
+from leantune.lab.training.training import Attempt, Judged, Result, Slices
+from leantune.text import counted
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the commands about studies do: open, call `leantune.launch`, print, and say how it went."""
+"""What the commands about studies do: open, call `leantune.study.launch`, print, and say how it went."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from leantune import launch
 from leantune.cli import show
 from leantune.cli.exit_codes import ExitCode
 from leantune.cli.failures import print_json, say, warn
@@ -17,10 +16,11 @@ from leantune.cli.watching import Mode, standing_of, watching
 from leantune.cli.words import budget_words
 from leantune.errors import InvalidInput, StudyOver
 from leantune.jobfile import Job, load_job, with_budget
-from leantune.launch import OpenedStudy
-from leantune.orchestrator.loop import End, Outcome
 from leantune.problem import Budget
+from leantune.run.loop import End, Outcome
 from leantune.strategies.proposals import Recommendation
+from leantune.study import launch
+from leantune.study.launch import OpenedStudy
 
 CODE_OF_OUTCOME = {
     Outcome.OVER: ExitCode.WELL,

@@ -16,8 +16,8 @@ from leantune.cli.plain import event_lines, opening_lines
 from leantune.cli.progress import Progress
 from leantune.cli.standing import Standing
 from leantune.errors import StoreError
-from leantune.launch import OpenedStudy
-from leantune.orchestrator.events import Event, Reported, Stopping
+from leantune.run.events import Event, Reported, Stopping
+from leantune.study.launch import OpenedStudy
 
 LOOK_SECONDS = 1.0  # after which the live view asks the store what other workers did
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from leantune.cli.standing import Best, Standing
 from leantune.executors.base import Report
 from leantune.history import Estimate, Trial, TrialState
-from leantune.orchestrator.events import Stopping
 from leantune.problem import Budget, Problem
-from leantune.report.words import (
+from leantune.run.events import Stopping
+from leantune.store.study import Money
+from leantune.text import (
     counted,
     described,
     estimated,
@@ -19,7 +20,6 @@ from leantune.report.words import (
     share_of_data,
     usd,
 )
-from leantune.store.study import Money
 
 LONGEST_CAUSE = 300  # characters of a failure's cause in a line
 

@@ -21,7 +21,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from leantune.cloud.markets import FloatArray, Market, PriceSeries
+from leantune.arrays import FloatArray
+from leantune.cloud.markets import Market, PriceSeries
 from leantune.errors import InvalidInput
 from leantune.units import SECONDS_PER_HOUR
 

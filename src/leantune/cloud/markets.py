@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput
 from leantune.units import SECONDS_PER_HOUR
 
-FloatArray = NDArray[np.float64]
 LINUX = "Linux/UNIX"
 
 

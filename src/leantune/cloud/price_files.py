@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leantune.cloud.markets import FloatArray, Market
+from leantune.arrays import FloatArray
+from leantune.cloud.markets import Market
 from leantune.errors import InvalidInput, MissingExtra
 
 COLUMNS = ("timestamp", "instance_type", "availability_zone", "product", "price")

@@ -23,7 +23,8 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from leantune.cloud.markets import FloatArray, Market, PriceSeries
+from leantune.arrays import FloatArray
+from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.price_files import arrow
 from leantune.cloud.prices import LoadedPrices
 from leantune.errors import IncompatibleStore, InvalidInput, StoreError

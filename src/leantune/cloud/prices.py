@@ -22,7 +22,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from leantune.cloud.markets import FloatArray, Market, PriceSeries
+from leantune.arrays import FloatArray
+from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.price_files import RIGHT, Columns, Progress, read_columns
 from leantune.errors import InvalidInput
 from leantune.units import SECONDS_PER_HOUR

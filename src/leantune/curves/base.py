@@ -7,11 +7,9 @@ from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from leantune.curves.base import FloatArray
+from leantune.arrays import FloatArray
 
 INVERSE, POWER, EXPONENTIAL, LEVEL = 0, 1, 2, 3
 

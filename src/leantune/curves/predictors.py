@@ -8,8 +8,9 @@ from enum import IntEnum
 
 import numpy as np
 
+from leantune.arrays import FloatArray
 from leantune.curves import kernels
-from leantune.curves.base import Curve, CurvePredictor, FloatArray, Outlook, Prediction
+from leantune.curves.base import Curve, CurvePredictor, Outlook, Prediction
 from leantune.curves.rules import finite, not_predictable, verdict, worsens
 from leantune.curves.stages import Jump, StageRule, last_stage, scaled_losses, unscaled
 from leantune.errors import InvalidInput

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from leantune.curves.base import Curve, FloatArray, Outlook, Prediction
+from leantune.arrays import FloatArray
+from leantune.curves.base import Curve, Outlook, Prediction
 from leantune.curves.stages import Jump, last_stage, scaled_losses, unscaled
 
 PLATEAU_SHARE = 1.0 / 3.0  # of the stage's points that must be flat

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from leantune.curves.base import FloatArray, Outlook, Prediction
+from leantune.arrays import FloatArray
+from leantune.curves.base import Outlook, Prediction
 from leantune.errors import InvalidInput
 
 _QUANTILES = 64

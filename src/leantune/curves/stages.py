@@ -17,7 +17,8 @@ from typing import Protocol
 import numpy as np
 from numba import njit
 
-from leantune.curves.base import Curve, FloatArray
+from leantune.arrays import FloatArray
+from leantune.curves.base import Curve
 
 _STEADY = 5  # rates that Eq. 7 wants to be small
 

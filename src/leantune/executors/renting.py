@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from leantune.clock import Clock
+from leantune.cloud.predictor import Predictor
 from leantune.cloud.provider import Offer, Provider
 from leantune.errors import LaunchRefused, SpaceError
 from leantune.history import Trial
 from leantune.problem import TIME
+from leantune.rent.provisioner import CheapestStep, Demand
+from leantune.rent.quotes import LiveForecaster
 from leantune.space import Cluster
-from leantune.spot.predictor import Predictor
-from leantune.spot.provisioner import CheapestStep, Demand
-from leantune.spot.quotes import LiveForecaster
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
 Wanted = tuple[Offer, float | None]  # and the max price to ask with; None on demand

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from leantune.acquisition.base import Belief, Pairs
-from leantune.models.base import BoolArray, FloatArray, IntArray
+from leantune.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

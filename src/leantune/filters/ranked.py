@@ -8,8 +8,9 @@ import numpy as np
 
 from leantune.acquisition.base import largest
 from leantune.acquisition.lookahead import feasible_and_affordable
+from leantune.arrays import IntArray
 from leantune.filters.base import Search, Searched
-from leantune.models.base import Gaussian, IntArray
+from leantune.models.base import Gaussian
 
 
 def _evaluated(search: Search, flat: IntArray, notes: tuple[str, ...]) -> Searched:

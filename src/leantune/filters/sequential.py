@@ -11,9 +11,9 @@ import numpy as np
 from scipy.optimize import Bounds, direct
 from scipy.spatial import cKDTree
 
+from leantune.arrays import FloatArray, IntArray
 from leantune.filters.base import Search, Searched
 from leantune.filters.ranked import NoFilter
-from leantune.models.base import FloatArray, IntArray
 
 ASKS_PER_EVALUATION = (
     5  # proposals that snap to a known pair cost nothing, but a search that only repeats itself must end

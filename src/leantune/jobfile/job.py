@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +17,6 @@ from leantune.executors.command import Command
 from leantune.jobfile.parameters import read_space
 from leantune.jobfile.settings import RunSettings, read_budget, read_checkpoints, read_run, read_store
 from leantune.jobfile.tree import Entry, as_yaml, read_tree
-from leantune.orchestrator.definition import describe
 from leantune.problem import COST, Constraint, Goal, Problem, maximize, minimize, parse_fractions
 from leantune.space import Clusters, Space
 from leantune.strategies.registry import RECIPES, recipe
@@ -55,7 +54,7 @@ _STRATEGY_HINT = "Name one: strategy: lean, or with options: strategy: {name: ne
 
 @dataclass(frozen=True)
 class Job:
-    """A checked job file. document: all of it as plain JSON, resolved and the same for every spelling of one job.
+    """A checked job file.
 
     steps, settings: of `leantune spot run` alone, and no part of the study: the last step of a training, and the list
     of settings to train (empty: all of the space), each without a cluster.
@@ -72,7 +71,6 @@ class Job:
     run: RunSettings
     store: str
     checkpoints: Path
-    document: Mapping[str, object]
     warnings: tuple[str, ...] = ()
     steps: float | None = None
     settings: tuple[Mapping[str, object], ...] = ()
@@ -105,14 +103,6 @@ def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
     strategy, options = _strategy(given.get("strategy"), problem, root)
     run, store = read_run(given.get("run"), folder), read_store(given.get("store"), folder)
     checkpoints = read_checkpoints(given.get("checkpoints"), folder)
-    document = {
-        **describe(problem, strategy, options, seed),
-        "train": command.template,
-        "budget": asdict(problem.budget),
-        "run": asdict(run),
-        "store": store,
-        "checkpoints": str(checkpoints),
-    }
     return Job(
         name=name,
         text=text,
@@ -125,7 +115,6 @@ def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
         run=run,
         store=store,
         checkpoints=checkpoints,
-        document=document,
         warnings=_warnings(command, problem),
         steps=_steps(given.get("steps")),
         settings=_settings(given.get("settings"), space),

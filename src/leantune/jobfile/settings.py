@@ -11,10 +11,10 @@ from typing import Literal, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from leantune.cloud.generated import Regime
+from leantune.cloud.marketplace import GENERATED, MarketSettings
 from leantune.executors.base import GRACE
 from leantune.jobfile.tree import Entry
 from leantune.problem import Budget
-from leantune.spot.marketplace import GENERATED, MarketSettings
 
 Place = Literal["local", "simcloud", "aws", "ray"]
 DEFAULT_STORE = "sqlite:///leantune.db"

@@ -19,10 +19,9 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from leantune.arrays import BoolArray, FloatArray, IntArray
+
 SingleArray = NDArray[np.float32]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -20,17 +20,8 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import minimize
 
-from leantune.models.base import (
-    UNKNOWN_SCALING,
-    BoolArray,
-    Data,
-    FloatArray,
-    Gaussian,
-    IntArray,
-    Points,
-    Roots,
-    Scaling,
-)
+from leantune.arrays import BoolArray, FloatArray, IntArray
+from leantune.models.base import UNKNOWN_SCALING, Data, Gaussian, Points, Roots, Scaling
 from leantune.models.gp_kernels import imputed, log_density, mixed_after, sample_hyperparameters, squared_differences
 from leantune.models.gp_optimum import LARGEST_BLOCK, GpOptimum
 from leantune.models.gp_posterior import FABOLAS_COST, FABOLAS_QUALITY, SMALLEST_VARIANCE, Basis, Form, Member

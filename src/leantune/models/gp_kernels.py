@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
-from leantune.models.base import BoolArray, FloatArray
+from leantune.arrays import BoolArray, FloatArray
 
 SIGMA_PARAMETERS = 3
 JITTER = 1e-8

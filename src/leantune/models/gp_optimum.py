@@ -21,7 +21,8 @@ from functools import cached_property
 
 import numpy as np
 
-from leantune.models.base import FloatArray, Points, Roots, SingleArray
+from leantune.arrays import FloatArray
+from leantune.models.base import Points, Roots, SingleArray
 from leantune.models.gp_posterior import Member, inverse_of_factor, stable_cholesky
 from leantune.models.paths import SamplePaths
 from leantune.models.threads import parallel_blocks

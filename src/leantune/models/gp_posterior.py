@@ -20,7 +20,8 @@ import numpy as np
 from scipy.linalg import cholesky
 from scipy.linalg.lapack import dtrtri
 
-from leantune.models.base import FloatArray, IntArray, Points
+from leantune.arrays import FloatArray, IntArray
+from leantune.models.base import Points
 from leantune.models.gp_kernels import JITTER, SIGMA_PARAMETERS, matern52
 
 SMALLEST_VARIANCE = 1e-10

@@ -9,7 +9,8 @@ import math
 import numpy as np
 from numba import njit
 
-from leantune.models.base import FloatArray, IntArray, SingleArray
+from leantune.arrays import FloatArray, IntArray
+from leantune.models.base import SingleArray
 
 GAP_MARGIN = np.float32(1.001)  # for rounding in single precision
 

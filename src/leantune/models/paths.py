@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from leantune.models.base import FloatArray, IntArray, SingleArray
+from leantune.arrays import FloatArray, IntArray
+from leantune.models.base import SingleArray
 from leantune.models.path_kernels import divergence_after, smallest_gaps
 
 

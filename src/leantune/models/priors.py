@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leantune.models.base import FloatArray, Scaling
+from leantune.arrays import FloatArray
+from leantune.models.base import Scaling
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr
 
-from leantune.models.base import FloatArray, Gaussian
+from leantune.arrays import FloatArray
+from leantune.models.base import Gaussian
 
 SHARE_FLOOR = 1e-4
 LARGEST_EXPONENT = 500.0

@@ -23,9 +23,10 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import erfcx
 
+from leantune.arrays import FloatArray, IntArray
 from leantune.errors import StrategyError
 from leantune.models import tree_kernels as kernels
-from leantune.models.base import UNKNOWN_SCALING, Data, FloatArray, Gaussian, IntArray, Points, Roots, Scaling
+from leantune.models.base import UNKNOWN_SCALING, Data, Gaussian, Points, Roots, Scaling
 from leantune.models.paths import SamplePaths
 from leantune.models.threads import parallel_blocks
 

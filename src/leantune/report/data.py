@@ -12,13 +12,13 @@ from importlib.metadata import version
 
 from leantune.errors import StudyOver
 from leantune.history import Estimate, History, Observation, ObservationKind, Trial, TrialState
-from leantune.launch import OpenedStudy
 from leantune.problem import COST, TIME, At, Direction, Problem
 from leantune.space import Configuration
 from leantune.store.rows import LedgerRow, Money, ReportRow
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Recommendation
 from leantune.strategies.recommending import excess
+from leantune.study.launch import OpenedStudy
 from leantune.units import SECONDS_PER_HOUR
 
 INTERVAL = 1.96  # standard deviations on either side: 95 % of a Gaussian

@@ -21,7 +21,7 @@ from leantune.report.marks import (
     thinned,
     trial_axis,
 )
-from leantune.report.words import (
+from leantune.text import (
     clipped,
     counted,
     estimated,

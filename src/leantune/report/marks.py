@@ -13,7 +13,7 @@ from typing import Any
 
 from leantune.problem import COST, TIME
 from leantune.report.data import Outcome, Result
-from leantune.report.words import clipped, counted, plain, quantity, significant, time_unit
+from leantune.text import clipped, counted, plain, quantity, significant, time_unit
 
 Json = dict[str, Any]
 MOST_POINTS = 1500  # in one figure: more cannot be told apart, and make the page slow

@@ -8,8 +8,8 @@ from statistics import median
 from leantune.problem import COST
 from leantune.report.data import StudyView
 from leantune.report.marks import MOST_POINTS, Axis, Figure, Json, line, metric_axis, rounded, trial_axis
-from leantune.report.words import counted, percent, time_unit, usd
 from leantune.store.rows import LedgerRow
+from leantune.text import counted, percent, time_unit, usd
 
 _NEAR = 3.0  # a budget of more than that times the money in use would flatten the curve
 _ROUNDING = 1e-9  # relative: a sum of dollars is not exact

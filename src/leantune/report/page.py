@@ -16,7 +16,7 @@ from leantune.report.data import Outcome, Result, StudyView
 from leantune.report.marks import TEMPLATE, Figure
 from leantune.report.sections import Section, sections_of
 from leantune.report.verdict import Standing, Tile, Verdict, question, verdict_of
-from leantune.report.words import clipped, escaped, period, plain, quantity, share_of_data, value_text
+from leantune.text import clipped, escaped, period, plain, quantity, share_of_data, value_text
 
 _BADGES = {
     Standing.VERIFIED: ("✓", "Verified"),

@@ -11,7 +11,7 @@ from leantune.report import figures, money, settings, tables
 from leantune.report.data import StudyView, origins
 from leantune.report.marks import Figure
 from leantune.report.tables import amount, cell, table
-from leantune.report.words import clipped, counted, duration, escaped, limit_text, listed, moment, usd
+from leantune.text import clipped, counted, duration, escaped, limit_text, listed, moment, usd
 
 _ORIGIN = {
     "start": "the strategy's start",

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from leantune.report.data import Outcome, Result, StudyView
 from leantune.report.figures import goal_axis
 from leantune.report.marks import Axis, Figure, Json, points, thinned
-from leantune.report.words import clipped, plain, value_text
 from leantune.space import Cluster, Clusters, Float, Integer, Parameter, Value
+from leantune.text import clipped, plain, value_text
 
 MOST_PARAMETERS = 24
 MOST_LABELS = 24

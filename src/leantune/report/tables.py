@@ -9,7 +9,9 @@ from statistics import median
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.problem import COST, TIME, Constraint
 from leantune.report.data import SPENDING, Outcome, StudyView, outcome_of, spending
-from leantune.report.words import (
+from leantune.space import Cluster, Float, Integer, Parameter, Value
+from leantune.space.options import Listed
+from leantune.text import (
     certain,
     clipped,
     duration,
@@ -23,8 +25,6 @@ from leantune.report.words import (
     usd,
     value_text,
 )
-from leantune.space import Cluster, Float, Integer, Parameter, Value
-from leantune.space.options import Listed
 
 _LONGEST_CAUSE = 300
 _TONE = {"kept": "good", "broken": "bad"}

@@ -10,7 +10,9 @@ from enum import StrEnum
 from leantune.history import ObservationKind, TrialState, counted_notes
 from leantune.problem import COST, TIME, At, Constraint, Direction
 from leantune.report.data import INTERVAL, StudyView, best_so_far, spending
-from leantune.report.words import (
+from leantune.space import Cluster, Configuration
+from leantune.strategies.recommending import excess
+from leantune.text import (
     certain,
     clipped,
     counted,
@@ -24,8 +26,6 @@ from leantune.report.words import (
     usd,
     value_text,
 )
-from leantune.space import Cluster, Configuration
-from leantune.strategies.recommending import excess
 
 _LONGEST_HEADLINE = 90
 

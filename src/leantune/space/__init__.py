@@ -1,6 +1,6 @@
 """Parameters, machines and clusters, and the space of configurations they span."""
 
-from leantune.space.base import FloatArray, Parameter, Value
+from leantune.space.base import Parameter, Value
 from leantune.space.clusters import Cluster, Machine, machine
 from leantune.space.configurations import Configuration, Configurations
 from leantune.space.numeric import Float, Integer
@@ -16,7 +16,6 @@ __all__ = [
     "Configuration",
     "Configurations",
     "Float",
-    "FloatArray",
     "Integer",
     "Machine",
     "Ordinal",

@@ -12,10 +12,9 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from leantune.arrays import FloatArray
 from leantune.space.clusters import Cluster
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 IndexArray = NDArray[np.intp]
 Value = float | int | str | bool | Cluster
 Conditions = tuple[tuple[str, tuple[Value, ...]], ...]

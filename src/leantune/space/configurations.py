@@ -9,8 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from leantune.arrays import FloatArray
 from leantune.errors import SpaceError
-from leantune.space.base import FloatArray, IndexArray, Value
+from leantune.space.base import IndexArray, Value
 from leantune.space.clusters import Cluster
 from leantune.space.schema import Schema
 

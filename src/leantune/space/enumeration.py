@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from leantune.arrays import FloatArray
 from leantune.errors import SpaceError
-from leantune.space.base import FloatArray
 from leantune.space.schema import Schema
 
 LARGEST_GRID = 2_000_000

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leantune.arrays import FloatArray
 from leantune.errors import SpaceError
-from leantune.space.base import FloatArray, Parameter, Value, is_real
+from leantune.space.base import Parameter, Value, is_real
 
 STEP = 0.1  # standard deviation of a neighbour's step, as a share of the encoded range
 STEP_DRAWS = 2

@@ -9,8 +9,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from leantune.arrays import FloatArray
 from leantune.errors import SpaceError
-from leantune.space.base import FloatArray, Parameter, Value, is_real
+from leantune.space.base import Parameter, Value, is_real
 from leantune.space.clusters import Cluster, identity
 
 MAX_OTHER_OPTIONS = 4  # how many other options a neighbour may jump to

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from leantune.space.base import FloatArray
+from leantune.arrays import FloatArray
 from leantune.space.configurations import without_repeats
 from leantune.space.schema import Schema
 

@@ -11,8 +11,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from leantune.arrays import BoolArray, FloatArray
 from leantune.errors import SpaceError
-from leantune.space.base import BoolArray, FloatArray, Parameter, Value
+from leantune.space.base import Parameter, Value
 from leantune.space.numeric import Float
 from leantune.space.options import Clusters
 

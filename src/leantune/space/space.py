@@ -5,8 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
+from leantune.arrays import FloatArray
 from leantune.errors import SpaceError
-from leantune.space.base import FloatArray, Parameter, Value
+from leantune.space.base import Parameter, Value
 from leantune.space.configurations import Configuration, Configurations, without_repeats
 from leantune.space.enumeration import LARGEST_GRID, enumerate_codes
 from leantune.space.sampling import latin_codes, neighbour_codes, sobol_codes

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from leantune.acquisition.base import Belief, Candidates, Limit, Quantity, Requirement
+from leantune.arrays import BoolArray, FloatArray
 from leantune.history import Estimate
-from leantune.models.base import BoolArray, FloatArray, Gaussian, Scaling
+from leantune.models.base import Gaussian, Scaling
 from leantune.models.scales import Transform
 from leantune.models.threads import parallel_map
 from leantune.problem import COST, TIME, At, Constraint, Problem

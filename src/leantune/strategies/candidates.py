@@ -9,8 +9,8 @@ from math import isnan
 import numpy as np
 
 from leantune.acquisition.base import Candidates
+from leantune.arrays import BoolArray, IntArray
 from leantune.history import History, ObservationKind
-from leantune.models.base import BoolArray, IntArray
 from leantune.problem import Direction, Problem
 from leantune.space import Configuration, Configurations
 from leantune.strategies.recipe import Recipe, Shares

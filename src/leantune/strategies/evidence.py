@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.history import History, ObservationKind
-from leantune.models.base import BoolArray, Data, FloatArray, IntArray, Points
+from leantune.models.base import Data, Points
 from leantune.models.scales import Kind, Transform
 from leantune.problem import COST, TIME, Direction, Problem, Scale
 from leantune.space import Configurations

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from leantune.acquisition.base import Belief
+from leantune.arrays import IntArray
 from leantune.errors import StudyOver
 from leantune.history import Estimate, History, Observation, ObservationKind, Trial
-from leantune.models.base import IntArray
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
 from leantune.strategies.beliefs import expectations
 from leantune.strategies.candidates import Table

@@ -15,10 +15,10 @@ import numpy as np
 from leantune.acquisition.base import Belief, ConstrainedAccuracy, Pairs
 from leantune.acquisition.improvement import Improvement
 from leantune.acquisition.incumbents import present_incumbent
+from leantune.arrays import BoolArray, IntArray
 from leantune.errors import StrategyError, StudyOver
 from leantune.filters.base import Search, Searched
 from leantune.history import Estimate, History
-from leantune.models.base import BoolArray, IntArray
 from leantune.models.blas import one_blas_thread
 from leantune.problem import At, Budget, Problem
 from leantune.strategies.beliefs import build_belief, expectations

@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 import pytest
 
-from leantune.models.base import Data, Fitter, FloatArray, Points, Roots, Surrogate
+from leantune.arrays import FloatArray
+from leantune.models.base import Data, Fitter, Points, Roots, Surrogate
 from leantune.models.blas import one_blas_thread
 from leantune.models.threads import THREADS_VARIABLE
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.datasets import write_generated
 from benchmarks.lean.command import main
-from leantune.replay.tables import DATA_VARIABLE
+from leantune.lab.replay.tables import DATA_VARIABLE
 
 
 @pytest.mark.parametrize(

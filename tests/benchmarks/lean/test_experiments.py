@@ -4,7 +4,7 @@ from benchmarks.lean import experiments
 from benchmarks.lean.experiments import GENERATED, LEAN, MAIN, MAIN_SEEDS, OUTLINES, SEEDS, Effort, groups
 from benchmarks.lean.generated import FAMILIES, Generated
 from benchmarks.lean.sources import TimeLimited
-from leantune.replay.contenders import contender
+from leantune.lab.replay.contenders import contender
 
 
 def test_every_strategy_but_lean_is_known() -> None:

@@ -9,10 +9,10 @@ from scipy.stats import spearmanr
 
 from benchmarks.lean.generated import FAMILIES, FRACTIONS, Generated, space_of, unit_dollars
 from leantune.errors import InvalidInput
+from leantune.lab.replay.noise import has_deviations
+from leantune.lab.replay.tables import MeasuredTable
+from leantune.lab.replay.truth import Truth
 from leantune.problem import COST, TIME, Scale
-from leantune.replay.noise import has_deviations
-from leantune.replay.tables import MeasuredTable
-from leantune.replay.truth import Truth
 from leantune.space import Cluster
 
 NUMBERS = (0, 1, 2)

@@ -9,7 +9,7 @@ from benchmarks.lean.experiments import LEAN, Effort, groups
 from benchmarks.lean.generated import Generated, unit_dollars
 from benchmarks.lean.measures import EARLY, compared, figures, goods, units
 from benchmarks.papers.results import Run
-from leantune.replay.runs import COMMON, PAPER
+from leantune.lab.replay.runs import COMMON, PAPER
 from tests.benchmarks.lean.made import BROKEN, GOOD, POOR, arriving
 from tests.benchmarks.papers.made import run
 

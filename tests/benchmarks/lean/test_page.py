@@ -8,7 +8,7 @@ from benchmarks.lean.experiments import LEAN, OUTLINES, Effort
 from benchmarks.lean.generated import FAMILIES
 from benchmarks.lean.page import write_page
 from benchmarks.papers.results import Results
-from leantune.replay.tables import default_data
+from leantune.lab.replay.tables import default_data
 from tests.benchmarks.lean.made import POOR, results
 from tests.benchmarks.papers.made import run
 

@@ -7,10 +7,10 @@ import pytest
 
 from benchmarks.lean.sources import TimeLimited, time_limit
 from leantune.errors import InvalidInput
+from leantune.lab.replay.pool import Source
+from leantune.lab.replay.truth import Truth
 from leantune.problem import COST, TIME
-from leantune.replay.pool import Source
-from leantune.replay.truth import Truth
-from tests.replay.small import write
+from tests.lab.replay.small import write
 
 
 def test_a_quarter_of_the_feasible_is_lost(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.lean.experiments import ABLATIONS
 from benchmarks.lean.variants import PARTS, lean_without
-from leantune.replay.contenders import contender
+from leantune.lab.replay.contenders import contender
 from leantune.strategies.registry import lean
 from leantune.strategies.strategy import Strategy
 

@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.papers.experiments import Effort, groups
 from benchmarks.papers.inventory import Inventory
 from benchmarks.papers.results import Results, Run, Timing
-from leantune.replay.runs import COMMON, PAPER, Advice, Row
-from leantune.replay.truth import Verdict
+from leantune.lab.replay.runs import COMMON, PAPER, Advice, Row
+from leantune.lab.replay.truth import Verdict
 
 BEST = 0.98
 _FOLDER = TemporaryDirectory(prefix="leantune-papers-")  # goes when the tests end

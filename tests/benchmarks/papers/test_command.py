@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.papers.command import main
-from leantune.replay.tables import DATA_VARIABLE
+from leantune.lab.replay.tables import DATA_VARIABLE
 
 
 def test_unknown_groups_and_numbers_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

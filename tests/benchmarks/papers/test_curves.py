@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.papers.curves import accuracy_c, accuracy_or_zero, cno, cno_full, curve, dollars, hours_and_thinking
-from leantune.replay.runs import PAPER
+from leantune.lab.replay.runs import PAPER
 from tests.benchmarks.papers.made import advice, row, run
 
 

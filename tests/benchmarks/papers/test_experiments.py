@@ -17,8 +17,8 @@ from benchmarks.papers.experiments import (
     other_budget,
 )
 from benchmarks.papers.inventory import Inventory
-from leantune.replay.contenders import contender
-from leantune.replay.pool import Source
+from leantune.lab.replay.contenders import contender
+from leantune.lab.replay.pool import Source
 from tests.benchmarks.papers.made import inventory
 
 EVERYTHING = replace(

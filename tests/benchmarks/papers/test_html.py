@@ -9,7 +9,7 @@ import plotly.graph_objects  # type: ignore[import-untyped] # it ships no types
 
 from benchmarks.papers.drawings import Dot, DotPanel, Drawing, drawings
 from benchmarks.papers.html import write_html
-from leantune.replay.arrivals import Median
+from leantune.lab.replay.arrivals import Median
 from tests.benchmarks.papers.made import results
 
 

@@ -19,7 +19,7 @@ from benchmarks.papers.measures import (
     total_seconds,
     within,
 )
-from leantune.replay.runs import PAPER
+from leantune.lab.replay.runs import PAPER
 from tests.benchmarks.papers.made import BEST, advice, row, run
 
 GOOD, POOR = 0.95 * BEST, 0.5 * BEST

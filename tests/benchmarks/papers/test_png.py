@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 from benchmarks.papers.drawings import Dot, DotPanel, Drawing, Panel, drawings
 from benchmarks.papers.png import draw
-from leantune.replay.arrivals import Median
+from leantune.lab.replay.arrivals import Median
 from tests.benchmarks.papers.made import results
 
 

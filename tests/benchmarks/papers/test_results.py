@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.papers.experiments import Case, Group
 from benchmarks.papers.results import TIMINGS, Results, Timing, collect, complete, read_timings
-from leantune.replay.runs import Settings
+from leantune.lab.replay.runs import Settings
 from tests.benchmarks.papers.made import inventory, run
 
 SOURCE = inventory().source("rnn")

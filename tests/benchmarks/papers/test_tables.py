@@ -5,7 +5,7 @@ import pytest
 from benchmarks.papers import facts, published, tables
 from benchmarks.papers.experiments import FILTERS, OURS, TRIMTUNER
 from benchmarks.papers.results import Results
-from leantune.replay.runs import PAPER
+from leantune.lab.replay.runs import PAPER
 from tests.benchmarks.papers.made import inventory, results
 
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.papers.measures import step_cost
 from benchmarks.papers.results import Results
 from benchmarks.papers.verdicts import Claim, Verdict, advantage, best_of, compare, each, factor_claim, settled
-from leantune.replay.arrivals import Median
+from leantune.lab.replay.arrivals import Median
 from tests.benchmarks.papers.made import BEST, run
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from benchmarks.papers.words import arrived, listed, markdown, number, percent, spread, times
-from leantune.replay.arrivals import Median
+from leantune.lab.replay.arrivals import Median
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from benchmarks.spottune.experiments import Group
 from benchmarks.spottune.policies import Policy, Rule
 from benchmarks.spottune.results import Results
 from benchmarks.spottune.tunings import Measured, Tuning
-from leantune.simulate.workloads import FORMAT, RecordedJob, parsed
+from leantune.lab.simulate.workloads import FORMAT, RecordedJob, parsed
 
 MEASURED = Measured(
     usd=1.0,

@@ -15,7 +15,7 @@ from benchmarks.spottune.measures import usd
 from benchmarks.spottune.policies import Policy, Rule
 from benchmarks.spottune.results import Results
 from benchmarks.spottune.tunings import Tuning
-from leantune.replay.arrivals import Median
+from leantune.lab.replay.arrivals import Median
 from tests.benchmarks.spottune.made import MEASURED, results
 
 SCORES = {

@@ -8,7 +8,7 @@ from benchmarks.spottune.evidence import CurveErrors
 from benchmarks.spottune.figures import Bars, Lines
 from benchmarks.spottune.policies import Policy, Rule
 from benchmarks.spottune.results import Results
-from leantune.simulate.speeds import relative_speeds
+from leantune.lab.simulate.speeds import relative_speeds
 from tests.benchmarks.spottune.made import GAP, results
 
 SPEEDS = {"volatile": relative_speeds({"small": 2.0, "large": 8.0}, "small")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.spottune.figures import Bars, Figure, Lines, draw, exact
-from leantune.replay.arrivals import Median
+from leantune.lab.replay.arrivals import Median
 
 
 def test_figures_are_written_and_the_same_again(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from benchmarks.spottune.experiments import Effort
 from benchmarks.spottune.page import Content, write_page
 from benchmarks.spottune.pools import PoolName
 from benchmarks.spottune.results import Results
-from leantune.simulate.speeds import relative_speeds
+from leantune.lab.simulate.speeds import relative_speeds
 from tests.benchmarks.spottune.made import GAP, results
 
 SPEEDS = {"volatile": relative_speeds({"small": 2.0, "large": 8.0}, "small")}

@@ -10,7 +10,7 @@ from benchmarks.spottune.policies import BASELINES, Policy, Rule, chooser, singl
 from benchmarks.spottune.pools import PoolName, pool
 from benchmarks.spottune.tunings import Tuning, scenario
 from leantune.errors import InvalidInput
-from leantune.simulate.simulation import Scenario
+from leantune.lab.simulate.simulation import Scenario
 from tests.benchmarks.spottune.made import jobs_in, recording
 
 

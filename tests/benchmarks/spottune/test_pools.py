@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.spottune.pools import LONGEST, MAPPING, PoolName, missing, pool, van_der_corput, without_capacity
+from leantune.cloud.traces import read_mapping
 from leantune.errors import InvalidInput
-from leantune.spot.traces import read_mapping
 
 NOWHERE = Path("nowhere")
 

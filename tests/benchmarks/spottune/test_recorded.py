@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.spottune import recorded
-from leantune.simulate.workloads import RecordedJob, families
+from leantune.lab.simulate.workloads import RecordedJob, families
 
 
 def test_the_page_holds_the_table_of_what_ships() -> None:

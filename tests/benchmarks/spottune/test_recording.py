@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.spottune import images, recording
 from benchmarks.spottune.families import FAMILIES, Family, Setting
 from leantune.clock import SimulatedClock
-from leantune.simulate.workloads import parsed, recorded_jobs
+from leantune.lab.simulate.workloads import parsed, recorded_jobs
 
 
 class Toy:

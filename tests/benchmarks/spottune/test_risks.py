@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.spottune.pools import PoolName, pool
 from benchmarks.spottune.risks import QUICK_PLAN, Shelf, WithCapacity, capacity_risk
-from leantune.spot.market import Capacity
-from leantune.spot.predictors import UNTRAINED, predictor
-from leantune.spot.training import Attempt
+from leantune.cloud.feeds import Capacity
+from leantune.lab.training.training import Attempt
+from leantune.revocation.predictors import UNTRAINED, predictor
 
 NOWHERE = Path("nowhere")
 

@@ -6,7 +6,7 @@ from benchmarks.papers.targets import Target
 from benchmarks.spottune import tables
 from benchmarks.spottune.evidence import Chosen, CurveErrors
 from benchmarks.spottune.policies import Policy, Rule
-from leantune.simulate.speeds import relative_speeds
+from leantune.lab.simulate.speeds import relative_speeds
 from tests.benchmarks.spottune.made import GAP, found, results
 
 

@@ -14,8 +14,8 @@ from benchmarks.spottune.pools import PoolName, pool
 from benchmarks.spottune.tunings import Bounded, Measured, Tuning, forecaster, hit, remotely, scenario, tune
 from leantune.curves.predictors import curve_predictor
 from leantune.errors import LeanTuneError
-from leantune.simulate.simulation import simulate
-from leantune.spot.predictors import predictor
+from leantune.lab.simulate.simulation import simulate
+from leantune.revocation.predictors import predictor
 from tests.benchmarks.spottune.made import MEASURED, jobs_in, recording
 
 

@@ -1,0 +1,72 @@
+"""What is true of a table, whatever a strategy finds in it: how many answers there are, and the best of them."""
+
+from __future__ import annotations
+
+from leantune.executors.replay import Measurement
+from leantune.lab.replay.tables import MeasuredTable
+from leantune.problem import COST, TIME, At, Direction, Problem
+
+NEAR = 0.95  # share of the best feasible value that counts as nearly optimal
+
+
+def facts(table: MeasuredTable) -> dict[str, object]:
+    """Plain JSON; judged on the measured values as they are, those of runs that were cut included."""
+    problem = table.problem
+    counting = [
+        (key, share)
+        for key, share in table.measurements
+        if problem.goal.at is At.ANYWHERE or share == problem.fractions[-1]
+    ]
+    feasible = {
+        pair: value for pair in counting if (value := _objective(problem, table.measurements[pair])) is not None
+    }
+    by_fraction = {
+        share: sum(found == share for _, found in feasible) for share in sorted({one for _, one in counting})
+    }
+    maximising = problem.goal.direction is Direction.MAXIMIZE
+    best = (max if maximising else min)(feasible, key=lambda pair: feasible[pair], default=None)
+    return {
+        "table": table.name,
+        "problem": table.problem_name,
+        "rows": table.rows,
+        "configurations": len(problem.space.grid()),
+        "feasible": len(feasible),
+        "near_optimal": 0 if best is None else sum(_near(one, feasible[best], maximising) for one in feasible.values()),
+        "best": None if best is None else feasible[best],
+        "best_cost": None if best is None else table.measurements[best].cost,
+        "best_configuration": None if best is None else _configuration(problem, best[0]),
+        "best_fraction": None if best is None else str(best[1]),
+        "feasible_by_fraction": {str(share): count for share, count in by_fraction.items()},
+        "remarks": [remark.text for remark in table.remarks],
+    }
+
+
+def _objective(problem: Problem, measurement: Measurement) -> float | None:
+    """The goal's value where every limit holds; None where one does not, or the run failed."""
+    if measurement.failure:
+        return None
+    for constraint in problem.constraints:
+        value = measured(measurement, constraint.metric)
+        if value is None or not constraint.holds(value):
+            return None
+    return measured(measurement, problem.goal.metric)
+
+
+def measured(measurement: Measurement, metric: str) -> float | None:
+    """A quantity of a measurement by its name, dollars and seconds included."""
+    if metric == COST:
+        return measurement.cost
+    return measurement.seconds if metric == TIME else measurement.metrics.get(metric)
+
+
+def _near(value: float, best: float, maximising: bool) -> bool:
+    """Within 5 % of the best: for values above 0, at least 0.95 of it, or at most 1 / 0.95 of it."""
+    if maximising:
+        return value >= (best * NEAR if best >= 0 else best / NEAR)
+    return value <= (best / NEAR if best >= 0 else best * NEAR)
+
+
+def _configuration(problem: Problem, identity: str) -> dict[str, object]:
+    found = next(one for one in problem.space.grid() if one.id == identity)
+    cluster = found.cluster
+    return {name: cluster.as_json() if value is cluster and cluster else value for name, value in found.items()}

@@ -1,0 +1,238 @@
+"""One replay: a strategy, a table, a seed. The loop, the store and the ledger are those of a live study; only the
+executor looks runs up in a table, on a simulated clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+
+from leantune.clock import Clock, RealClock, SimulatedClock
+from leantune.errors import StrategyError, StudyOver
+from leantune.executors.replay import ReplayExecutor
+from leantune.history import History, ObservationKind, Trial
+from leantune.lab.replay.contenders import Contender, contender
+from leantune.lab.replay.noise import Noise, has_deviations
+from leantune.lab.replay.tables import MeasuredTable
+from leantune.lab.replay.truth import Truth, Verdict
+from leantune.problem import At, Budget, Problem
+from leantune.run.events import Ended, Event
+from leantune.run.ledger import TimeRules
+from leantune.run.loop import Loop, Plan
+from leantune.space import Cluster, Configuration
+from leantune.store.database import Database
+from leantune.strategies.proposals import Proposal, Recommendation
+from leantune.strategies.tuner import Tuner
+from leantune.study.definition import describe
+from leantune.study.opening import open_or_create
+
+START = "start"  # the note that proposals of a strategy's start carry
+PAPER, COMMON = "paper", "common"
+RULES = (PAPER, COMMON)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is replayed, but for the table and the seed.
+
+    strategy, filter: as `contenders` reads them. iterations: tests after the start; None: until the budget is spent or
+    nothing is left. parallel: tests at once. noise: factor on the table's standard deviations; 0: every test measures
+    the means, 1: it scatters as runs did. Recommendations are judged on the means.
+    """
+
+    strategy: str
+    filter: str = ""
+    iterations: int | None = 44
+    budget_usd: float | None = None
+    parallel: int = 1
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.iterations is None and self.budget_usd is None:
+            raise StrategyError("a replay without an end", where="replay", hint="Give iterations or a budget")
+        for name, count in (("iterations", self.iterations), ("parallel", self.parallel)):
+            if count is not None and count < 1:
+                raise StrategyError(f"{name} is {count}", where="replay", hint="Give a whole number of at least 1")
+        if not (math.isfinite(self.noise) and self.noise >= 0.0):
+            raise StrategyError(f"noise is {self.noise}", where="replay", hint="Give a factor of at least 0, such as 1")
+        Budget(usd=self.budget_usd)  # refuses what is no number of dollars
+
+    @property
+    def label(self) -> str:
+        """The strategy with its filter and the noise of its tests, for people."""
+        noise = f"noise {self.noise:g}" if self.noise else ""
+        return ", ".join(part for part in (self.strategy, self.filter, noise) if part)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A recommendation, and what the table says of it."""
+
+    configuration: Mapping[str, object]
+    fraction: str
+    sure: bool  # whether the strategy believes that the limits hold as surely as asked
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Row:
+    """One test, and what was recommended after it; dollars and seconds are sums over all tests so far.
+
+    ask_seconds: how long choosing the test took, by the wall's clock. advice: by rule ("paper", "common"); empty while
+    there is nothing to recommend.
+    """
+
+    test: int
+    start: bool
+    configuration: Mapping[str, object]
+    fraction: str
+    test_dollars: float
+    test_seconds: float
+    cut: bool
+    dollars: float
+    seconds: float
+    ask_seconds: float
+    notes: tuple[str, ...]
+    advice: Mapping[str, Advice] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        """Plain JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, object]) -> Row:
+        """What `as_json` gave."""
+        given = dict(found)
+        advice = given.pop("advice")
+        notes = given.pop("notes")
+        assert isinstance(advice, Mapping) and isinstance(notes, list | tuple)
+        judged = {rule: Advice(**{**one, "verdict": Verdict(**one["verdict"])}) for rule, one in advice.items()}
+        return cls(**given, notes=tuple(notes), advice=judged)  # type: ignore[arg-type]
+
+
+@dataclass
+class _Timed:
+    """A tuner whose answers are timed, and that ends after so many tests."""
+
+    tuner: Tuner
+    iterations: int | None
+    clock: Clock
+    seconds: dict[int, float] = field(default_factory=dict)  # of each proposal, by trial number
+
+    def check(self, problem: Problem) -> None:
+        self.tuner.check(problem)
+
+    def ask(self, problem: Problem, history: History, *, seed: int, count: int = 1) -> tuple[Proposal, ...]:
+        began = self.clock.now()
+        proposals = self.tuner.ask(problem, history, seed=seed, count=count)
+        self.seconds[len(history.trials)] = self.clock.now() - began
+        return proposals
+
+    def recommend(self, problem: Problem, history: History, *, seed: int) -> Recommendation:
+        return self.tuner.recommend(problem, history, seed=seed)
+
+    def stop_reason(self, problem: Problem, history: History, *, seed: int) -> str | None:
+        if self.iterations is not None and _tests(history) >= self.iterations:
+            return f"all {self.iterations} tests are made"
+        return self.tuner.stop_reason(problem, history, seed=seed)
+
+
+def _begins(notes: tuple[str, ...]) -> bool:
+    return START in notes[:1]
+
+
+def _tests(history: History) -> int:
+    """Tests after the start."""
+    return sum(not _begins(trial.notes) for trial in history.trials)
+
+
+def check(table: MeasuredTable, settings: Settings) -> tuple[Contender, Problem]:
+    """The strategy and the problem with its budget; a StrategyError where they do not go together."""
+    chosen = contender(settings.strategy, settings.filter)
+    problem = table.problem.with_budget(Budget(usd=settings.budget_usd))
+    chosen.tuner.check(problem)
+    if settings.budget_usd is not None and all(one.cost is None for one in table.measurements.values()):
+        hint = "Give iterations instead, or say in its description what a run costs"
+        raise StrategyError("a budget in dollars, and the table has none", where=table.name, hint=hint)
+    if settings.noise and not has_deviations(table):
+        hint = "Leave the noise out, or name the columns of deviations in its description (deviations:)"
+        raise StrategyError("noise, and the table has no standard deviations", where=table.name, hint=hint)
+    return chosen, problem
+
+
+def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
+    """Run the strategy over the table; one row per test, in the order in which tests ended."""
+    chosen, problem = check(table, settings)
+    timed = _Timed(chosen.tuner, settings.iterations, RealClock())
+    clock, database = SimulatedClock(), Database("sqlite://")
+    try:
+        document = describe(problem, settings.strategy, {}, seed)
+        store = open_or_create(database, "replay", problem, document, "", clock)
+        watch = _Watch(Truth.of(table), problem, chosen, seed)
+        rules = TimeRules(enforced=False, parallel=settings.parallel)
+        plan = Plan(problem, timed, seed, rules, lease=None, poll=None, max_failures=None)
+
+        def observe(event: Event) -> None:
+            if isinstance(event, Ended):
+                watch.ended(event.trial, store.history(), timed.seconds[event.trial.number])
+
+        drawn = Noise.of(table, settings.noise, seed).drawn if settings.noise else None
+        executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn)
+        Loop(store, plan, executor, clock, observe).run()
+    finally:
+        database.close()
+    return watch.rows
+
+
+@dataclass
+class _Watch:
+    """Notes after every test what is recommended, and how good that is."""
+
+    truth: Truth
+    problem: Problem
+    contender: Contender
+    seed: int
+    rows: list[Row] = field(default_factory=list)
+
+    def ended(self, trial: Trial, history: History, ask_seconds: float) -> None:
+        last = trial.observations[-1]
+        self.rows.append(
+            Row(
+                test=len(self.rows) + 1,
+                start=_begins(trial.notes),
+                configuration=_plain(trial.configuration),
+                fraction=str(trial.fraction),
+                test_dollars=trial.cost,
+                test_seconds=trial.seconds,
+                cut=last.kind is ObservationKind.CENSORED,
+                dollars=history.cost,
+                seconds=history.seconds,
+                ask_seconds=ask_seconds,
+                notes=trial.notes,
+                advice=self._advice(history),
+            )
+        )
+
+    def _advice(self, history: History) -> dict[str, Advice]:
+        paper = self._advised(self.contender.tuner, history)
+        if paper is None:
+            return {}
+        # Cheapest anywhere has one rule for everybody: the cheapest measured pair.
+        same = self.contender.common is self.contender.tuner or self.problem.goal.at is At.ANYWHERE
+        common = paper if same else self._advised(self.contender.common, history)
+        return {PAPER: paper, COMMON: common or paper}
+
+    def _advised(self, tuner: Tuner, history: History) -> Advice | None:
+        try:
+            found = tuner.recommend(self.problem, history, seed=self.seed)
+        except StudyOver:
+            return None
+        share: Fraction = found.fraction
+        verdict = self.truth.judge((found.configuration.id, share))
+        return Advice(_plain(found.configuration), str(share), found.feasible, verdict)
+
+
+def _plain(configuration: Configuration) -> dict[str, object]:
+    return {name: value.as_json() if isinstance(value, Cluster) else value for name, value in configuration.items()}

@@ -1,0 +1,142 @@
+"""What many replays of a strategy come to: arrivals, last recommendations, costs (ALGORITHMS.md, "Metrics").
+
+A target is what to arrive at. Goals to maximise: feasible, a >= level x best. Goals to minimise: feasible, objective <=
+level x best (CNO, thesis Eq. 11), the best of all fractions and, where there are several, the best at full data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import partial
+
+from leantune.lab.replay.arrivals import Median, arrival, median
+from leantune.lab.replay.runs import Advice, Row
+from leantune.lab.replay.truth import Truth
+from leantune.problem import At, Direction
+
+SHARES = (0.90, 0.95, 0.99)  # of the best value, for goals to maximise
+RATIOS = (1.1, 1.5, 2.0)  # to the best value, for goals to minimise
+CLOSE, CLOSER = 0.95, 0.99  # shares of the best that a final recommendation may reach
+Run = Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to arrive at; full: compared with the best at full data, where smaller fractions are answers too."""
+
+    level: float
+    full: bool
+    good: Callable[[Advice], bool]
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What was spent until the seeds arrived at a target; `tests` and the others have the start in them."""
+
+    level: float
+    full: bool
+    dollars: Median
+    seconds: Median
+    tests: Median
+    thinking: Median
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One strategy over all its seeds.
+
+    tests, dollars: means of whole runs, the start included. feasible, within_5, within_1: shares of the seeds whose
+    last recommendation is feasible, and within 5 % or 1 % of the best. share_of_data, ask_seconds: means over tests
+    after the start, NaN where there are none; dollars_per_test: over all.
+    """
+
+    strategy: str
+    seeds: int
+    tests: float
+    dollars: float
+    arrivals: tuple[Arrivals, ...]
+    feasible: float
+    within_5: float
+    within_1: float
+    dollars_per_test: float
+    share_of_data: float
+    ask_seconds: float
+
+    def as_json(self) -> dict[str, object]:
+        """Strict JSON: what is infinite or unknown is null."""
+        return {name: finite(value) for name, value in asdict(self).items()}
+
+
+def summarise(truth: Truth, runs: Mapping[str, Sequence[Run]], rule: str) -> list[Summary]:
+    """A summary of each strategy by its label; `rule` says whose recommendations count ("paper", "common")."""
+    return [_summary(truth, label, ran, rule) for label, ran in runs.items()]
+
+
+def targets(truth: Truth) -> tuple[Target, ...]:
+    """What to arrive at in this problem."""
+    problem = truth.problem
+    if problem.goal.direction is Direction.MAXIMIZE:
+        return tuple(Target(share, False, partial(_within, share)) for share in SHARES)
+    wheres = (False, True) if problem.goal.at is At.ANYWHERE and len(problem.fractions) > 1 else (False,)
+    return tuple(Target(ratio, full, partial(_at_most, ratio, full)) for full in wheres for ratio in RATIOS)
+
+
+def finite(value: object) -> object:
+    """The same in strict JSON, with null for numbers that are not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: finite(one) for name, one in value.items()}
+    return [finite(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str) -> Summary:
+    last = [run[-1].advice.get(rule) for run in runs if run]
+    rows = [row for run in runs for row in run]
+    later = [row for row in rows if not row.start]
+    spent = [run[-1].dollars for run in runs if run]
+    return Summary(
+        strategy=label,
+        seeds=len(runs),
+        tests=_mean(float(len(run)) for run in runs),
+        dollars=_mean(spent),
+        arrivals=tuple(_arrivals(target, runs, rule) for target in targets(truth)),
+        feasible=_share(last, lambda advice: advice.verdict.feasible, len(runs)),
+        within_5=_share(last, partial(_within, CLOSE), len(runs)),
+        within_1=_share(last, partial(_within, CLOSER), len(runs)),
+        dollars_per_test=_mean(row.test_dollars for row in rows),
+        share_of_data=_mean(float(Fraction(row.fraction)) for row in later),
+        ask_seconds=_mean(row.ask_seconds for row in later),
+    )
+
+
+def _arrivals(target: Target, runs: Sequence[Run], rule: str) -> Arrivals:
+    found = [arrival(run, rule, target.good) for run in runs]
+    return Arrivals(
+        target.level,
+        target.full,
+        dollars=median([one.dollars for one in found]),
+        seconds=median([one.seconds for one in found]),
+        tests=median([one.tests for one in found]),
+        thinking=median([one.thinking for one in found]),
+    )
+
+
+def _within(share: float, advice: Advice) -> bool:
+    return advice.verdict.within(share)
+
+
+def _at_most(ratio: float, full: bool, advice: Advice) -> bool:
+    return advice.verdict.at_most(ratio, full=full)
+
+
+def _share(last: Iterable[Advice | None], good: Callable[[Advice], bool], count: int) -> float:
+    return sum(advice is not None and good(advice) for advice in last) / count if count else math.nan
+
+
+def _mean(values: Iterable[float]) -> float:
+    given = list(values)
+    return math.fsum(given) / len(given) if given else math.nan

@@ -1,0 +1,142 @@
+"""The columns of a table by name: those of the CSV and those that its description makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+from leantune.errors import TableError
+from leantune.jobfile.tree import Entry
+from leantune.lab.replay.tables.cells import Numbers, as_shares, plain_number, read_numbers
+from leantune.lab.replay.tables.described import Formula, MadeColumn, MetricUnit, Remark, Units
+from leantune.lab.replay.tables.expressions import Expression
+from leantune.lab.replay.tables.sheet import Sheet
+
+
+class Columns:
+    """Texts and numbers of each column; remembers what it had to convert."""
+
+    def __init__(self, sheet: Sheet, made: Mapping[str, MadeColumn], units: Units = Units.REFUSE) -> None:
+        self.sheet = sheet
+        self._convert = units is Units.CONVERT
+        self._cells = {name: sheet.cells(name) for name in sheet.header if name}
+        self._converted: dict[str, Numbers] = {}
+        for name, column in made.items():
+            if name in self._cells:
+                raise column.entry.error(f"there is a column {name!r} already", "Give this one another name")
+            self._cells[name] = self._made(name, column)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns, those of the file first."""
+        return tuple(self._cells)
+
+    def texts(self, formula: Formula) -> list[str]:
+        """The cells of a column; those of an expression are numbers."""
+        if formula.text in self._cells:
+            return self._cells[formula.text]
+        return [_as_text(value) for value in self._computed(formula)]
+
+    def numbers(self, formula: Formula, *, kind: str = "", factor: float = 1.0) -> list[float | None]:
+        """Numbers in seconds, USD, GiB or whatever the column holds; None where a row has none."""
+        if formula.text in self._cells:
+            return self._read(formula.text, kind, factor).values
+        return [None if value is None else value * factor for value in self._computed(formula)]
+
+    def metric(self, formula: Formula, unit: MetricUnit) -> list[float | None]:
+        """The values of a metric."""
+        name = formula.text
+        numbers = self._read(name) if name in self._cells else Numbers(self._computed(formula))
+        if numbers.converted and unit is MetricUnit.PERCENT:
+            return self._read(name, factor=0.01).values
+        shares = as_shares(numbers, unit, lambda row: self.sheet.place(row, name), convert=self._convert)
+        if shares.converted:
+            self._converted[name] = shares
+        return shares.values
+
+    def place(self, row: int, formula: Formula) -> str:
+        """Line and column of a cell, for complaints."""
+        return self.sheet.place(row, formula.text)
+
+    def remarks(self) -> list[Remark]:
+        """Which columns were converted so far."""
+        return [
+            Remark(
+                "units",
+                numbers.converted,
+                f"{numbers.converted} of {len(self.sheet)} cells of the column {name!r} {numbers.how}",
+            )
+            for name, numbers in self._converted.items()
+        ]
+
+    def _made(self, name: str, column: MadeColumn) -> list[str]:
+        if column.constant is not None:
+            return [column.constant] * len(self.sheet)
+        if column.alias is not None:
+            self._check_known(column.alias.text, column.alias.entry)
+            return self._cells[column.alias.text]
+        if column.by is not None and column.of is not None:
+            return self._looked_up(column.by, column.of)
+        assert column.formula is not None, name
+        return self.texts(column.formula)
+
+    def _looked_up(self, by: Formula, of: Mapping[str, str]) -> list[str]:
+        self._check_known(by.text, by.entry)
+        numeric = {number: value for key, value in of.items() if (number := plain_number(key)) is not None}
+        found: list[str] = []
+        for row, cell in enumerate(self._cells[by.text]):
+            value = of.get(cell)
+            if value is None:
+                number = plain_number(cell)
+                value = None if number is None else numeric.get(number)
+            if value is None:
+                raise TableError(
+                    f"the look-up has nothing for {cell!r}",
+                    where=self.sheet.place(row, by.text),
+                    hint=f"Add it at {by.entry.where}, beside {', '.join(of)}",
+                )
+            found.append(value)
+        return found
+
+    def _computed(self, formula: Formula) -> list[float | None]:
+        try:
+            expression = Expression.parse(formula.text, str(formula.entry.where))
+        except TableError:
+            if get_close_matches(formula.text, self._cells, n=1, cutoff=0.8):
+                self._check_known(formula.text, formula.entry)
+            raise
+        for name in sorted(expression.names):
+            self._check_known(name, formula.entry)
+        inputs = {name: self._read(name).values for name in expression.names}
+        return [self._value(expression, inputs, row) for row in range(len(self.sheet))]
+
+    def _value(self, expression: Expression, inputs: Mapping[str, Sequence[float | None]], row: int) -> float | None:
+        given = {name: values[row] for name, values in inputs.items()}
+        known = {name: value for name, value in given.items() if value is not None}
+        if len(known) < len(given):
+            return None
+        try:
+            return expression.value(known)
+        except TableError as error:
+            raise TableError(error.what, where=f"{self.sheet.place(row)}, by {error.where}", hint=error.hint) from None
+
+    def _read(self, name: str, kind: str = "", factor: float = 1.0) -> Numbers:
+        cells = self._cells[name]
+        place = lambda row: self.sheet.place(row, name)  # noqa: E731
+        numbers = read_numbers(cells, place, kind=kind, factor=factor, convert=self._convert)
+        if numbers.converted:
+            self._converted[name] = numbers
+        return numbers
+
+    def _check_known(self, name: str, entry: Entry) -> None:
+        if name not in self._cells:
+            close = get_close_matches(name, self._cells, n=1)
+            meant = f"Did you mean {close[0]!r}? " if close else ""
+            shown = ", ".join(self._cells)
+            raise entry.error(f"there is no column {name!r}", f"{meant}The columns are {shown}")
+
+
+def _as_text(value: float | None) -> str:
+    if value is None:
+        return ""
+    return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)

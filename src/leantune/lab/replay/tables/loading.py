@@ -1,0 +1,158 @@
+"""A table as a whole: the YAML, the CSV it names, and a problem about it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+
+from leantune.errors import TableError
+from leantune.executors.replay import Measurement
+from leantune.lab.replay.tables.columns import Columns
+from leantune.lab.replay.tables.described import Description, Remark
+from leantune.lab.replay.tables.description import parse_description
+from leantune.lab.replay.tables.limits import state
+from leantune.lab.replay.tables.pairs import gather
+from leantune.lab.replay.tables.rows import read_rows
+from leantune.lab.replay.tables.sheet import parse_sheet, read_bytes
+from leantune.problem import Problem
+
+DATA_VARIABLE = "LEANTUNE_DATA"
+_PRESETS = "leantune.lab.replay.tables"
+_REPOSITORY = Path(__file__).resolve().parents[5]
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredTable:
+    """What a CSV measured, and a problem about it.
+
+    name: of the preset, or the YAML's stem. source: path of the CSV. problem_name: "" for the main one.
+    measurements: by configuration id and share of the data. rows: of the CSV. digest: sha256 over the bytes of the CSV,
+    the text of the description and the problem's name.
+    """
+
+    name: str
+    source: str
+    problem_name: str
+    problem: Problem
+    measurements: Mapping[tuple[str, Fraction], Measurement]
+    remarks: tuple[Remark, ...]
+    rows: int
+    digest: str
+
+
+def load_table(name_or_path: str, *, data: Path | None = None, problem: str = "") -> MeasuredTable:
+    """The table of a preset, or of a YAML file.
+
+    data: the folder that its `file:` is looked for in; by default the YAML's own, for presets `default_data()`.
+    """
+    name, text, source, folder = _find(name_or_path, data)
+    description = parse_description(text, source)
+    _check_problem(problem, description, source)
+    path = folder / description.file
+    raw = read_bytes(path, _absent_hint(description.file, folder, preset=name_or_path in preset_names()))
+    sheet = parse_sheet(raw, str(path), description.separator)
+    columns = Columns(sheet, description.columns, description.units)
+    rows = read_rows(description, columns)
+    pairs = gather(rows, description)
+    stated, medians = state(description.problems[problem], description, pairs)
+    mark = [Remark("byte-order mark", 1, "the file starts with a byte-order mark")] if sheet.byte_order_mark else []
+    return MeasuredTable(
+        name=name,
+        source=str(path),
+        problem_name=problem,
+        problem=stated,
+        measurements=MappingProxyType(dict(pairs.measurements)),
+        remarks=(*mark, *columns.remarks(), *pairs.remarks, *medians),
+        rows=len(sheet),
+        digest=_digest(raw, text.encode(), problem.encode()),
+    )
+
+
+def preset_names() -> tuple[str, ...]:
+    """Tables whose descriptions are shipped."""
+    names = (entry.name for entry in files(_PRESETS).joinpath("presets").iterdir())
+    return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
+
+
+def preset_text(name: str) -> str:
+    """The description of a preset."""
+    return files(_PRESETS).joinpath("presets", f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def default_data() -> Path:
+    """The folder LEANTUNE_DATA names, or the one beside the checkout, or ./shared/data."""
+    named = os.environ.get(DATA_VARIABLE)
+    if named:
+        return Path(named)
+    from_checkout = (_REPOSITORY / "pyproject.toml").is_file() and (_REPOSITORY / "src" / "leantune").is_dir()
+    return (_REPOSITORY.parent if from_checkout else Path()) / "shared" / "data"
+
+
+def _find(name_or_path: str, data: Path | None) -> tuple[str, str, str, Path]:
+    """(name, text of the description, its source, folder of the CSV)."""
+    if name_or_path in preset_names():
+        return name_or_path, preset_text(name_or_path), f"preset {name_or_path}", data or default_data()
+    path = Path(name_or_path)
+    if path.suffix.lower() in (".csv", ".tsv"):
+        beside = path.with_suffix(".yaml")
+        hint = f"Did you mean {beside}?" if beside.is_file() else "Write one beside it (docs/replay-tables.md)"
+        raise TableError("this is a CSV; name the YAML that describes it", where=name_or_path, hint=hint)
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        close = get_close_matches(name_or_path, preset_names(), n=1)
+        meant = f"Did you mean {close[0]}? " if close else ""
+        hint = f"{meant}Name a YAML file or one of {', '.join(preset_names())}"
+        raise TableError("there is no such table", where=name_or_path, hint=hint) from None
+    except UnicodeDecodeError:
+        raise TableError("the description is not UTF-8", where=name_or_path, hint="Save it as UTF-8 text") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TableError(
+            f"the description cannot be read: {reason}", where=name_or_path, hint="Name a YAML file"
+        ) from None
+    return path.stem, text, name_or_path, data or path.parent
+
+
+def _check_problem(problem: str, description: Description, source: str) -> None:
+    if problem not in description.problems:
+        named = [name for name in description.problems if name]
+        close = get_close_matches(problem, named, n=1)
+        meant = f"Did you mean {close[0]!r}? " if close else ""
+        known = (
+            f"There are {', '.join(named)}, and the main one without a name" if named else "It has the main one only"
+        )
+        raise TableError(f"there is no problem {problem!r}", where=source, hint=meant + known)
+
+
+def _absent_hint(file: str, folder: Path, *, preset: bool) -> str:
+    if not preset:
+        return f"It was looked for in {folder.absolute()}: correct file:, or name another folder with --data"
+    return f"Put {file} below {folder}, or name the folder that holds it with --data or {DATA_VARIABLE}"
+
+
+def _digest(*parts: bytes) -> str:
+    """sha256 over the parts, each with its length before it, so that no two splits are alike."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+__all__ = [
+    "DATA_VARIABLE",
+    "MeasuredTable",
+    "Remark",
+    "default_data",
+    "load_table",
+    "preset_names",
+    "preset_text",
+]

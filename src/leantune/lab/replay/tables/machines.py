@@ -1,0 +1,183 @@
+"""Clusters of a table: sizes from the catalogue or from columns, and prices that give the table's dollars per hour.
+
+A rate r(type, nodes) that no other column changes becomes part of the space: each cluster costs
+(nodes + extra nodes) x price of the machine + an overhead of its own, so that strategies know it beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from leantune.cloud.catalog import catalogue
+from leantune.errors import TableError
+from leantune.lab.replay.tables.columns import Columns
+from leantune.lab.replay.tables.described import ClusterColumns, Formula
+from leantune.space import Cluster, Clusters, Machine
+
+MOST_NODES = 1_000_000
+SAME_RATE = 1e-9  # relative difference that is rounding
+_Pair = tuple[str, int]  # (type, nodes)
+_Key = TypeVar("_Key", str, _Pair)
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class Rented:
+    """The clusters of a table, which of them each row ran on, and the catalogue's or declared rate of each."""
+
+    clusters: Clusters
+    pairs: list[_Pair]
+
+    def priced(self, rates: Sequence[float | None]) -> Rented:
+        """With the rates of the rows as the clusters' own where each cluster has one rate, else without prices."""
+        by_pair = _one_rate_each(self.pairs, rates)
+        if by_pair is None:
+            bare = [replace(option, machine=replace(option.machine, usd_per_hour=None)) for option in self.options]
+            return replace(self, clusters=Clusters(tuple(bare)))
+        prices = dict(self._prices(by_pair))
+        options = [_at_rate(option, prices[option.type], by_pair[option.type, option.nodes]) for option in self.options]
+        return replace(self, clusters=Clusters(tuple(options)))
+
+    @property
+    def options(self) -> tuple[Cluster, ...]:
+        """The clusters, the smallest machines first."""
+        return self.clusters.options
+
+    def usd_per_hour(self) -> list[float | None]:
+        """Rate of each row by the prices of the machines."""
+        rates = {(option.type, option.nodes): option.usd_per_hour for option in self.options}
+        return [rates[pair] for pair in self.pairs]
+
+    def _prices(self, rates: Mapping[_Pair, float]) -> Iterator[tuple[str, float]]:
+        """One price per type: its own, or the largest that leaves no cluster with a negative overhead."""
+        for kind in dict.fromkeys(option.type for option in self.options):
+            own = [option for option in self.options if option.type == kind]
+            paid = {option.nodes: option.nodes + option.extra_nodes for option in own}
+            largest = min(rates[kind, nodes] / count for nodes, count in paid.items())
+            price = own[0].machine.usd_per_hour
+            fits = price is not None and price <= largest * (1 + SAME_RATE)
+            yield kind, price if price is not None and fits else largest
+
+
+def rent(described: ClusterColumns, columns: Columns) -> Rented:
+    """The different clusters of the rows."""
+    types = columns.texts(described.type)
+    nodes = _counts(described.nodes, columns, default=1, least=1)
+    extra = _counts(described.extra_nodes, columns, default=0, least=0)
+    for row, kind in enumerate(types):
+        if not kind:
+            raise TableError(
+                "the type of machine is missing", where=columns.place(row, described.type), hint="Fill it in"
+            )
+    machines = _machines(described, types, columns)
+    pairs = list(zip(types, nodes, strict=True))
+    extras = dict(_same(pairs, extra, columns, described.extra_nodes))
+    ordered = sorted(extras, key=lambda pair: (machines[pair[0]].vcpus, machines[pair[0]].memory_gib, *pair))
+    options = tuple(Cluster(machines[kind], count, extras[kind, count]) for kind, count in ordered)
+    return Rented(Clusters(options), pairs)
+
+
+def _counts(formula: Formula | None, columns: Columns, *, default: int, least: int) -> list[int]:
+    if formula is None:
+        return [default] * len(columns.sheet)
+    counts: list[int] = []
+    for row, value in enumerate(columns.numbers(formula)):
+        if value is None or not value.is_integer() or not least <= value <= MOST_NODES:
+            shown = "nothing" if value is None else f"{value:g}"
+            raise TableError(
+                f"{shown} where a number of nodes is expected",
+                where=columns.place(row, formula),
+                hint=f"Give whole numbers of at least {least} and at most {MOST_NODES:,}",
+            )
+        counts.append(int(value))
+    return counts
+
+
+def _machines(described: ClusterColumns, types: Sequence[str], columns: Columns) -> dict[str, Machine]:
+    if described.vcpus is not None and described.memory is not None:
+        machines = _sized(described.vcpus, described.memory, types, columns)
+    else:
+        machines = _known(described, types, columns)
+    if described.price is None:
+        return machines
+    prices = columns.numbers(described.price, kind="money")
+    _check_positive(prices, described.price, columns)
+    priced = dict(_same(types, prices, columns, described.price))
+    return {name: replace(machine, usd_per_hour=priced[name]) for name, machine in machines.items()}
+
+
+def _sized(vcpus: Formula, memory: Formula, types: Sequence[str], columns: Columns) -> dict[str, Machine]:
+    sizes = [columns.numbers(vcpus), columns.numbers(memory, kind="memory")]
+    for formula, values in zip((vcpus, memory), sizes, strict=True):
+        _check_positive(values, formula, columns)
+    processors = dict(_same(types, sizes[0], columns, vcpus))
+    gibs = dict(_same(types, sizes[1], columns, memory))
+    return {kind: Machine(kind, processors[kind] or 0.0, gibs[kind] or 0.0) for kind in processors}
+
+
+def _known(described: ClusterColumns, types: Sequence[str], columns: Columns) -> dict[str, Machine]:
+    if described.machines is not None:
+        known, named = described.machines, "machines"
+    else:
+        with described.entry.blamed():
+            known, named = catalogue(described.provider or "", described.region).machines, "the catalogue"
+    for row, kind in enumerate(types):
+        if kind not in known:
+            raise TableError(
+                f"{named} has no type {kind!r}",
+                where=columns.place(row, described.type),
+                hint=f"At {described.entry.where}: declare machines:, or columns vcpus:, memory: and price:",
+            )
+    return {kind: known[kind] for kind in dict.fromkeys(types)}
+
+
+def _check_positive(values: Sequence[float | None], formula: Formula, columns: Columns) -> None:
+    for row, value in enumerate(values):
+        if value is None or value <= 0:
+            shown = "nothing" if value is None else f"{value:g}"
+            raise TableError(
+                f"{shown} is not the size or price of a machine",
+                where=columns.place(row, formula),
+                hint="Give numbers above 0",
+            )
+
+
+def _same(
+    keys: Sequence[_Key], values: Sequence[_Value], columns: Columns, formula: Formula | None
+) -> Iterator[tuple[_Key, _Value]]:
+    """The one value of each key; two of them are refused."""
+    first: dict[_Key, int] = {}
+    for row, key in enumerate(keys):
+        earlier = first.setdefault(key, row)
+        if values[row] != values[earlier]:
+            assert formula is not None  # a default is the same everywhere
+            shown = " x ".join(map(str, reversed(key))) if isinstance(key, tuple) else str(key)
+            raise TableError(
+                f"{shown} has {values[row]} here and {values[earlier]} on line {columns.sheet.lines[earlier]}",
+                where=columns.place(row, formula),
+                hint="A cluster has one size and price; what varies is a parameter",
+            )
+    return ((key, values[row]) for key, row in first.items())
+
+
+def _one_rate_each(pairs: Sequence[_Pair], rates: Sequence[float | None]) -> dict[_Pair, float] | None:
+    """The rate of each pair; None where one has several, or none that is known."""
+    found: dict[_Pair, float] = {}
+    for pair, rate in zip(pairs, rates, strict=True):
+        if rate is not None and not math.isclose(found.setdefault(pair, rate), rate, rel_tol=SAME_RATE):
+            return None
+    return found if len(found) == len(set(pairs)) else None
+
+
+def _at_rate(cluster: Cluster, price: float, rate: float) -> Cluster:
+    """The cluster with the overhead that makes its rate exact; a round number where one does."""
+    paid = (cluster.nodes + cluster.extra_nodes) * price
+    exact = max(0.0, rate - paid)
+    near = [round(exact, 9), round(exact, 12), exact, math.nextafter(exact, math.inf), math.nextafter(exact, 0.0)]
+    overhead = next((one for one in near if paid + one == rate), exact)
+    return replace(
+        cluster, machine=replace(cluster.machine, usd_per_hour=price), overhead_usd_per_hour=max(0.0, overhead)
+    )

@@ -1,0 +1,194 @@
+"""Runs merged into one measurement for each pair (configuration, share), and the space of configurations with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from leantune.errors import TableError
+from leantune.executors.replay import Measurement
+from leantune.lab.replay.tables.described import Description, Duplicates, Lacking, Missing, Remark
+from leantune.lab.replay.tables.rows import Key, Rows, Run, key_value
+from leantune.space import Parameter, Predicate, Space, Value
+from leantune.space.enumeration import LARGEST_GRID
+
+_ByPair = dict[tuple[Key, Fraction], Measurement]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A space of the measured configurations and what each of its pairs brought."""
+
+    space: Space
+    fractions: tuple[Fraction, ...]
+    measurements: Mapping[tuple[str, Fraction], Measurement]
+    remarks: tuple[Remark, ...]
+    has_dollars: bool
+
+    @property
+    def at_full_data(self) -> list[Measurement]:
+        """What runs on all the data measured; failed ones are not among them."""
+        return [one for (_, share), one in self.measurements.items() if share == 1 and not one.failure]
+
+
+def gather(rows: Rows, description: Description) -> Pairs:
+    """Handle rows that lack a value, duplicates and missing fractions as declared, and count them."""
+    remarks: list[Remark] = []
+    runs = _complete(rows.runs, description.nan, remarks)
+    merged = _merged(runs, description, remarks)
+    fractions = _fractions(merged, rows.runs)
+    kept = _filled(merged, fractions, description.missing, remarks, rows)
+    configurations = dict.fromkeys(key for key, _ in kept)
+    space = _space(rows.parameters, configurations, remarks)
+    ids = {tuple(key_value(value) for value in one.values()): one.id for one in space.grid()}
+    measurements = {(ids[key], share): measurement for (key, share), measurement in kept.items()}
+    remarks += _cut_remarks(measurements, description.time_limit)
+    return Pairs(space, fractions, measurements, tuple(remarks), rows.has_dollars)
+
+
+def _complete(runs: Sequence[Run], rule: Lacking, remarks: list[Remark]) -> list[Run]:
+    """The runs that count: all, or those that lack nothing."""
+    lacking = [run for run in runs if run.lacking]
+    if not lacking:
+        return list(runs)
+    of = f"{len(lacking)} of {len(runs)} rows"
+    what = " or ".join(dict.fromkeys(name for run in lacking for name in run.lacking))
+    if rule is Lacking.REFUSE:
+        hint = "Fill them in, or write nan: fail or nan: drop"
+        raise TableError(f"{of} lack {what}", where=lacking[0].place, hint=hint)
+    handled = "count as failed runs" if rule is Lacking.FAIL else "were dropped"
+    remarks.append(Remark("nan", len(lacking), f"{of} lack {what} and {handled}"))
+    if rule is Lacking.FAIL:
+        return list(runs)
+    if len(lacking) == len(runs):
+        raise TableError(f"every row lacks {what}", where=lacking[0].place, hint="Is it the right column?")
+    return [run for run in runs if not run.lacking]
+
+
+def _merged(runs: Iterable[Run], description: Description, remarks: list[Remark]) -> _ByPair:
+    by_pair: dict[tuple[Key, Fraction], list[Run]] = {}
+    for run in runs:
+        by_pair.setdefault((run.key, run.share), []).append(run)
+    several = [group for group in by_pair.values() if len(group) > 1]
+    rule = description.duplicates
+    if several and rule is Duplicates.REFUSE:
+        hint = "Keep one of them, or write duplicates: mean, first or last"
+        raise TableError(
+            f"the same configuration and fraction as {several[0][0].place}", where=several[0][1].place, hint=hint
+        )
+    if several:
+        extra = sum(len(group) - 1 for group in several)
+        taken = "averaged" if rule is Duplicates.MEAN else f"the {rule} of each was taken"
+        text = f"{extra} rows repeat {len(several)} pairs of configuration and fraction: {taken}"
+        remarks.append(Remark("duplicates", extra, text))
+    return {pair: _measurement(_chosen(group, rule), description.time_limit) for pair, group in by_pair.items()}
+
+
+def _chosen(group: Sequence[Run], rule: Duplicates) -> Sequence[Run]:
+    """The rows to average: all that measured something, the first or the last."""
+    if rule is Duplicates.MEAN:
+        return [run for run in group if not run.lacking] or group[:1]
+    return group[:1] if rule is Duplicates.FIRST else group[-1:]
+
+
+def _measurement(group: Sequence[Run], time_limit: float | None) -> Measurement:
+    first = group[0]
+    if first.lacking:
+        seconds = first.seconds or 0.0
+        cost = first.cost if first.cost is not None else (0.0 if first.seconds is None else None)
+        return Measurement({}, seconds, f"the table has no {' or '.join(first.lacking)}", cost)
+    times = [run.seconds for run in group if run.seconds is not None]
+    costs = [run.cost for run in group if run.cost is not None]
+    metrics = {name: _mean([run.metrics[name] for run in group]) for name in first.metrics}
+    cut = time_limit is not None and max(times) >= time_limit
+    # Of one run: rows of the same pair are runs of equal weight, so their variances are averaged.
+    deviations = {name: math.sqrt(_mean([run.deviations[name] ** 2 for run in group])) for name in first.deviations}
+    return Measurement(metrics, _mean(times), cost=_mean(costs) if costs else None, cut=cut, deviations=deviations)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return values[0] if len(values) == 1 else math.fsum(values) / len(values)
+
+
+def _fractions(merged: _ByPair, runs: Sequence[Run]) -> tuple[Fraction, ...]:
+    shares = tuple(sorted({share for _, share in merged}))
+    if shares[-1] != 1:
+        largest = max(runs, key=lambda run: run.share)
+        raise TableError(
+            f"no row is on all the data: the largest fraction is {shares[-1]}",
+            where=largest.place,
+            hint="Correct full: of fraction:, or add the runs on all the data",
+        )
+    return shares
+
+
+def _filled(
+    merged: _ByPair, fractions: tuple[Fraction, ...], rule: Missing, remarks: list[Remark], rows: Rows
+) -> _ByPair:
+    """Every configuration at every fraction."""
+    has: dict[Key, set[Fraction]] = {}
+    for key, share in merged:
+        has.setdefault(key, set()).add(share)
+    short = {key: shares for key, shares in has.items() if len(shares) < len(fractions)}
+    if not short:
+        return merged
+    count = f"{len(short)} of {len(has)} configurations lack a fraction"
+    if rule is Missing.REFUSE:
+        key, shares = next(iter(short.items()))
+        lacks = ", ".join(str(share) for share in fractions if share not in shares)
+        place = next(run.place for run in rows.runs if run.key == key)
+        raise TableError(
+            f"{count}, such as {lacks} of this one", where=place, hint="Add the rows, or write missing: drop or fail"
+        )
+    if rule is Missing.DROP:
+        remarks.append(Remark("missing", len(short), f"{count} and were dropped"))
+        if len(short) == len(has):
+            shown = ", ".join(map(str, fractions))
+            raise TableError(
+                f"no configuration has all the fractions {shown}",
+                where=rows.runs[0].place.rsplit(", line", 1)[0],
+                hint="Write missing: fail, or leave out the rows of a fraction",
+            )
+        return {(key, share): one for (key, share), one in merged.items() if key not in short}
+    remarks.append(Remark("missing", len(short), f"{count}; a test of such a pair fails"))
+    absent = Measurement({}, 0.0, "the table has no row of this configuration at this fraction", cost=0.0)
+    return merged | {
+        (key, share): absent for key, shares in short.items() for share in fractions if share not in shares
+    }
+
+
+def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None], remarks: list[Remark]) -> Space:
+    space = Space(**parameters)
+    size = space.size or 0
+    if size > LARGEST_GRID:
+        raise TableError(
+            f"the values of the parameters make {size:,} combinations, of which {len(configurations):,} were measured",
+            where=", ".join(parameters),
+            hint=f"Up to {LARGEST_GRID:,} can be handled: leave out a parameter, or round its values",
+        )
+    if size == len(configurations):
+        return space
+    others = size - len(configurations)
+    text = f"{others:,} of {size:,} combinations of the parameters are not in the table and are never proposed"
+    remarks.append(Remark("absent", others, text))
+    return Space(valid=_measured(frozenset(configurations)), **parameters)
+
+
+def _measured(keys: frozenset[Key]) -> Predicate:
+    def measured(values: Mapping[str, Value]) -> bool:
+        return tuple(key_value(value) for value in values.values()) in keys
+
+    return measured
+
+
+def _cut_remarks(measurements: Mapping[tuple[str, Fraction], Measurement], limit: float | None) -> list[Remark]:
+    cut = [share for (_, share), one in measurements.items() if one.cut]
+    if not cut:
+        return []
+    full = sum(share == 1 for _, share in measurements)
+    fuller = sum(share == 1 for share in cut)
+    total = f" ({len(cut):,} of {len(measurements):,} at all fractions)" if full < len(measurements) else ""
+    text = f"{fuller} of {full} full-data runs{total} reached the time limit of {limit:g} s and are censored"
+    return [Remark("cut", len(cut), text)]

@@ -1,0 +1,185 @@
+"""Each row of a table as a run: its configuration, its share of the data, and what it measured."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from leantune.errors import InvalidInput, TableError
+from leantune.lab.replay.tables.cells import is_missing, plain_number
+from leantune.lab.replay.tables.columns import Columns
+from leantune.lab.replay.tables.described import CLUSTER, Description, Formula, FractionColumn, MetricUnit
+from leantune.lab.replay.tables.machines import Rented, rent
+from leantune.lab.replay.tables.values import span
+from leantune.problem import TIME
+from leantune.space import Cluster, Parameter, Value
+from leantune.units import SECONDS_PER_HOUR, parse_share
+
+_RATIO = re.compile(r"([0-9]{1,18})\s*/\s*([0-9]{1,18})")
+Key = tuple[Value | tuple[str, int], ...]  # the values of a configuration, a cluster as (type, nodes)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One row; `lacking` names what it should have measured and did not."""
+
+    place: str
+    key: Key
+    share: Fraction
+    seconds: float | None
+    cost: float | None
+    metrics: dict[str, float]
+    lacking: tuple[str, ...]
+    deviations: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The runs of a table and the parameters that their configurations span."""
+
+    parameters: dict[str, Parameter]
+    runs: list[Run]
+    has_dollars: bool
+
+
+def read_rows(description: Description, columns: Columns) -> Rows:
+    """Every row, checked cell by cell; nothing is dropped or merged yet."""
+    spanned = {name: span(name, described, columns) for name, described in description.parameters.items()}
+    rented = None if description.cluster is None else rent(description.cluster, columns)
+    seconds = _seconds(description, columns)
+    rates, costs = _dollars(description, columns, seconds, rented)
+    if rented is not None and (description.usd_per_hour is not None or description.cost is not None):
+        rented = rented.priced(rates)
+    shares = _shares(description.fraction, columns)
+    metrics = {name: columns.metric(one.formula, one.unit) for name, one in description.metrics.items()}
+    deviations = {
+        name: _deviation(name, formula, description, columns) for name, formula in description.deviations.items()
+    }
+    has_dollars = any(cost is not None for cost in costs)
+    keys: list[Key] = list(
+        zip(*(one.values for one in spanned.values()), *([rented.pairs] if rented else []), strict=True)
+    )
+    runs = []
+    for row, key in enumerate(keys):
+        measured = {name: value for name, values in metrics.items() if (value := values[row]) is not None}
+        lacking = [name for name in metrics if name not in measured]
+        lacking += ["time"] * (seconds[row] is None) + ["cost"] * (has_dollars and costs[row] is None)
+        place = columns.sheet.place(row)
+        scatter = {name: values[row] for name, values in deviations.items()}
+        runs.append(Run(place, key, shares[row], seconds[row], costs[row], measured, tuple(lacking), scatter))
+    parameters: dict[str, Parameter] = {name: one.parameter for name, one in spanned.items()}
+    if rented is not None:
+        parameters[CLUSTER] = rented.clusters
+    return Rows(parameters, runs, has_dollars)
+
+
+def key_value(value: Value) -> Value | tuple[str, int]:
+    """A value as it stands in a key."""
+    return (value.type, value.nodes) if isinstance(value, Cluster) else value
+
+
+def _seconds(description: Description, columns: Columns) -> list[float | None]:
+    formula = description.time.formula
+    seconds = columns.numbers(formula, kind="time", factor=description.time.factor)
+    for row, value in enumerate(seconds):
+        if value is not None and value <= 0:
+            hint = "A run takes longer than 0 s: correct the row, or leave the cell empty if the time is not known"
+            raise TableError(f"the time is {value:g} s", where=columns.place(row, formula), hint=hint)
+    return seconds
+
+
+def _deviation(name: str, formula: Formula, description: Description, columns: Columns) -> list[float]:
+    """Standard deviations of one run in the unit of what they are about."""
+    if name == TIME:
+        found = columns.numbers(formula, kind="time", factor=description.time.factor)
+    else:
+        percent = description.metrics[name].unit is MetricUnit.PERCENT
+        found = columns.numbers(formula, factor=0.01 if percent else 1.0)
+    for row, value in enumerate(found):
+        if value is None or value < 0:
+            what = "missing" if value is None else f"{value:g}"
+            hint = "Give a number of at least 0, 0 where runs do not differ"
+            raise TableError(
+                f"the standard deviation of {name} is {what}", where=columns.place(row, formula), hint=hint
+            )
+    return [value for value in found if value is not None]
+
+
+def _dollars(
+    description: Description, columns: Columns, seconds: Sequence[float | None], rented: Rented | None
+) -> tuple[list[float | None], list[float | None]]:
+    """USD per hour and USD of each row, as the table or else the machines' prices say."""
+    nothing: list[float | None] = [None] * len(columns.sheet)
+    if description.cost is not None:
+        costs = columns.numbers(description.cost, kind="money")
+        _check_dollars(costs, "the run costs", columns, description.cost.text)
+        hours = [None if one is None else one / SECONDS_PER_HOUR for one in seconds]
+        return [_over(cost, hour) for cost, hour in zip(costs, hours, strict=True)], costs
+    rates = nothing
+    if description.usd_per_hour is not None:
+        rates = columns.numbers(description.usd_per_hour, kind="money")
+        _check_dollars(rates, "the rate is", columns, description.usd_per_hour.text)
+    elif rented is not None:
+        rates = rented.usd_per_hour()
+    return rates, [
+        None if rate is None or one is None else one / SECONDS_PER_HOUR * rate
+        for rate, one in zip(rates, seconds, strict=True)
+    ]
+
+
+def _over(cost: float | None, hours: float | None) -> float | None:
+    return None if cost is None or hours is None else cost / hours
+
+
+def _check_dollars(values: Sequence[float | None], what: str, columns: Columns, column: str) -> None:
+    for row, value in enumerate(values):
+        if value is not None and value <= 0:
+            raise TableError(
+                f"{what} {value:g} USD", where=columns.sheet.place(row, column), hint="Give dollars above 0"
+            )
+
+
+def _shares(fraction: FractionColumn | None, columns: Columns) -> list[Fraction]:
+    if fraction is None:
+        return [Fraction(1)] * len(columns.sheet)
+    cells = columns.texts(fraction.formula)
+    known: dict[str, Fraction] = {}
+    for row, cell in enumerate(cells):
+        if cell not in known:
+            known[cell] = _share(cell, fraction, columns.place(row, fraction.formula))
+    return [known[cell] for cell in cells]
+
+
+def _share(cell: str, fraction: FractionColumn, where: str) -> Fraction:
+    if is_missing(cell):
+        raise TableError("the fraction is missing", where=where, hint="Fill it in, or drop the row")
+    percent = cell.endswith("%")
+    full = Fraction(100) if percent else fraction.full
+    amount = _amount(cell.removesuffix("%").strip())
+    if amount is None:
+        raise TableError(f"{cell!r} is not a number", where=where, hint="Write a size of the data, or a share")
+    share = amount / full
+    if share <= 0:
+        raise TableError(f"the fraction is {cell}", where=where, hint="Give sizes of the data above 0")
+    if share > 1:
+        shown = "1" if fraction.full == 1 and not percent else f"{float(full):g}"
+        hint = f"Say what all the data is: fraction: {{column: {fraction.formula.text}, full: ...}}"
+        raise TableError(f"the fraction {cell} is above full, which is {shown}", where=where, hint=hint)
+    if amount.denominator == 1 or "/" in cell:
+        return share
+    try:
+        return parse_share(float(share))  # 0.016666666666666666 stands for 1/60
+    except InvalidInput as error:
+        raise TableError(error.what, where=where, hint=error.hint) from None
+
+
+def _amount(cell: str) -> Fraction | None:
+    """An exact number, "1/60" included."""
+    ratio = _RATIO.fullmatch(cell)
+    if ratio is not None:
+        return Fraction(int(ratio[1]), int(ratio[2])) if int(ratio[2]) else None
+    number = plain_number(cell)
+    return None if number is None or not math.isfinite(number) else Fraction(repr(number))

@@ -1,0 +1,123 @@
+"""What the table knows and the strategy does not: how good a recommendation really is.
+
+Judged on the table's own values (means of repeated runs). Symbols: a objective, q metric with a limit, C dollars.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from leantune.executors.replay import Measurement
+from leantune.lab.replay.tables import MeasuredTable
+from leantune.problem import COST, TIME, At, Direction, Problem
+
+ROUNDING = 1e-12
+Pair = tuple[str, Fraction]  # configuration id, share of the data
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One pair, judged.
+
+    accuracy_c: TrimTuner Eq. 7, a prod_i min(1, limit_i / value_i) over the limits it violates (for goals to maximise).
+    ratio: objective over that of the best pair that counts as an answer, at least 1 for feasible ones whichever way is
+    better (infinite where signs differ); for dollars this is the thesis' CNO (Eq. 11) normalised over all fractions.
+    ratio_full: over the best at full data.
+    """
+
+    metrics: Mapping[str, float]
+    feasible: bool
+    accuracy_c: float | None
+    ratio: float
+    ratio_full: float
+
+    def at_most(self, factor: float, *, full: bool = False) -> bool:
+        """Whether it is feasible and within that factor of the best (full: of the best at full data)."""
+        return self.feasible and (self.ratio_full if full else self.ratio) <= factor * (1.0 + ROUNDING)
+
+    def within(self, share: float) -> bool:
+        """Whether it is feasible and at least that share of the best: a >= share best, C <= best / share."""
+        return self.at_most(1.0 / share)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A problem with every measurement known."""
+
+    problem: Problem
+    measurements: Mapping[Pair, Measurement]
+
+    @classmethod
+    def of(cls, table: MeasuredTable) -> Truth:
+        """The truth about a table's problem."""
+        return cls(table.problem, table.measurements)
+
+    def judge(self, pair: Pair) -> Verdict:
+        """How good the pair is as an answer; a pair whose run failed has no metrics and is worth nothing."""
+        values = self.values(pair)
+        maximise = self.problem.goal.direction is Direction.MAXIMIZE
+        if values is None:
+            return Verdict({}, False, 0.0 if maximise else None, math.inf, math.inf)
+        value = values[self.problem.goal.metric]
+        return Verdict(
+            values,
+            self.feasible(values),
+            value * self._penalty(values) if maximise else None,
+            self._ratio(value, self.best),
+            self._ratio(value, self.best_full),
+        )
+
+    def values(self, pair: Pair) -> dict[str, float] | None:
+        """Every metric of the pair, dollars and seconds included; None when its run failed or is not in the table."""
+        row = self.measurements.get(pair)
+        if row is None or row.failure:
+            return None
+        dollars = {} if row.cost is None else {COST: row.cost}
+        return {**row.metrics, TIME: row.seconds, **dollars}
+
+    def feasible(self, values: Mapping[str, float]) -> bool:
+        """Whether all limits hold."""
+        return all(limit.holds(values[limit.metric]) for limit in self.problem.constraints)
+
+    @cached_property
+    def best(self) -> float:
+        """Objective of the best feasible pair that counts as an answer; NaN when there is none."""
+        return self._best(self.answers())
+
+    @cached_property
+    def best_full(self) -> float:
+        """The same at full data only."""
+        return self._best(pair for pair in self.measurements if pair[1] == 1)
+
+    def answers(self) -> Iterator[Pair]:
+        """Pairs that may be recommended: at full data, or (cheapest anywhere) all of them."""
+        anywhere = self.problem.goal.at is At.ANYWHERE
+        return (pair for pair in self.measurements if anywhere or pair[1] == 1)
+
+    def _best(self, pairs: Iterator[Pair]) -> float:
+        known = (self.values(pair) for pair in pairs)
+        objectives = [row[self.problem.goal.metric] for row in known if row is not None and self.feasible(row)]
+        if not objectives:
+            return math.nan
+        return max(objectives) if self.problem.goal.direction is Direction.MAXIMIZE else min(objectives)
+
+    def _ratio(self, value: float, best: float) -> float:
+        above, below = (best, value) if self.problem.goal.direction is Direction.MAXIMIZE else (value, best)
+        if above == below:
+            return 1.0
+        if below > 0:
+            return above / below
+        return below / above if above < 0 else math.inf
+
+    def _penalty(self, values: Mapping[str, float]) -> float:
+        penalty = 1.0
+        for limit in self.problem.constraints:
+            value = values[limit.metric]
+            if not limit.holds(value):
+                small, large = (limit.limit, value) if limit.upper else (value, limit.limit)
+                penalty *= max(0.0, small / large) if large > 0 else 0.0
+        return penalty

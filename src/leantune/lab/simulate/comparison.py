@@ -1,0 +1,178 @@
+"""Several policies on the same markets with the same jobs: what each cost, took and found.
+
+A tuning is one family of jobs; several families are tuned at the same time, each for itself, and their dollars and
+steps are added up. Time is that of the longest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from leantune.cloud.billing import AWS, BillingPolicy
+from leantune.cloud.predictor import Predictor
+from leantune.cloud.provider import Offer
+from leantune.curves.base import CurvePredictor
+from leantune.curves.predictors import curve_predictor
+from leantune.errors import InvalidInput
+from leantune.lab.simulate.forecast import TabledForecaster
+from leantune.lab.simulate.policies import DEFAULT_POLICIES, POLICIES, Taste, chooser
+from leantune.lab.simulate.setup import Pool
+from leantune.lab.simulate.simulation import Scenario, SimulationResult, simulate
+from leantune.lab.simulate.speeds import Speeds
+from leantune.lab.simulate.workloads import RecordedJob
+from leantune.revocation.predictors import predictor
+from leantune.run.tuning import TuningRules
+
+POLL = 10.0
+Tuning = tuple[RecordedJob, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is compared. tunings: the jobs of each family. risk: who predicts revocations, curves: where jobs end."""
+
+    pool: Pool
+    tunings: tuple[Tuning, ...]
+    speeds: Speeds
+    policies: Sequence[str] = DEFAULT_POLICIES
+    rules: TuningRules = field(default_factory=TuningRules)
+    taste: Taste = field(default_factory=Taste)
+    billing: BillingPolicy = AWS
+    exponent: float = 0.6
+    risk: Predictor = field(default_factory=predictor)
+    curves: CurvePredictor = field(default_factory=lambda: curve_predictor("earlycurve"))
+
+    def __post_init__(self) -> None:
+        if not self.tunings or not all(self.tunings):
+            raise InvalidInput("there are no jobs to tune", where="simulation", hint="Name a workload with jobs")
+        if not self.policies:
+            hint = f"Name at least one of {', '.join(POLICIES)}"
+            raise InvalidInput("there is no policy to simulate", where="simulation", hint=hint)
+
+    def scenario(self, jobs: Tuning) -> Scenario:
+        """One tuning as it is simulated."""
+        return Scenario(
+            self.pool.feeds,
+            jobs,
+            {name: self.speeds.slowness(name) for name in self.pool.types},
+            self.pool.start,
+            policy=self.billing,
+            rules=self.rules,
+            poll=POLL,
+            seed=self.taste.seed,
+            exponent=self.exponent,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """One policy's tunings together."""
+
+    policy: str
+    results: tuple[SimulationResult, ...]
+    boot: float  # seconds of a machine's start
+
+    @property
+    def usd(self) -> float:
+        """Dollars paid."""
+        return sum(result.usd for result in self.results)
+
+    @property
+    def refund_usd(self) -> float:
+        """Dollars given back."""
+        return sum(result.refund_usd for result in self.results)
+
+    @cached_property
+    def kept_steps(self) -> float:
+        """Steps in checkpoints."""
+        return sum(result.kept_steps for result in self.results)
+
+    @property
+    def usd_per_1000_steps(self) -> float | None:
+        """Dollars per 1000 kept steps; None where none was kept."""
+        return 1000.0 * self.usd / self.kept_steps if self.kept_steps else None
+
+    @property
+    def selected_seconds(self) -> float:
+        """Until the best of the last tuning were selected."""
+        return max(result.selected_seconds for result in self.results)
+
+    @property
+    def finished_seconds(self) -> float:
+        """Until they were trained to the end."""
+        return max(result.finished_seconds for result in self.results)
+
+    @property
+    def free_share(self) -> float:
+        """Share of the kept steps that cost nothing."""
+        free = sum(result.free_share * result.kept_steps for result in self.results)
+        return free / self.kept_steps if self.kept_steps else 0.0
+
+    @property
+    def revocations(self) -> int:
+        """Machines that the provider took."""
+        return sum(result.revocations for result in self.results)
+
+    @property
+    def machines(self) -> int:
+        """Machines that were rented."""
+        return sum(len(result.stays) for result in self.results)
+
+    @property
+    def lost_steps(self) -> float:
+        """Steps done in vain."""
+        return sum(result.lost_steps for result in self.results)
+
+    @cached_property
+    def machine_seconds(self) -> float:
+        """Seconds that jobs were on machines."""
+        return sum(result.machine_seconds for result in self.results)
+
+    @cached_property
+    def overhead(self) -> dict[str, float]:
+        """Shares of the time on machines spent on checkpoints, on booting and on restoring."""
+        leads = [
+            min((one.stay.ready or one.stay.left or one.ended) - one.stay.launched, self.boot)
+            for result in self.results
+            for one in result.stays
+        ]
+        lead, saving = sum(r.lead_seconds for r in self.results), sum(r.saving_seconds for r in self.results)
+        parts = {"checkpoint": saving, "boot": sum(leads), "restore": lead - sum(leads)}
+        return {
+            name: seconds / self.machine_seconds if self.machine_seconds else 0.0 for name, seconds in parts.items()
+        }
+
+    def hits(self, count: int) -> int:
+        """In how many tunings the truly best setting is among the first `count` of the ranking."""
+        return sum(result.hit(count) for result in self.results)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be done as wished."""
+        return tuple(dict.fromkeys(note for result in self.results for note in result.outcome.notes))
+
+
+def compare(plan: Plan, tell: Callable[[str], None] = lambda text: None) -> list[Tally]:
+    """Simulate every policy; `tell` hears which one is at work. Risks are computed once for all."""
+    makers = {name: chooser(name, plan.taste) for name in dict.fromkeys(plan.policies)}
+    forecaster = forecaster_of(plan)
+    tallies = []
+    for name, maker in makers.items():
+        tell(name)
+        results = tuple(simulate(plan.scenario(jobs), maker, forecaster, plan.curves) for jobs in plan.tunings)
+        tallies.append(Tally(name, results, plan.rules.boot))
+    return tallies
+
+
+def forecaster_of(plan: Plan) -> TabledForecaster:
+    """Quotes for all simulations of a plan."""
+    feeds, start = plan.pool.feeds, plan.pool.start
+    offers = [Offer(feed.machine, feed.market, feed.on_demand, feed.price_at(start)) for feed in feeds]
+    return TabledForecaster(offers, [feed.prices for feed in feeds], plan.risk, (start, plan.pool.end))
+
+
+def saved_share(cheaper: Tally, dearer: Tally) -> float:
+    """1 - dollars / dollars, where both did the same tunings; below 0 where nothing was saved."""
+    return 1.0 - cheaper.usd / dearer.usd if dearer.usd else 0.0

@@ -1,0 +1,221 @@
+"""Where each job ran, as one HTML file that needs nothing else: a row per job, the markets' prices below.
+
+Words and numbers for people are given by the caller (`Page`); the drawing is done by `gantt.js` on the data of `chart`
+and `prices`, so that times are zoomed in the browser. Seconds count from the start of the simulation.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leantune.cloud.markets import PriceSeries
+from leantune.lab.simulate.comparison import Plan, Tally, Tuning
+from leantune.lab.simulate.simulation import BilledStay, SimulationResult
+
+Json = dict[str, Any]
+MOST_PRICES = 3000  # of one market: more cannot be told apart
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number of the header."""
+
+    label: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """The words of the page. sentences: below the headline. headings, rows: the table of policies."""
+
+    title: str
+    kicker: str
+    headline: str
+    sentences: Sequence[str] = ()
+    tiles: Sequence[Tile] = ()
+    headings: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    notes: Sequence[str] = field(default=())
+
+
+def write_gantt(page: Page, plan: Plan, tallies: Sequence[Tally], path: Path) -> None:
+    """Write the page; a reader finds the old file or the new one, never half of one."""
+    content = gantt_html(page, plan, tallies).encode("utf-8", errors="replace")
+    half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        half.write_bytes(content)
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def gantt_html(page: Page, plan: Plan, tallies: Sequence[Tally]) -> str:
+    """The whole page."""
+    longest = max(_last_second(plan, tally) for tally in tallies)
+    data = {
+        "start": plan.pool.start,
+        "known": plan.pool.end - plan.pool.start,
+        "theta": plan.rules.theta,
+        "deadline": None if plan.rules.finish_by is None else plan.rules.finish_by - plan.pool.start,
+        "offers": offers(plan),
+        "prices": prices(plan, longest),
+        "charts": [chart(plan, tally) for tally in tallies],
+    }
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(page.title)}</title><style>{_asset('gantt.css')}</style></head>\n<body><main>"
+        f"{_header(page)}{_asset('gantt.html')}{_table(page)}{_notes(page)}</main>\n"
+        f'<script type="application/json" id="data">{_embedded(data)}</script>\n'
+        f"<script>{_asset('gantt.js')}</script></body></html>\n"
+    )
+
+
+def offers(plan: Plan) -> list[Json]:
+    """[{market, type, spot, usd}], usd being the price on demand, in the order of the feeds."""
+    return [
+        {
+            "market": str(feed.market),
+            "type": feed.machine.name,
+            "spot": not feed.on_demand,
+            "usd": feed.machine.usd_per_hour,
+        }
+        for feed in plan.pool.feeds
+    ]
+
+
+def prices(plan: Plan, until: float) -> list[Json]:
+    """[{offer, t: seconds, p: USD per hour}] of the spot markets; of long series the highest of each stretch."""
+    return [
+        {"offer": row, **_steps(feed.prices, plan.pool.start, until)}
+        for row, feed in enumerate(plan.pool.feeds)
+        if feed.prices is not None
+    ]
+
+
+def chart(plan: Plan, tally: Tally) -> Json:
+    """{policy, end, rows: [{name, family, rank, selected, best, ending}], stays: [...], marks: [{t, text, family}]}."""
+    rows: list[Json] = []
+    stays: list[Json] = []
+    marks: list[Json] = []
+    for jobs, result in zip(plan.tunings, tally.results, strict=True):
+        places = {}
+        for row in _rows(jobs, result):
+            places[row.pop("job")] = len(rows)
+            rows.append(row)
+        stays += [{"row": places[one.stay.job], **_stay(one, result.outcome.began)} for one in result.stays]
+        family = jobs[0].family if len(plan.tunings) > 1 else ""
+        marks.append({"t": result.selected_seconds, "text": "selected", "family": family})
+        marks.append({"t": result.finished_seconds, "text": "finished", "family": family})
+    return {
+        "policy": tally.policy,
+        "end": max(tally.finished_seconds, 1.0),
+        "rows": rows,
+        "stays": stays,
+        "marks": marks,
+    }
+
+
+def _rows(jobs: Tuning, result: SimulationResult) -> list[Json]:
+    """Best first, as they were ranked; who was not ranked comes last."""
+    order = [*result.outcome.ranking, *(job for job in range(len(jobs)) if job not in result.outcome.ranking)]
+    final = np.where(np.isfinite(result.final_values), result.final_values, -np.inf if result.maximize else np.inf)
+    best = int(np.argmax(final) if result.maximize else np.argmin(final))
+    return [
+        {
+            "job": job,
+            "name": jobs[job].name,
+            "family": jobs[job].family,
+            "rank": result.outcome.ranking.index(job) + 1 if job in result.outcome.ranking else None,
+            "selected": job in result.outcome.selected,
+            "best": job == best,
+            "ending": str(result.outcome.jobs[job].ending or ""),
+        }
+        for job in order
+    ]
+
+
+def _stay(one: BilledStay, began: float) -> Json:
+    stay = one.stay
+    left = one.ended if stay.left is None else stay.left
+    return {
+        "offer": stay.offer,
+        "bid": stay.max_price,
+        "from": round(stay.launched - began, 1),
+        "ready": None if stay.ready is None else round(stay.ready - began, 1),
+        "left": round(left - began, 1),
+        "gone": round(one.ended - began, 1),
+        "saving": round(stay.saving_seconds, 1),
+        "usd": one.gross_usd - one.refund_usd,
+        "refund": one.refund_usd,
+        "revoked": one.revoked,
+        "step": stay.step_from,
+        "kept": one.kept_steps,
+        "lost": one.lost_steps,
+        "why": stay.why,
+    }
+
+
+def _steps(series: PriceSeries, start: float, until: float) -> Json:
+    first = int(np.searchsorted(series.times, start, side="right")) - 1
+    last = int(np.searchsorted(series.times, start + until, side="right"))
+    times, usd = np.maximum(series.times[first:last] - start, 0.0), series.prices[first:last]
+    if len(times) > MOST_PRICES:
+        starts = np.arange(0, len(times), math.ceil(len(times) / MOST_PRICES))
+        times, usd = times[starts], np.maximum.reduceat(usd, starts)
+    return {"t": np.round(times, 1).tolist(), "p": usd.tolist()}
+
+
+def _last_second(plan: Plan, tally: Tally) -> float:
+    return max(max(one.ended for one in result.stays) - plan.pool.start for result in tally.results)
+
+
+def _header(page: Page) -> str:
+    tiles = "".join(
+        f'<div class="tile"><p class="label">{escape(tile.label)}</p><p class="value">{escape(tile.value)}</p>'
+        f'<p class="detail">{escape(tile.detail)}</p></div>'
+        for tile in page.tiles
+    )
+    sentences = "".join(f"<p>{escape(text)}</p>" for text in page.sentences)
+    return (
+        f'<header><p class="kicker">{escape(page.kicker)}</p><h1>{escape(page.headline)}</h1>{sentences}'
+        f'<div class="tiles">{tiles}</div></header>'
+    )
+
+
+def _table(page: Page) -> str:
+    if not page.rows:
+        return ""
+    head = "".join(f"<th>{escape(text)}</th>" for text in page.headings)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in page.rows)
+    return (
+        '<section id="policies"><h2>Policies side by side</h2><div class="scroll"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _notes(page: Page) -> str:
+    items = "".join(f"<li>{escape(text)}</li>" for text in page.notes)
+    return f'<section id="notes"><h2>Notes</h2><ul>{items}</ul></section>' if items else ""
+
+
+def _asset(name: str) -> str:
+    return (files("leantune.lab.simulate") / name).read_text(encoding="utf-8")
+
+
+def _embedded(data: object) -> str:
+    """JSON inside a script element: nothing in it can end the element."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

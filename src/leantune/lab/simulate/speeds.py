@@ -1,0 +1,168 @@
+"""How fast machine types are relative to each other: measured where Scout's table has them, by a rule elsewhere.
+
+    slowness[type] = seconds on the type / seconds on the reference type
+    measured:  exp(mean over workloads of log seconds), each workload's seconds being the geometric mean of its runs
+    by rule:   C0 / CPU^b, with C0 such that the rule agrees on average with the measured types that were asked for
+
+The table (Hsu et al. 2018, "Scout": Hadoop and Spark workloads on 18 EC2 types) is read where it lies and not shipped.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from leantune.arrays import FloatArray
+from leantune.errors import InvalidInput, TableError
+
+COLUMNS = ("instance_type", "workload_framework_size", "completed", "elapsed_s")
+COMPLETED = {"true": True, "false": False}
+EXPONENT = 0.6
+
+
+@dataclass(frozen=True)
+class Runtimes:
+    """log_seconds (workloads, types): mean log seconds of the completed runs of workloads that every type completed."""
+
+    source: str
+    types: tuple[str, ...]
+    workloads: tuple[str, ...]
+    log_seconds: FloatArray
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How slow a type is.
+
+    slowness: seconds per second on the reference. spread: geometric standard deviation of the slowness over
+    workloads (1: none); None for a type that the rule gave.
+    """
+
+    instance_type: str
+    slowness: float
+    spread: float | None
+
+    @property
+    def measured(self) -> bool:
+        """Whether runs of this type were in the table."""
+        return self.spread is not None
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """The speed of every type that was asked for, and in words where the figures come from."""
+
+    reference: str
+    source: str
+    by_type: Mapping[str, Speed]
+
+    def slowness(self, instance_type: str) -> float:
+        """Seconds on the type per second on the reference type."""
+        if instance_type not in self.by_type:
+            hint = f"Known are {', '.join(self.by_type)}"
+            raise InvalidInput(f"no speed of {instance_type!r}", where="speeds", hint=hint)
+        return self.by_type[instance_type].slowness
+
+
+def read_runtimes(path: Path) -> Runtimes:
+    """Completed runs of scout_ec2_runtimes.csv; workloads that some type never completed are left out."""
+    runs: dict[tuple[str, str], list[float]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+        if missing:
+            hint = f"It needs {', '.join(COLUMNS)}"
+            raise TableError(f"there is no column {missing[0]!r}", where=str(path), hint=hint)
+        for row in reader:
+            seconds = _seconds(row, f"{path}, line {reader.line_num}")
+            if seconds is not None:
+                runs.setdefault((row["workload_framework_size"], row["instance_type"]), []).append(math.log(seconds))
+    types = tuple(sorted({name for _, name in runs}))
+    workloads = sorted({workload for workload, _ in runs})
+    common = tuple(workload for workload in workloads if all((workload, name) in runs for name in types))
+    if not common:
+        raise TableError("no workload was completed on every type", where=str(path), hint="Give a table of such runs")
+    means = np.array([[np.mean(runs[workload, name]) for name in types] for workload in common])
+    return Runtimes(path.name, types, common, means)
+
+
+def relative_speeds(
+    vcpus: Mapping[str, float], reference: str, *, table: Path | None = None, exponent: float = EXPONENT
+) -> Speeds:
+    """Speeds of the types whose vCPUs are given. Without the table all come from the rule, and `source` says so."""
+    _check(vcpus, reference, exponent)
+    runtimes = read_runtimes(table) if table is not None and table.is_file() else None
+    columns = {name: runtimes.types.index(name) for name in vcpus if runtimes and name in runtimes.types}
+    logs = {name: -exponent * math.log(cpus) for name, cpus in vcpus.items()}
+    if runtimes is not None and columns:
+        measured = {name: float(runtimes.log_seconds[:, column].mean()) for name, column in columns.items()}
+        offset = float(np.mean([measured[name] - logs[name] for name in measured]))  # log C0
+        logs = {name: measured.get(name, offset + by_rule) for name, by_rule in logs.items()}
+    spreads = _spreads(runtimes, columns, reference)
+    by_type = {name: Speed(name, math.exp(logs[name] - logs[reference]), spreads.get(name)) for name in vcpus}
+    return Speeds(reference, _source(runtimes, by_type, exponent, table), by_type)
+
+
+def fitted_exponent(runtimes: Runtimes, vcpus: Mapping[str, float]) -> float:
+    """The b of seconds = C0[workload] / CPU^b, by least squares of log seconds over the table's types."""
+    unknown = [name for name in runtimes.types if name not in vcpus]
+    if unknown:
+        raise InvalidInput(f"the vCPUs of {unknown[0]} are not given", where="speeds", hint="Give those of every type")
+    sizes = np.log([vcpus[name] for name in runtimes.types])
+    sizes = sizes - sizes.mean()
+    if not sizes.any():
+        raise InvalidInput("all types have the same vCPUs", where="speeds", hint="Give types of different sizes")
+    # the same types for every workload: the workloads' own levels drop out of the slope
+    return float(-(runtimes.log_seconds.mean(axis=0) @ sizes) / (sizes @ sizes))
+
+
+def _seconds(row: Mapping[str, str], where: str) -> float | None:
+    """Seconds of a completed run; None of another."""
+    completed = COMPLETED.get((row["completed"] or "").strip().lower())
+    if completed is None:
+        raise TableError(f"completed is {row['completed']!r}", where=where, hint="Write True or False")
+    if not completed:
+        return None
+    try:
+        seconds = float(row["elapsed_s"])
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise TableError(f"elapsed_s is {row['elapsed_s']!r}", where=where, hint="A completed run has positive seconds")
+    return seconds
+
+
+def _spreads(runtimes: Runtimes | None, columns: Mapping[str, int], reference: str) -> dict[str, float]:
+    """Geometric standard deviation over workloads of each type against the reference.
+
+    Against the mean of the measured types when the reference was not measured.
+    """
+    if runtimes is None or not columns:
+        return {}
+    logs = runtimes.log_seconds
+    against = logs[:, columns[reference]] if reference in columns else logs[:, list(columns.values())].mean(axis=1)
+    return {name: float(np.exp(np.std(logs[:, column] - against))) for name, column in columns.items()}
+
+
+def _source(runtimes: Runtimes | None, by_type: Mapping[str, Speed], exponent: float, table: Path | None) -> str:
+    rule = f"C0 / CPU^{exponent:g}"
+    ruled = [name for name, speed in by_type.items() if not speed.measured]
+    if runtimes is None:
+        return f"{rule} for all types: " + (f"there is no file {table}" if table is not None else "no table was given")
+    told = f"{runtimes.source}, {len(runtimes.workloads)} workloads"
+    return f"{told}; {rule} for {', '.join(ruled)}" if ruled else told
+
+
+def _check(vcpus: Mapping[str, float], reference: str, exponent: float) -> None:
+    if reference not in vcpus:
+        hint = f"Name one of {', '.join(vcpus)}"
+        raise InvalidInput(f"the reference {reference!r} is not among the types", where="speeds", hint=hint)
+    if not all(math.isfinite(cpus) and cpus > 0 for cpus in vcpus.values()):
+        raise InvalidInput("a type without vCPUs", where="speeds", hint="Give a positive number for every type")
+    if not (math.isfinite(exponent) and exponent >= 0):
+        raise InvalidInput(f"an exponent of {exponent}", where="speeds", hint="Give 0 or more, such as 0.6")

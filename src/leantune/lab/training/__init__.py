@@ -1,0 +1,1 @@
+"""Predictors of revocations, trained and scored."""

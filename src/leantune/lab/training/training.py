@@ -1,0 +1,207 @@
+"""Training every kind alike: the same slices, the same number of tries, the same calibration, the same test.
+
+for each kind: options(tries) -> fit on train -> Platt's line and Brier score on validation -> the best try is kept
+then, once and for all kinds: scores on the test slice, pooled and per market
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leantune.arrays import FloatArray
+from leantune.clock import Clock, RealClock
+from leantune.cloud.markets import PriceSeries
+from leantune.cloud.max_prices import MaxPrices
+from leantune.cloud.predictor import Predictor
+from leantune.errors import InvalidInput
+from leantune.lab.training.scores import Reliability, Scores, reliability, scores
+from leantune.revocation.dataset import Examples, Period, Split, draw_examples
+from leantune.revocation.kinds import kind_of
+from leantune.revocation.trained import ALL_MARKETS, Calibration, Model, Trained
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train: tries for each kind, how many questions of each slice, one model per market or one for all."""
+
+    tries: int = 4
+    seed: int = 0
+    per_market: bool = False
+    train_questions: int = 60_000
+    validation_questions: int = 18_000
+    test_questions: int = 36_000
+    max_prices: MaxPrices = field(default_factory=MaxPrices)
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        least = min(self.tries, self.processes, self.train_questions, self.validation_questions, self.test_questions)
+        if least < 1:
+            raise InvalidInput("a number below 1", where="training plan", hint="Give tries, questions from 1 on")
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The questions of the three periods; the test slice is the same for every predictor."""
+
+    split: Split
+    train: Examples
+    validation: Examples
+    test: Examples
+
+    @classmethod
+    def of(cls, series: Sequence[PriceSeries], plan: Plan) -> Slices:
+        """Drawn by the plan's seed."""
+        split = Split.of(series)
+        wanted = (plan.train_questions, plan.validation_questions, plan.test_questions)
+        drawn = [
+            draw_examples(series, period, count=count, max_prices=plan.max_prices, seed=plan.seed + number)
+            for number, (period, count) in enumerate(zip(_periods(split), wanted, strict=True))
+        ]
+        return cls(split, *drawn)
+
+
+def _periods(split: Split) -> tuple[Period, Period, Period]:
+    return split.train, split.validation, split.test
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try: its options, the fitted model and line, its Brier score on the validation slice, and its time."""
+
+    kind: str
+    market: str
+    number: int
+    options: Any
+    model: Model
+    calibration: Calibration
+    brier: float
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """A kind's predictor, the attempts that were kept (one for each market, or one), and seconds of all tries."""
+
+    predictor: Trained
+    kept: tuple[Attempt, ...]
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True)
+class _Task:
+    kind: str
+    market: str
+    number: int
+    options: Any
+    seed: int
+    train: Examples = field(repr=False)
+    validation: Examples = field(repr=False)
+
+
+def train_kind(name: str, slices: Slices, plan: Plan, told: Callable[[Attempt], None] = lambda attempt: None) -> Result:
+    """Tune and train one kind; `told` hears of every try."""
+    kind, tasks = kind_of(name), []
+    for market, train, validation in _parts(slices, plan):
+        for number, options in enumerate(kind.options(plan.tries, plan.seed)):
+            tasks.append(_Task(name, market, number, options, plan.seed, train, validation))
+    best: dict[str, Attempt] = {}
+    heard: list[Attempt] = []
+    with _workers(plan.processes) as run:
+        for attempt in run(tasks):
+            told(attempt)
+            heard.append(attempt)
+            rank = (attempt.brier, attempt.number)
+            if attempt.market not in best or rank < (best[attempt.market].brier, best[attempt.market].number):
+                best[attempt.market] = attempt
+    kept = tuple(best[market] for market in sorted(best))
+    models = {attempt.market: attempt.model for attempt in kept}
+    lines = {attempt.market: attempt.calibration for attempt in kept}
+    seconds, cpu_seconds = sum(one.seconds for one in heard), sum(one.cpu_seconds for one in heard)
+    return Result(Trained(name, models, lines), kept, seconds, cpu_seconds)
+
+
+def _parts(slices: Slices, plan: Plan) -> Iterator[tuple[str, Examples, Examples]]:
+    """(market, train, validation): all together, or each market's."""
+    if not plan.per_market:
+        yield ALL_MARKETS, slices.train, slices.validation
+        return
+    for number, one in enumerate(slices.train.series):
+        train, validation = slices.train.of_market(number), slices.validation.of_market(number)
+        if not (len(train) and len(validation)):
+            what = "too few prices for a model of its own"
+            raise InvalidInput(what, where=str(one.market), hint="Train with --pooled, or leave this market out")
+        yield str(one.market), train, validation
+
+
+def _attempt(task: _Task, clock: Clock | None = None) -> Attempt:
+    """Fit, calibrate and score one try."""
+    clock = clock or RealClock()
+    began, worked = clock.now(), _cpu_seconds()
+    kind = kind_of(task.kind)
+    model = kind.fit(task.train, task.validation, task.options, task.seed)
+    said = model.probabilities(task.validation.pasts(), task.validation.max_prices)
+    line = Calibration.fitted(said, task.validation.labels).beyond() if kind.calibrated else Calibration()
+    brier = float(((line(said) - task.validation.labels) ** 2).mean())
+    took = clock.now() - began, _cpu_seconds() - worked
+    return Attempt(task.kind, task.market, task.number, task.options, model, line, brier, *took)
+
+
+def _cpu_seconds() -> float:
+    """Of this process so far: what training costs, whoever else uses the machine."""
+    spent = os.times()
+    return spent.user + spent.system
+
+
+@contextmanager
+def _workers(processes: int) -> Iterator[Callable[[Sequence[_Task]], Iterable[Attempt]]]:
+    """Run tasks here, or in spawned processes, in the order they end."""
+    if processes == 1:
+        yield lambda tasks: map(_attempt, tasks)
+        return
+    pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        yield lambda tasks: (done.result() for done in as_completed([pool.submit(_attempt, task) for task in tasks]))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+# -- scores on the common test slice
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A predictor on the test slice: pooled, per market, and its reliability table."""
+
+    name: str
+    pooled: Scores
+    markets: dict[str, Scores]
+    reliability: list[Reliability]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "name": self.name,
+            "pooled": self.pooled.as_json(),
+            "markets": {market: found.as_json() for market, found in self.markets.items()},
+            "reliability": [asdict(row) for row in self.reliability],
+        }
+
+
+def judged(predictor: Predictor, test: Examples) -> Judged:
+    """Score a predictor on questions it has not seen."""
+    said: FloatArray = predictor.predict(test.queried, test.times, test.max_prices)
+    markets = {
+        str(test.series[number].market): scores(said[test.index == number], test.labels[test.index == number])
+        for number in np.unique(test.index)
+    }
+    return Judged(predictor.name, scores(said, test.labels), markets, reliability(said, test.labels))

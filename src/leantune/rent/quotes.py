@@ -1,0 +1,107 @@
+"""What is known of every offer at one moment: price, average of the past hour, and the risk at several max prices.
+
+Arrays: price, mean, on_demand (offers,); max_prices, p, open (offers, k). An offer on demand has one max price that
+counts and p = 0. `open` is False where a launch makes no sense: the max price is below the price, or above what the
+machine costs on demand, or a launch was refused a moment ago.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leantune.arrays import FloatArray
+from leantune.cloud.markets import Market, PriceSeries
+from leantune.cloud.predictor import Predictor
+from leantune.cloud.provider import Offer
+
+# Max prices that are weighed, as a share above the price; what it costs on demand is one more.
+DELTAS = (0.001, 0.005, 0.02, 0.08, 0.3, 1.0)
+PAST = 3600.0
+
+
+@dataclass(frozen=True)
+class Quotes:
+    """See the module."""
+
+    price: FloatArray
+    mean: FloatArray
+    on_demand: NDArray[np.bool_]
+    max_prices: FloatArray
+    p: FloatArray
+    open: NDArray[np.bool_]
+
+    def risk(self, offer: int, max_price: float) -> float:
+        """P at any max price: linear between those quoted, 1 below the price, the last one beyond."""
+        if self.on_demand[offer]:
+            return 0.0
+        if max_price <= self.price[offer]:
+            return 1.0
+        grid, p = self.max_prices[offer], self.p[offer]
+        return float(np.interp(max_price, np.concatenate(([self.price[offer]], grid)), np.concatenate(([p[0]], p))))
+
+    def closed(self, offers: Sequence[int]) -> Quotes:
+        """The same without some offers."""
+        if not offers:
+            return self
+        still = self.open.copy()
+        still[list(offers)] = False
+        return Quotes(self.price, self.mean, self.on_demand, self.max_prices, self.p, still)
+
+
+class Forecaster(Protocol):
+    """Knows prices and risks of a fixed list of offers."""
+
+    def quotes(self, now: float) -> Quotes:
+        """What is known at a moment, from the past alone."""
+        ...
+
+
+def max_prices(price: FloatArray, on_demand_price: FloatArray, deltas: Sequence[float] = DELTAS) -> FloatArray:
+    """(offers, len(deltas) + 1): the price plus each share, and the price on demand, increasing in each row."""
+    grid = price[:, None] * (1.0 + np.asarray(deltas))[None, :]
+    return np.sort(np.concatenate((grid, on_demand_price[:, None]), axis=1), axis=1)
+
+
+def quote(offers: Sequence[Offer], price: FloatArray, mean: FloatArray, grid: FloatArray, p: FloatArray) -> Quotes:
+    """Put together what was found out; nobody should pay more than on demand."""
+    on_demand = np.array([offer.on_demand for offer in offers])
+    ceiling = np.array([offer.machine.usd_per_hour or np.inf for offer in offers])
+    sensible = (grid > price[:, None]) & (grid <= ceiling[:, None] * (1 + 1e-12))
+    sensible[on_demand] = False
+    sensible[on_demand, 0] = True
+    return Quotes(price, mean, on_demand, grid, np.where(on_demand[:, None], 0.0, p), sensible)
+
+
+class LiveForecaster:
+    """Asks a predictor about the price histories as they are now. history: of a market, what is known of it now."""
+
+    def __init__(
+        self,
+        offers: Sequence[Offer],
+        history: Callable[[Market], PriceSeries],
+        predictor: Predictor,
+        deltas: Sequence[float] = DELTAS,
+    ) -> None:
+        self._offers, self._history = tuple(offers), history
+        self._predictor, self._deltas = predictor, tuple(deltas)
+
+    def quotes(self, now: float) -> Quotes:
+        """Prices, averages and risks of now."""
+        price = np.array([offer.machine.usd_per_hour or offer.usd_per_hour for offer in self._offers])
+        ceiling, mean = price.copy(), price.copy()
+        spot = [index for index, offer in enumerate(self._offers) if not offer.on_demand]
+        series = [self._history(self._offers[index].market) for index in spot]
+        price[spot] = [known.at(now) for known in series]
+        mean[spot] = [known.mean(max(known.start, now - PAST), now) for known in series]
+        grid = max_prices(price, ceiling, self._deltas)
+        p = np.zeros_like(grid)
+        if spot:
+            asked = grid[spot].ravel()
+            repeated = [known for known in series for _ in range(grid.shape[1])]
+            p[spot] = self._predictor.predict(repeated, np.full(len(asked), now), asked).reshape(len(spot), -1)
+        return quote(self._offers, price, mean, grid, p)

@@ -1,0 +1,134 @@
+"""A trained predictor: models that answer from pasts, one for all markets or one for each, and their calibration.
+
+P = sigmoid(slope * logit(P_model) + intercept), fitted on the validation slice (Platt); slope 1, intercept 0 as printed
+P = 1 where the price is above the max price already
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from leantune.arrays import BoolArray, FloatArray
+from leantune.cloud.markets import PriceSeries
+from leantune.errors import InvalidInput
+from leantune.revocation.pasts import Pasts, gather
+
+ALL_MARKETS = ""
+Tensors = dict[str, NDArray[Any]]
+Settings = dict[str, Any]  # numbers, texts and lists that JSON can hold
+DRIFT = 0.2  # lines fitted on neighbouring weeks of pool6_2016's train slice differ by up to this
+_TINY = 1e-7
+_STEPS = 50  # of Newton's method; it needs about ten
+
+
+class Model(Protocol):
+    """Something fitted that answers from the past, and can be written down as arrays and settings."""
+
+    def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
+        """P (n,) of each query."""
+        ...
+
+    def tensors(self) -> Tensors:
+        """Its numbers."""
+        ...
+
+    def settings(self) -> Settings:
+        """How it was built, its features' names included."""
+        ...
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Platt's line on the logit."""
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def __call__(self, probabilities: FloatArray) -> FloatArray:
+        """Calibrated probabilities (n,)."""
+        if (self.slope, self.intercept) == (1.0, 0.0):
+            return probabilities
+        kept = np.clip(probabilities, _TINY, 1 - _TINY)
+        return np.asarray(expit(self.slope * logit(kept) + self.intercept), dtype=np.float64)
+
+    @classmethod
+    def fitted(cls, probabilities: FloatArray, labels: BoolArray) -> Calibration:
+        """Most likely slope (not below 0) and intercept; targets as Platt's, so that they stay finite."""
+        positives, negatives = int(labels.sum()), int((~labels).sum())
+        target = np.where(labels, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+        x = logit(np.clip(probabilities, _TINY, 1 - _TINY))
+        design = np.stack([x, np.ones_like(x)], axis=1)
+        line = np.array([1.0, 0.0])
+        for _ in range(_STEPS):
+            p = expit(design @ line)
+            gradient = design.T @ (p - target) + 1e-6 * (line - [1.0, 0.0])
+            curvature = (design * (p * (1 - p))[:, None]).T @ design + 1e-6 * np.eye(2)
+            step = np.linalg.solve(curvature, gradient)
+            line = line - step / max(1.0, float(np.abs(step).max()))
+            if np.abs(step).max() < 1e-9:
+                break
+        return cls(max(float(line[0]), 0.0), float(line[1]))
+
+    def beyond(self, drift: float = DRIFT) -> Calibration:
+        """Only what slices of time do not differ by anyway: slope and intercept move towards 1 and 0 by the drift."""
+        return Calibration(1.0 + _beyond(self.slope - 1.0, drift), _beyond(self.intercept, drift))
+
+
+def _beyond(value: float, drift: float) -> float:
+    return float(np.sign(value) * max(abs(value) - drift, 0.0))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A predictor made by training: kind names it, models by market (`str(market)`, or one under ALL_MARKETS)."""
+
+    kind: str
+    models: Mapping[str, Model]
+    calibrations: Mapping[str, Calibration] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its kind."""
+        return self.kind
+
+    def predict(self, series: Sequence[PriceSeries], times: FloatArray, max_prices: FloatArray) -> FloatArray:
+        """P (n,), from what was known at each time."""
+        return self.answer(gather(series, times), max_prices)
+
+    def answer(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
+        """P (n,) of queries whose pasts are gathered already."""
+        limits = checked_max_prices(pasts, max_prices)
+        if ALL_MARKETS in self.models:
+            found = self._asked(ALL_MARKETS, pasts, limits)
+        else:
+            found = np.empty(len(limits))
+            keys = np.array([self._key(str(market)) for market in pasts.markets], dtype=np.str_)[pasts.group]
+            for key in np.unique(keys):
+                mine = np.flatnonzero(keys == key)
+                found[mine] = self._asked(str(key), pasts.where(mine), limits[mine])
+        return np.where(pasts.present > limits, 1.0, found)
+
+    def _asked(self, key: str, pasts: Pasts, limits: FloatArray) -> FloatArray:
+        found = self.models[key].probabilities(pasts, limits)
+        return self.calibrations[key](found) if key in self.calibrations else found
+
+    def _key(self, key: str) -> str:
+        if key not in self.models:
+            hint = "Train it with --pooled, which serves every market, or on prices of this market"
+            raise InvalidInput(f"the {self.kind} predictor was not trained on this market", where=key, hint=hint)
+        return key
+
+
+def checked_max_prices(pasts: Pasts, max_prices: FloatArray) -> FloatArray:
+    """The max prices (n,) as floats, once they are known to be one above 0 for each query."""
+    limits = np.ascontiguousarray(max_prices, dtype=np.float64)
+    if limits.shape != pasts.asked.shape or not ((limits > 0) & np.isfinite(limits)).all():
+        what = f"max prices of shape {limits.shape} for {len(pasts.asked)} times, or one that is not above 0"
+        raise InvalidInput(what, where="predict", hint="Give one finite max price above 0 for each time")
+    return limits

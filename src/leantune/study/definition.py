@@ -1,0 +1,246 @@
+"""What defines a study, as plain JSON: kept in the store beside its trials, and compared when the study goes on.
+
+The description is resolved (prices of clusters, defaults) and canonical: two spellings of one definition give equal
+descriptions. Predicates of a space (`valid`) are code and not part of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from inspect import signature
+
+from leantune.jobfile import Job
+from leantune.problem import Constraint, Problem
+from leantune.space import Boolean, Cluster, Clusters, Float, Integer, Ordinal, Parameter
+from leantune.space.options import Listed
+from leantune.strategies.registry import RECIPES
+
+HARMLESS = ("budget", "run", "store", "checkpoints")  # whatever they are, the trials so far stay comparable
+_ORDERED = ("fractions",)  # lists whose order means something
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What differs between two definitions, a sentence each; after a breaking one old trials do not fit any more."""
+
+    harmless: list[str]
+    breaking: list[str]
+
+
+def describe(problem: Problem, strategy: str, options: Mapping[str, object], seed: int) -> dict[str, object]:
+    """The definition of a study; options at their defaults count as not given."""
+    goal = problem.goal
+    return {
+        "space": [_parameter(name, parameter) for name, parameter in problem.space.parameters.items()],
+        "goal": {
+            "metric": goal.metric,
+            "direction": goal.direction.value,
+            "scale": goal.scale.value,
+            "at": goal.at.value,
+        },
+        "subject_to": [_limit(constraint) for constraint in problem.constraints],
+        "fractions": [str(fraction) for fraction in problem.fractions],
+        "snapshots": problem.snapshots,
+        "strategy": {"name": strategy, **_chosen_options(strategy, options)},
+        "seed": seed,
+    }
+
+
+def document_of(job: Job) -> dict[str, object]:
+    """All of a job file, resolved and the same for every spelling of one job."""
+    return {
+        **describe(job.problem, job.strategy, job.strategy_options, job.seed),
+        "train": job.command.template,
+        "budget": asdict(job.problem.budget),
+        "run": asdict(job.run),
+        "store": job.store,
+        "checkpoints": str(job.checkpoints),
+    }
+
+
+def changes(stored: Mapping[str, object], now: Mapping[str, object]) -> Changes:
+    """What is different now, by keys of the description."""
+    old, new = _as_json(stored), _as_json(now)
+    harmless: list[str] = []
+    breaking: list[str] = []
+    for key in dict.fromkeys([*old, *new]):
+        before, after = old.get(key), new.get(key)
+        if key in HARMLESS:
+            harmless += _differences(key, before, after)
+        elif key == "space" and _is_parameters(before) and _is_parameters(after):
+            moved, changed = _space_changes(_by_name(before), _by_name(after))
+            harmless += moved
+            breaking += changed
+        else:
+            breaking += _differences(key, before, after)
+            harmless += _moved(key, before, after)
+    return Changes(harmless, breaking)
+
+
+def _parameter(name: str, parameter: Parameter) -> dict[str, object]:
+    described: dict[str, object] = {"name": name, **_kind(parameter)}
+    if parameter.conditions:
+        described["when"] = {parent: sorted(values, key=_text) for parent, values in sorted(parameter.conditions)}
+    return described
+
+
+def _kind(parameter: Parameter) -> dict[str, object]:
+    match parameter:
+        case Float():
+            return {"kind": "log" if parameter.log else "linear", "low": parameter.low, "high": parameter.high}
+        case Integer():
+            return {"kind": "integer", "low": parameter.low, "high": parameter.high, "log": parameter.log}
+        case Clusters():
+            return {"kind": "clusters", "options": [_cluster(cluster) for cluster in parameter.options]}
+        case Listed():
+            kind = "ordinal" if isinstance(parameter, Ordinal) else "choice"
+            return {"kind": kind, "options": [*parameter.options], **_scale(parameter)}
+        case Boolean():
+            return {"kind": "boolean"}
+    return {"kind": type(parameter).__name__, "is": repr(parameter)}
+
+
+def _scale(parameter: Listed) -> dict[str, object]:
+    """Only where it is not the default, which older definitions do not mention."""
+    if isinstance(parameter, Ordinal) and parameter.scale != "rank":
+        return {"scale": parameter.scale}
+    return {}
+
+
+def _cluster(cluster: Cluster) -> dict[str, object]:
+    rate = cluster.usd_per_hour
+    return {
+        "type": cluster.type,
+        "nodes": cluster.nodes,
+        "vcpus": float(cluster.vcpus),
+        "memory_gib": float(cluster.memory_gib),
+        "accelerators": cluster.accelerators,
+        "usd_per_hour": None if rate is None else float(rate),
+        "provider": cluster.machine.provider,
+        "region": cluster.machine.region,
+    }
+
+
+def _limit(constraint: Constraint) -> str:
+    return str(replace(constraint, limit=float(constraint.limit)))
+
+
+def _chosen_options(strategy: str, options: Mapping[str, object]) -> dict[str, object]:
+    if strategy not in RECIPES:
+        return dict(options)
+    defaults = {name: option.default for name, option in signature(RECIPES[strategy]).parameters.items()}
+    return {name: value for name, value in sorted(options.items()) if value != defaults.get(name)}
+
+
+def _as_json(document: Mapping[str, object]) -> dict[str, object]:
+    loaded: dict[str, object] = json.loads(json.dumps(dict(document)))
+    train = loaded.get("train")
+    return {**loaded, "train": " ".join(map(str, train))} if isinstance(train, list) else loaded
+
+
+def _text(value: object) -> str:
+    """Equal for equal JSON; tells 16 from 16.0 and true from 1, as commands and identities of trials do."""
+    return json.dumps(value, sort_keys=True)
+
+
+def _differences(key: str, before: object, after: object) -> list[str]:
+    if _text(before) == _text(after):
+        return []
+    if isinstance(before, dict) and isinstance(after, dict):
+        names = dict.fromkeys([*before, *after])
+        return [line for name in names for line in _differences(_joined(key, name), before.get(name), after.get(name))]
+    if isinstance(before, list) and isinstance(after, list) and key not in _ORDERED:
+        gone, new = _minus(before, after), _minus(after, before)
+        return [*(f"{key}: {_shown(one)} is gone" for one in gone), *(f"{key}: {_shown(one)} is new" for one in new)]
+    return [f"{key} was {_shown(before)} and is {_shown(after)}"]
+
+
+def _joined(key: str, name: str) -> str:
+    return key if (key, name) == ("strategy", "name") else f"{key}.{name}"
+
+
+def _moved(key: str, before: object, after: object) -> list[str]:
+    """A list that holds the same in another order."""
+    if not isinstance(before, list) or not isinstance(after, list) or key in _ORDERED:
+        return []
+    same = not _minus(before, after) and not _minus(after, before)
+    return [f"{key} is in another order"] if same and _text(before) != _text(after) else []
+
+
+def _minus(these: Iterable[object], those: Iterable[object]) -> list[object]:
+    known = {_text(one) for one in those}
+    return [one for one in these if _text(one) not in known]
+
+
+def _is_parameters(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) and {"name", "kind"} <= set(one) for one in value)
+
+
+def _by_name(parameters: object) -> dict[str, dict[str, object]]:
+    assert isinstance(parameters, list)
+    return {str(one["name"]): {key: value for key, value in one.items() if key != "name"} for one in parameters}
+
+
+def _space_changes(
+    before: dict[str, dict[str, object]], after: dict[str, dict[str, object]]
+) -> tuple[list[str], list[str]]:
+    """What only moved, and what changed."""
+    moved: list[str] = []
+    changed: list[str] = []
+    for name in dict.fromkeys([*before, *after]):
+        key, old, new = f"space.{name}", before.get(name), after.get(name)
+        if old is None or new is None:
+            changed.append(f"{key} is {'new' if old is None else 'gone'}")
+        elif old["kind"] == new["kind"] in ("clusters", "choice"):
+            lists = old.pop("options"), new.pop("options")
+            compare = _cluster_changes if new["kind"] == "clusters" else _differences
+            changed += [*_differences(key, old, new), *compare(key, *lists)]
+            moved += _moved(key, *lists)
+        elif _text(old) != _text(new):
+            changed.append(f"{key} was {_parameter_text(old)} and is {_parameter_text(new)}")
+    if list(before) != list(after) and set(before) == set(after):
+        moved.append(f"the order of parameters was {', '.join(before)} and is {', '.join(after)}")
+    return moved, changed
+
+
+def _cluster_changes(key: str, before: object, after: object) -> list[str]:
+    old, new = dict(_named_clusters(before)), dict(_named_clusters(after))
+    lines = [f"{key}: {name} is gone" for name in old if name not in new]
+    lines += [f"{key}: {name} is new" for name in new if name not in old]
+    both = [name for name in old if name in new]
+    for field in dict.fromkeys(field for name in both for field in [*old[name], *new[name]]):
+        differing = [name for name in both if _text(old[name].get(field)) != _text(new[name].get(field))]
+        if differing:
+            first, more = differing[0], len(differing) - 1
+            others = f" (and {more} more)" if more else ""
+            was, now = _shown(old[first].get(field)), _shown(new[first].get(field))
+            lines.append(f"{key}: {field} of {first} was {was} and is {now}{others}")
+    return lines
+
+
+def _named_clusters(clusters: object) -> Iterator[tuple[str, dict[str, object]]]:
+    assert isinstance(clusters, list)
+    return ((f"{cluster['nodes']} x {cluster['type']}", cluster) for cluster in clusters)
+
+
+def _parameter_text(parameter: Mapping[str, object]) -> str:
+    rest = {key: value for key, value in parameter.items() if key not in ("kind", "low", "high", "options", "when")}
+    shown = [str(parameter["kind"])]
+    if "low" in parameter:
+        shown.append(_shown([parameter["low"], parameter["high"]]))
+    if "options" in parameter:
+        shown.append(_shown(parameter["options"]))
+    shown += [key if value is True else f"{key} {_shown(value)}" for key, value in rest.items() if value]
+    if "when" in parameter:
+        shown.append(f"when {_shown(parameter['when'])}")
+    return " ".join(shown)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "not given"
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

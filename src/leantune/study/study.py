@@ -1,0 +1,299 @@
+"""The Python face: ask, tell, optimize, recommendation; in memory, or in a store that several processes share.
+
+space = Space(lr=log(1e-5, 1e-1), cluster=clusters("aws", types=["t2.small"], nodes=[1, 2]))
+study = Study(
+    space, maximize("accuracy"), subject_to=["cost <= 0.10 USD"], fractions=[1/60, 0.1, 1], budget=Budget(trials=44),
+    store="sqlite:///leantune.db", name="my-study",
+)
+study.optimize(train)  # train(trial) -> {"accuracy": ...}; run the program again and it goes on
+study.recommendation()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, overload
+
+from leantune.clock import Clock, RealClock
+from leantune.errors import InvalidInput, ObservationError, Outdated, StudyOver
+from leantune.executors.function import FunctionExecutor
+from leantune.history import (
+    NOTE_SEPARATOR,
+    Estimate,
+    History,
+    Observation,
+    ObservationKind,
+    Trial,
+    TrialState,
+    observe,
+)
+from leantune.problem import Budget, Constraint, Goal, Problem
+from leantune.run.events import Observer, nobody
+from leantune.run.ledger import TimeRules
+from leantune.run.loop import Loop, Plan
+from leantune.space import Configuration, Space
+from leantune.store.database import Database
+from leantune.strategies.proposals import Recommendation
+from leantune.strategies.recipe import Recipe
+from leantune.strategies.registry import recipe as named_recipe
+from leantune.strategies.strategy import Strategy
+from leantune.study.definition import describe
+from leantune.study.opening import open_or_create
+from leantune.units import parse_share
+from leantune.worker.client import current_trial
+
+DEFAULT_STRATEGY = "lean"
+IN_MEMORY = "sqlite://"
+LEASE = 60.0  # seconds after which another process takes over the trial of one that vanished
+Metrics = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What one run showed when it passed `fraction` of the data; seconds count from the start of the run."""
+
+    fraction: Fraction
+    metrics: Metrics
+    seconds: float | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True)
+class AskedTrial:
+    """A test to run: trial["lr"], trial.fraction; expected: what the models predict; notes: where it comes from."""
+
+    number: int
+    configuration: Configuration
+    fraction: Fraction
+    snapshots: tuple[Fraction, ...]
+    expected: Mapping[str, Estimate]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, trial: Trial) -> AskedTrial:
+        """The trial as its training function sees it."""
+        return cls(trial.number, trial.configuration, trial.fraction, trial.snapshots, trial.expected, trial.notes)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.configuration[name]
+
+    def snapshot(
+        self, fraction: Fraction, metrics: Metrics, *, seconds: float | None = None, cost: float | None = None
+    ) -> Snapshot:
+        """What the run showed when it passed `fraction`, to be told with `snapshots=`."""
+        return Snapshot(fraction, metrics, seconds, cost)
+
+    def report(
+        self, *, step: float | None = None, fraction: int | float | str | Fraction | None = None, **metrics: object
+    ) -> None:
+        """Within `study.optimize(train)`: tell how it goes, as `leantune.current_trial().report` does."""
+        current_trial().report(step=step, fraction=fraction, **metrics)
+
+    @property
+    def checkpoint_dir(self) -> Path:
+        """Within `study.optimize(train)`: a folder for checkpoints, there again when the trial is run again."""
+        return current_trial().checkpoint_dir
+
+
+Train = Callable[[AskedTrial], Metrics | Sequence[Snapshot] | None]
+
+
+class Study:
+    """A tuning study. Every proposal is a pure function of the problem, the history and the seed."""
+
+    def __init__(  # noqa: PLR0913 - the options of PRODUCT.md, all but two by name
+        self,
+        space: Space,
+        goal: Goal,
+        *,
+        subject_to: Iterable[str | Constraint] = (),
+        fractions: Iterable[int | float | str | Fraction] = (1,),
+        budget: Budget | None = None,
+        strategy: str | Recipe = DEFAULT_STRATEGY,
+        seed: int = 0,
+        snapshots: bool = False,
+        store: str = IN_MEMORY,
+        name: str = "study",
+        clock: Clock | None = None,
+    ) -> None:
+        """snapshots: one run of the training program reports at every fraction it passes (then tell them with
+        `snapshots=`). store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a study that
+        is there already goes on, if it is the same. Without a store it lives as long as this object.
+        """
+        self.problem = Problem(space, goal, subject_to, fractions, budget or Budget(), snapshots=snapshots)
+        self.strategy = Strategy(named_recipe(strategy) if isinstance(strategy, str) else strategy)
+        self.strategy.check(self.problem)
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
+        self.seed = seed
+        self._clock = clock or RealClock()
+        self._shared = store != IN_MEMORY
+        self._database = Database(store)
+        document = describe(self.problem, self.strategy.recipe.name, _own_options(strategy), seed)
+        try:
+            self.store = open_or_create(self._database, name, self.problem, document, "", self._clock)
+        except BaseException:
+            self._database.close()
+            raise
+
+    @property
+    def history(self) -> History:
+        """All trials so far; immutable."""
+        return self.store.history()
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the study is over (budget, stop rule), or None."""
+        return self.strategy.stop_reason(self.problem, self.history, seed=self.seed)
+
+    @overload
+    def ask(self) -> AskedTrial: ...
+
+    @overload
+    def ask(self, count: int) -> list[AskedTrial]: ...
+
+    def ask(self, count: int | None = None) -> AskedTrial | list[AskedTrial]:
+        """The next trial, or a batch to run at once: each takes the others, and everything pending, into account.
+
+        StudyOver when the budget is used or nothing is left to test; a batch may be cut short by it.
+        """
+        if count is None:
+            return self._ask_batch(1)[0]
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InvalidInput(f"asked for {count!r} trials", where="ask", hint="Ask for a whole number of at least 1")
+        return self._ask_batch(count)
+
+    def _ask_batch(self, count: int) -> list[AskedTrial]:
+        asked: list[AskedTrial] = []
+        while len(asked) < count:
+            history = self.history
+            reason = self.strategy.stop_reason(self.problem, history, seed=self.seed)
+            if reason is not None:
+                if asked:
+                    break
+                raise StudyOver(f"the study is over: {reason}", where="ask", hint="Raise the budget to go on")
+            (proposal,) = self.strategy.ask(self.problem, history, seed=self.seed)
+            try:
+                trial = self.store.propose(
+                    proposal.configuration,
+                    proposal.fraction,
+                    proposal.snapshots,
+                    time=self._clock.now(),
+                    note=NOTE_SEPARATOR.join(proposal.notes),
+                    expected=proposal.expected,
+                    after=len(history),
+                    queue=False,
+                )
+            except Outdated:
+                continue  # another process has proposed meanwhile: take that into account
+            asked.append(AskedTrial.of(trial))
+        return asked
+
+    def enqueue(self, configuration: Mapping[str, object], fraction: int | float | str | Fraction = 1) -> AskedTrial:
+        """A trial of your own choice, to be told like any other; it may repeat one."""
+        checked = self.problem.space.configuration(configuration)
+        share = self.problem.fractions[self.problem.level_of(parse_share(fraction))]
+        note = "enqueued by the user"
+        return AskedTrial.of(self.store.propose(checked, share, time=self._clock.now(), note=note, queue=False))
+
+    def tell(
+        self,
+        trial: int | AskedTrial | Trial,
+        metrics: Metrics | None = None,
+        *,
+        seconds: float | None = None,
+        cost: float | None = None,
+        snapshots: Sequence[Snapshot] = (),
+        cut: bool = False,
+        failed: str = "",
+    ) -> None:
+        """The result of a trial: metrics and seconds, or snapshots, or the cause of its failure.
+
+        cut: the run was stopped at a limit, so that seconds and dollars are lower bounds. cost: dollars, where they are
+        not seconds times the machine's rate.
+        """
+        found = self.history.trial(trial if isinstance(trial, int) else trial.number)
+        kind = ObservationKind.FAILED if failed else ObservationKind.CENSORED if cut else ObservationKind.MEASURED
+        if failed and metrics:
+            raise ObservationError(
+                "a failed run has no metrics", where=f"trial {found.number}", hint="Tell one or the other"
+            )
+        if snapshots and (metrics is not None or failed):
+            raise ObservationError(
+                "both snapshots and a result", where=f"trial {found.number}", hint="Tell one or the other"
+            )
+        if metrics is None and not failed and not snapshots:
+            raise ObservationError(
+                "nothing was told", where=f"trial {found.number}", hint="Give metrics, snapshots or failed="
+            )
+        if snapshots:
+            observations = [self._snapshot(found, shot, kind) for shot in snapshots]
+        else:
+            single = observe(self.problem, found, metrics or {}, seconds=seconds, cost=cost, kind=kind, cause=failed)
+            observations = [single]
+        state = TrialState.FAILED if failed else TrialState.DONE
+        self.store.record(found.number, observations, time=self._clock.now(), state=state, cause=failed)
+
+    def _snapshot(self, trial: Trial, shot: Snapshot, kind: ObservationKind) -> Observation:
+        return observe(
+            self.problem, trial, shot.metrics, seconds=shot.seconds, cost=shot.cost, fraction=shot.fraction, kind=kind
+        )
+
+    def optimize(
+        self,
+        train: Train,
+        *,
+        trials: int | None = None,
+        catch: tuple[type[Exception], ...] = (),
+        observer: Observer = nobody,
+    ) -> Recommendation:
+        """Ask, run, tell until the budget or `trials` more are used, then recommend. Seconds are measured here.
+
+        train returns its metrics, a list of snapshots, or nothing when it has told all by `trial.report(...)`. A metric
+        that is missing or not finite, and an exception named in `catch`, make the trial failed: its cost is kept and
+        the models learn to avoid its neighbourhood. Any other exception ends the call; its trial is run again by the
+        next. A function cannot be ended from outside, so the budget is checked before each trial and the last may go
+        over.
+        """
+        if trials is None and not self._limited:
+            hint = "Give budget=Budget(trials=20), or optimize(train, trials=20)"
+            raise InvalidInput("the study has no end", where="optimize", hint=hint)
+        executor = FunctionExecutor(
+            self.problem,
+            lambda current: train(AskedTrial.of(self.history.trial(current.number))),
+            self._clock,
+            catch=catch,
+        )
+        plan = Plan(
+            self.problem,
+            self.strategy,
+            self.seed,
+            TimeRules(enforced=False),
+            lease=LEASE if self._shared else None,
+            max_failures=None,
+        )
+        Loop(self.store, plan, executor, self._clock, observer).run(trials=trials)
+        return self.recommendation()
+
+    @property
+    def _limited(self) -> bool:
+        budget = self.problem.budget
+        return any(limit is not None for limit in (budget.usd, budget.trials, budget.hours)) or bool(
+            self.strategy.recipe.stops
+        )
+
+    def recommendation(self) -> Recommendation:
+        """The configuration to use, predicted metrics, the probability of each limit, and why."""
+        return self.strategy.recommend(self.problem, self.history, seed=self.seed)
+
+    def close(self) -> None:
+        """Let go of the store; nothing is lost."""
+        self._database.close()
+
+
+def _own_options(strategy: str | Recipe) -> dict[str, object]:
+    """A recipe of the caller's own is known by what it is made of."""
+    return {} if isinstance(strategy, str) else {"recipe": repr(strategy)}

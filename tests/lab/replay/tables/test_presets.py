@@ -1,0 +1,97 @@
+"""The published tables, where they are on this machine: the facts that the papers tell."""
+
+import pytest
+
+from leantune.lab.replay.facts import facts
+from leantune.lab.replay.tables import MeasuredTable, default_data, load_table, preset_text
+from leantune.lab.replay.tables.description import parse_description
+from leantune.problem import Problem
+
+
+def loaded(name: str, problem: str = "") -> MeasuredTable:
+    path = default_data() / parse_description(preset_text(name), name).file
+    if not path.is_file():
+        pytest.skip(f"{path} is absent; name its folder in LEANTUNE_DATA")
+    return load_table(name, problem=problem)
+
+
+@pytest.mark.parametrize(
+    ("name", "feasible", "near", "best"),
+    [("trimtuner-cnn", 111, 39, 0.98747), ("trimtuner-rnn", 178, 28, 0.98047)],
+)
+def test_the_best_of_trimtuner(name: str, feasible: int, near: int, best: float) -> None:
+    found = facts(loaded(name))
+    assert (found["rows"], found["configurations"], found["feasible"], found["near_optimal"]) == (
+        1440,
+        288,
+        feasible,
+        near,
+    )
+    assert isinstance(found["best"], float)
+    assert round(found["best"], 5) == best
+
+
+@pytest.mark.parametrize(
+    ("name", "feasible", "at_full", "best", "share", "best_at_full"),
+    [
+        ("trimtuner-cnn", 208, 61, 0.003546, "1/10", 0.014498),
+        ("trimtuner-rnn", 264, 104, 0.001653, "1/4", 0.003464),
+    ],
+)
+def test_the_cheapest_of_trimtuner(
+    name: str, feasible: int, at_full: int, best: float, share: str, best_at_full: float
+) -> None:
+    found = facts(table := loaded(name, "cheapest"))
+    shares = found["feasible_by_fraction"]
+    assert isinstance(shares, dict)
+    assert (found["feasible"], shares["1"]) == (feasible, at_full)
+    assert isinstance(found["best"], float)
+    assert (round(found["best"], 6), found["best_fraction"]) == (best, share)
+    assert round(cheapest_at_full(table.problem, table), 6) == best_at_full
+
+
+def cheapest_at_full(problem: Problem, table: MeasuredTable) -> float:
+    accuracy, time = problem.constraints
+    return min(
+        one.cost or 0.0
+        for (_, share), one in table.measurements.items()
+        if share == 1 and accuracy.holds(one.metrics["accuracy"]) and time.holds(one.seconds)
+    )
+
+
+def test_remarks_on_trimtuner() -> None:
+    remarks = [one.text for one in loaded("trimtuner-cnn").remarks]
+    (cut,) = remarks
+    assert cut.startswith("146 of 288 full-data runs (371 of 1,440 at all fractions) reached the time limit of 600 s")
+    assert [one.text for one in loaded("trimtuner-rnn").remarks] == ["the file starts with a byte-order mark"]
+
+
+@pytest.mark.parametrize(
+    ("name", "reached", "late", "cut"), [("lynceus-cnn", 272, 10, 122), ("lynceus-rnn", 341, 2, 45)]
+)
+def test_lynceus(name: str, reached: int, late: int, cut: int) -> None:
+    """Some runs reached the accuracy when the ten minutes were over."""
+    table = loaded(name)
+    found = facts(table)
+    assert (found["configurations"], found["feasible"]) == (384, reached - late)
+    assert sum(one.metrics["accuracy"] >= 0.85 for one in table.measurements.values()) == reached
+    assert sum(one.cut for one in table.measurements.values()) == cut
+    assert table.problem.space.has_prices
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "feasible", "limit"),
+    [
+        ("cherrypick-kmeans", 47, 24, 904.27),
+        ("cherrypick-terasort", 72, 36, 894.38),
+        ("cherrypick-tpch", 52, 26, 485.1068345305),
+    ],
+)
+def test_cherrypick(name: str, rows: int, feasible: int, limit: float) -> None:
+    table = loaded(name)
+    found = facts(table)
+    assert (found["rows"], found["configurations"], found["feasible"]) == (rows, rows, feasible)
+    assert table.problem.constraints[0].limit == pytest.approx(limit)
+    for one in table.problem.space.grid():
+        assert one.cluster is not None
+        assert one.usd_per_hour == pytest.approx(one.cluster.nodes * (one.cluster.machine.usd_per_hour or 0.0))

@@ -1,0 +1,138 @@
+"""Verdicts by hand: Accuracy_C, ratios both ways, failures, what counts as an answer."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leantune.executors.replay import Measurement
+from leantune.lab.replay.truth import Truth
+from leantune.problem import Goal, Problem, maximize, minimize
+from leantune.space import Space, choice
+
+HALF, FULL = Fraction(1, 2), Fraction(1)
+SPACE = Space(c=choice("a", "b", "c", "d"))
+IDS = {str(configuration["c"]): configuration.id for configuration in SPACE.grid()}
+
+
+def truth(goal: Goal, limits: Sequence[str], rows: Mapping[tuple[str, Fraction], Measurement]) -> Truth:
+    shares = sorted({share for _, share in rows})
+    measured = {(IDS[name], share): measurement for (name, share), measurement in rows.items()}
+    return Truth(Problem(SPACE, goal, limits, shares), measured)
+
+
+def measured(accuracy: float, cost: float = 1.0, seconds: float = 60.0, **more: float) -> Measurement:
+    return Measurement({"accuracy": accuracy, **more}, seconds, cost=cost)
+
+
+TWO_LIMITS = truth(
+    maximize("accuracy"),
+    ["cost <= 2 USD", "speed >= 10"],
+    {
+        ("a", FULL): measured(0.8, cost=2.0, speed=10.0),
+        ("b", FULL): measured(0.9, cost=4.0, speed=20.0),
+        ("c", FULL): measured(0.9, cost=4.0, speed=5.0),
+        ("d", FULL): Measurement({}, 5.0, "out of memory", cost=0.1),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "feasible", "accuracy_c"),
+    [
+        ("a", True, 0.8),  # limits are met exactly
+        ("b", False, 0.9 * 2 / 4),
+        ("c", False, 0.9 * 2 / 4 * 5 / 10),
+    ],
+)
+def test_accuracy_c_is_the_accuracy_times_what_is_left_of_each_violated_limit(
+    name: str, feasible: bool, accuracy_c: float
+) -> None:
+    verdict = TWO_LIMITS.judge((IDS[name], FULL))
+    assert verdict.feasible is feasible
+    assert verdict.accuracy_c == pytest.approx(accuracy_c)
+    assert verdict.metrics["time"] == 60.0
+
+
+@pytest.mark.parametrize("pair", [(IDS["d"], FULL), (IDS["a"], HALF), ("nobody", FULL)])
+def test_what_failed_or_was_never_measured_is_worth_nothing(pair: tuple[str, Fraction]) -> None:
+    verdict = TWO_LIMITS.judge(pair)
+    assert (verdict.metrics, verdict.feasible, verdict.accuracy_c) == ({}, False, 0.0)
+    assert math.isinf(verdict.ratio)
+    assert not verdict.within(0.01)
+
+
+@pytest.mark.parametrize(("limit", "value"), [("q >= 0", -1.0), ("q >= -2", -3.0), ("q <= -2", 0.0), ("q <= 0", 3.0)])
+def test_a_limit_without_a_ratio_leaves_nothing(limit: str, value: float) -> None:
+    judged = truth(maximize("accuracy"), [limit], {("a", FULL): measured(0.9, q=value)}).judge((IDS["a"], FULL))
+    assert judged.accuracy_c == 0.0
+
+
+def test_ratios_of_a_goal_to_maximise_are_of_the_best_over_the_value() -> None:
+    assert TWO_LIMITS.best == TWO_LIMITS.best_full == 0.8
+    assert TWO_LIMITS.judge((IDS["a"], FULL)).ratio == 1.0
+    assert TWO_LIMITS.judge((IDS["b"], FULL)).ratio == pytest.approx(0.8 / 0.9), "infeasible: below 1"
+
+
+CHEAPEST = truth(
+    minimize("cost", at="anywhere"),
+    ["accuracy >= 0.85"],
+    {
+        ("a", HALF): measured(0.9, cost=2.0),
+        ("a", FULL): measured(0.95, cost=5.0),
+        ("b", HALF): measured(0.8, cost=1.0),
+        ("b", FULL): measured(0.9, cost=4.0),
+    },
+)
+
+
+def test_ratios_of_dollars_are_cno_over_all_fractions_and_over_full_data() -> None:
+    assert (CHEAPEST.best, CHEAPEST.best_full) == (2.0, 4.0)
+    verdict = CHEAPEST.judge((IDS["a"], FULL))
+    assert (verdict.ratio, verdict.ratio_full, verdict.accuracy_c) == (2.5, 1.25, None)
+    assert CHEAPEST.judge((IDS["a"], HALF)).ratio_full == 0.5
+
+
+def test_at_full_data_smaller_fractions_are_no_answers() -> None:
+    full = truth(
+        maximize("accuracy"), [], {("a", HALF): measured(0.9), ("a", FULL): measured(0.7), ("b", HALF): measured(0.8)}
+    )
+    assert full.best == 0.7
+    assert list(full.answers()) == [(IDS["a"], FULL)]
+
+
+def test_nothing_feasible_has_no_best() -> None:
+    nothing = truth(maximize("accuracy"), ["cost <= 0.5 USD"], {("a", FULL): measured(0.9)})
+    assert math.isnan(nothing.best)
+    assert not nothing.judge((IDS["a"], FULL)).within(0.5)
+
+
+values = st.floats(-100, 100).filter(lambda value: abs(value) > 1e-6)
+
+
+@given(values, values, st.booleans(), st.sampled_from([0.5, 0.9, 0.99]))
+def test_a_ratio_is_at_least_one_and_one_for_the_best_whatever_the_signs(
+    one: float, other: float, up: bool, share: float
+) -> None:
+    goal = maximize("m") if up else minimize("m")
+    known = truth(goal, [], {("a", FULL): Measurement({"m": one}, 1.0), ("b", FULL): Measurement({"m": other}, 1.0)})
+    best, worse = sorted([("a", one), ("b", other)], key=lambda pair: pair[1], reverse=up)
+    assert known.judge((IDS[best[0]], FULL)).ratio == 1.0
+    verdict = known.judge((IDS[worse[0]], FULL))
+    assert verdict.ratio >= 1.0
+    if best[1] > 0 and worse[1] > 0:
+        good = worse[1] >= share * best[1] if up else worse[1] <= best[1] / share
+        near = abs(worse[1] - (share * best[1] if up else best[1] / share)) < 1e-9 * abs(worse[1])
+        assert near or verdict.within(share) is good
+    if best[1] * worse[1] < 0:
+        assert math.isinf(verdict.ratio)
+
+
+def test_zero_is_the_best_of_errors() -> None:
+    errors = truth(
+        minimize("m"), [], {("a", FULL): Measurement({"m": 0.0}, 1.0), ("b", FULL): Measurement({"m": 1.0}, 1)}
+    )
+    assert [errors.judge((IDS[name], FULL)).ratio for name in "ab"] == [1.0, math.inf]

@@ -1,0 +1,352 @@
+"""A job at work with real processes: run, verify, extend, dry run; killed workers; nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from leantune.errors import InvalidInput, JobError, SpaceError, StudyChanged, StudyOver, UnknownStudy
+from leantune.history import TrialState
+from leantune.jobfile import load_job
+from leantune.run.events import Event, Started
+from leantune.run.loop import Loop, Outcome
+from leantune.study.launch import (
+    check_place,
+    dry_run,
+    extend,
+    open_job,
+    open_stored,
+    rules_of,
+    run,
+    verify,
+)
+
+PROGRAM = """
+import fcntl, pathlib, sys, time
+lr, fraction, marks, slow = float(sys.argv[1]), float(sys.argv[2]), pathlib.Path(sys.argv[3]), float(sys.argv[4])
+mine = open(marks / f"trial-{sys.argv[5]}", "w")
+try:
+    fcntl.flock(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel lets go of it when the process dies
+except BlockingIOError:
+    (marks / "twice").write_text(sys.argv[5])
+time.sleep(slow * fraction)
+print(f"accuracy={0.9 - 10 * (lr - 0.01) ** 2 * fraction}")
+"""
+JOB = """
+name: tiny
+train: [{python}, train.py, "{{lr}}", "{{fraction}}", {marks}, "{slow}", "{{trial}}"]
+maximize: accuracy
+subject_to: [cost <= {limit} USD]
+space:
+  lr: {{linear: [0.0, 0.1]}}
+  cluster: {{machines: {{m: {{vcpus: 0.5, memory: 1 GiB, usd_per_hour: 3.6}}}}}}
+fractions: [1/4, 1]
+budget: {{usd: 1, trials: {trials}}}
+strategy: {strategy}
+seed: 3
+run: {{on: local, grace: 1 s, time_limit: 20 s, lease: {lease} s}}
+"""
+
+
+def write_job(
+    folder: Path,
+    *,
+    trials: int = 3,
+    strategy: str = "random",
+    limit: float = 0.5,
+    slow: float = 0.0,
+    lease: float = 60.0,
+) -> Path:
+    marks = folder / "marks"
+    marks.mkdir(exist_ok=True)
+    (folder / "train.py").write_text(PROGRAM)
+    path = folder / "job.yaml"
+    path.write_text(
+        JOB.format(
+            python=sys.executable, marks=marks, trials=trials, strategy=strategy, limit=limit, slow=slow, lease=lease
+        )
+    )
+    return path
+
+
+def test_a_job_runs_is_verified_and_extended(tmp_path: Path) -> None:
+    path = write_job(tmp_path)
+    opened = open_job(load_job(path))
+    events: list[Event] = []
+    end = run(opened, observer=events.append)
+    assert end.outcome is Outcome.OVER
+    assert [trial.state for trial in opened.history.trials] == [TrialState.DONE] * 3
+    assert sum(isinstance(event, Started) for event in events) == 3
+    advice = opened.recommendation()
+
+    verified = verify(opened)
+    assert verified.held
+    assert verified.trial.verifies
+    assert verify(opened).trial == verified.trial  # nothing was tested since: not paid for again
+    assert verified.trial.configuration == advice.configuration
+    assert [check.text for check in verified.limits] == ["cost <= 0.5 USD"]
+    stands = opened.recommendation()
+    assert stands.configuration == advice.configuration
+    assert stands.why == f"{advice.why} Trial 3 has verified it since."
+
+    assert run(opened).outcome is Outcome.OVER
+    assert extend(opened, trials=6).trials == 6
+    run(opened)
+    assert len(opened.history) == 7  # the verification is not one of the six
+    opened.close()
+
+
+def test_a_limit_that_does_not_hold_is_said(tmp_path: Path) -> None:
+    opened = open_job(load_job(write_job(tmp_path, limit=1e-6)))
+    run(opened)
+    verified = verify(opened)
+    assert not verified.held
+    assert [check.held for check in verified.limits] == [False]
+    opened.close()
+
+
+def test_a_verification_beyond_the_budget_must_be_allowed(tmp_path: Path) -> None:
+    path = write_job(tmp_path, slow=0.6)  # the first trial spends what the budget has beyond one worst case
+    path.write_text(path.read_text().replace("budget: {usd: 1, trials: 3}", "budget: {usd: 0.0221, trials: 3}"))
+    opened = open_job(load_job(path))
+    run(opened)
+    before = opened.store.money()
+    with pytest.raises(StudyOver, match="do not cover the worst case") as refused:
+        verify(opened)
+    assert "--beyond-budget" in refused.value.hint
+    assert verify(opened, beyond_budget=True).held
+    after = opened.store.money()
+    assert after.left >= 0.0
+    assert after.budget_usd is not None and before.budget_usd is not None
+    assert after.budget_usd - before.budget_usd < 0.022
+    opened.close()
+
+
+def test_an_interrupted_verification_beyond_the_budget_goes_on(tmp_path: Path) -> None:
+    path = write_job(tmp_path, slow=1.0)
+    path.write_text(path.read_text().replace("budget: {usd: 1, trials: 3}", "budget: {usd: 0.0226, trials: 3}"))
+    opened = open_job(load_job(path))
+    run(opened)
+    loops: list[Loop] = []
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Started):
+            time.sleep(0.3)
+            loops[-1].interrupt()
+
+    with pytest.raises(StudyOver, match="did not end"):
+        verify(opened, observer=stop, ready=loops.append, beyond_budget=True)
+    assert verify(opened, beyond_budget=True).held
+    assert opened.store.money().left >= 0.0
+    opened.close()
+
+
+def test_a_dry_run_creates_nothing(tmp_path: Path) -> None:
+    job = load_job(write_job(tmp_path, strategy="trimtuner-gp"))
+    before = sorted(tmp_path.rglob("*"))
+    shown = dry_run(job)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert shown.size is None
+    assert [forecast.time_limit for forecast in shown.first] == [20.0] * 3
+    assert shown.first[0].worst_case_usd == pytest.approx(3.6 * (20 + 1 + 1) / 3600)
+
+
+def test_a_changed_job_is_refused_and_a_raised_budget_taken_over(tmp_path: Path) -> None:
+    path = write_job(tmp_path)
+    opened = open_job(load_job(path))
+    run(opened)
+    opened.close()
+    path.write_text(path.read_text().replace("seed: 3", "seed: 4"))
+    with pytest.raises(StudyChanged, match="seed was 3 and is 4"):
+        open_job(load_job(path))
+    path.write_text(path.read_text().replace("train.py", "trian.py"))
+    with pytest.raises(StudyChanged, match="train was"):
+        open_job(load_job(path))
+    path.write_text(path.read_text().replace("trian.py", "train.py"))
+    path.write_text(path.read_text().replace("seed: 4", "seed: 3").replace("trials: 3", "trials: 4"))
+    again = open_job(load_job(path))
+    run(again)
+    assert len(again.history) == 4
+    again.close()
+
+
+def test_a_training_command_may_be_repaired_while_nothing_came_through(tmp_path: Path) -> None:
+    path = write_job(tmp_path)
+    path.write_text(path.read_text().replace("train.py", "trian.py").replace("trials: 3", "trials: 9"))
+    opened = open_job(load_job(path))
+    assert run(opened).outcome is Outcome.FAILING
+    opened.close()
+    path.write_text(path.read_text().replace("trian.py", "train.py"))
+    again = open_job(load_job(path))
+    assert run(again).outcome is Outcome.OVER
+    assert [trial.state for trial in again.history.trials].count(TrialState.DONE) == 4
+    again.close()
+    joined = open_stored(load_job(path).store, "tiny", folder=tmp_path)
+    assert joined.job.command == load_job(path).command
+    joined.close()
+
+
+def test_a_study_is_found_by_its_store_alone(tmp_path: Path) -> None:
+    job = load_job(write_job(tmp_path))
+    with pytest.raises(UnknownStudy, match="tiny"):
+        open_job(job, create=False)
+    opened = open_job(job)
+    run(opened)
+    opened.close()
+    other = open_stored(job.store, "tiny", folder=tmp_path)
+    assert len(other.history) == 3
+    other.close()
+    with pytest.raises(UnknownStudy, match="tinny"):
+        open_stored(job.store, "tinny")
+
+
+def test_a_place_that_this_machine_is_not_is_refused(tmp_path: Path) -> None:
+    path = write_job(tmp_path)
+    text = path.read_text()
+    path.write_text(text.replace("on: local", "on: ray"))
+    with pytest.raises(JobError, match="ray"):
+        check_place(load_job(path))
+    path.write_text(text.replace("vcpus: 0.5", "vcpus: 500"))
+    with pytest.raises(SpaceError, match="500"):
+        run(open_job(load_job(path)))
+    assert not (tmp_path / "leantune-runs").exists()
+
+
+def write_spot_job(folder: Path, run_it: str) -> Path:
+    """The tiny job on rented machines."""
+    path = write_job(folder, slow=0.4)
+    local = "run: {on: local, grace: 1 s, time_limit: 20 s, lease: 60.0 s}"
+    text = path.read_text()
+    assert local in text
+    path.write_text(text.replace(local, run_it).replace("usd: 1,", "usd: 10,"))
+    return path
+
+
+def test_a_job_runs_on_spot_machines_of_the_simulated_cloud(tmp_path: Path) -> None:
+    job = load_job(
+        write_spot_job(tmp_path, "run: {spot: true, grace: 0.5 s, time_limit: 20 min, market: {speed: 300}}")
+    )
+    assert job.run.on == "simcloud"
+    forecast = dry_run(job).first[0]
+    assert forecast.worst_case_usd == pytest.approx(3.6 * (1200 + rules_of(job).overhead) / 3600)
+    opened = open_job(job)
+    events: list[Event] = []
+    end = run(opened, observer=events.append)
+    history, money = opened.history, opened.store.money()
+    ledger = opened.store.ledger()
+    opened.close()
+    assert end.outcome is Outcome.OVER
+    assert [trial.state for trial in history.trials] == [TrialState.DONE] * 3
+    assert money.spent == pytest.approx(history.cost)
+    assert all(0.0 <= (row.settled or 0.0) <= row.reserved for row in ledger)
+    for trial in history.trials:
+        seen = trial.observations[-1]
+        assert seen.seconds is not None and seen.cost is not None
+        assert seen.seconds >= 300 * 0.4 * float(trial.fraction)
+        if len(trial.moves) == 4 and seen.seconds > 100.0:
+            assert seen.cost < 3.6 * (seen.seconds + 120.0) / 3600, "spot machines cost less than those on demand"
+
+
+def test_machines_of_the_simulated_cloud_may_be_on_demand(tmp_path: Path) -> None:
+    text = "run: {on: simcloud, grace: 0.5 s, time_limit: 20 min, market: {speed: 600}}"
+    opened = open_job(load_job(write_spot_job(tmp_path, text)))
+    run(opened)
+    (first, *_), spent = opened.store.ledger(), opened.store.money().spent
+    opened.close()
+    assert first.settled is not None and first.settled >= 3.6 * 120 / 3600
+    assert spent <= 10.0
+
+
+def test_a_spot_job_needs_machines_with_prices(tmp_path: Path) -> None:
+    path = write_spot_job(tmp_path, "run: {spot: true}")
+    text = path.read_text().replace(", usd_per_hour: 3.6", "").replace("usd: 10, ", "")
+    path.write_text(text.replace("subject_to: [cost <= 0.5 USD]\n", ""))
+    with pytest.raises(JobError, match="m has no price"):
+        check_place(load_job(path))
+
+
+def test_a_budget_is_only_raised(tmp_path: Path) -> None:
+    opened = open_job(load_job(write_job(tmp_path)))
+    with pytest.raises(InvalidInput, match="trials is 3 and cannot become 2"):
+        extend(opened, trials=2)
+    with pytest.raises(InvalidInput, match="hours is unlimited"):
+        extend(opened, hours=1)
+    with pytest.raises(InvalidInput, match="nothing to extend"):
+        extend(opened)
+    opened.close()
+
+
+def worker(path: Path) -> subprocess.Popen[bytes]:
+    program = (
+        "import sys; from pathlib import Path; from leantune.jobfile import load_job; "
+        "from leantune.study.launch import open_job, run; run(open_job(load_job(Path(sys.argv[1]))))"
+    )
+    return subprocess.Popen([sys.executable, "-c", program, str(path)])
+
+
+@pytest.mark.slow
+def test_real_workers_killed_again_and_again_lose_nothing(tmp_path: Path) -> None:
+    """Two workers share a study and are killed in turn: no trial twice at once, none lost, no process left behind."""
+    path = write_job(tmp_path, trials=12, slow=2.0, lease=20.0)
+    marks = tmp_path / "marks"
+    workers = [worker(path), worker(path)]
+    kills, started = 0, time.monotonic()
+    while any(process.poll() is None for process in workers):
+        if kills < 4 and time.monotonic() - started > 3.0 * (kills + 1):
+            workers[kills % 2].send_signal(signal.SIGKILL)
+            workers[kills % 2].wait()
+            workers[kills % 2] = worker(path)
+            kills += 1
+        time.sleep(0.02)
+        assert time.monotonic() - started < 120
+    assert kills == 4
+    assert not (marks / "twice").exists()
+    assert [process.returncode for process in workers] == [0, 0]
+    opened = open_job(load_job(path), create=False)
+    history, ledger = opened.history, opened.store.ledger()
+    assert [trial.state for trial in history.trials] == [TrialState.DONE] * 12
+    assert sum(row.settled or 0.0 for row in ledger) == pytest.approx(history.cost)
+    assert opened.store.money().reserved == 0.0
+    assert not [row for row in ledger if row.settled is None]
+    attempts = [move.state for trial in history.trials for move in trial.moves].count(TrialState.RUNNING)
+    assert attempts == len(ledger)
+    opened.close()
+    assert programs_left(marks) == []
+
+
+def programs_left(marks: Path) -> list[str]:
+    """Command lines of processes that still know the marks folder."""
+    left = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                command = (entry / "cmdline").read_bytes().decode(errors="replace")
+            except (FileNotFoundError, ProcessLookupError, PermissionError):
+                continue
+            if str(marks) in command:
+                left.append(command)
+    return left
+
+
+def test_a_gentle_stop_queues_the_running_trial_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    path = write_job(tmp_path, trials=3, slow=1.0)
+    opened = open_job(load_job(path))
+    loops: list[Loop] = []
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Started) and event.trial.number == 1:
+            loops[0].interrupt()
+
+    assert run(opened, observer=stop, ready=loops.append).outcome is Outcome.INTERRUPTED
+    assert opened.history.trial(1).state is TrialState.QUEUED
+    assert opened.store.money().reserved == 0.0
+    assert run(opened).outcome is Outcome.OVER
+    assert [trial.state for trial in opened.history.trials] == [TrialState.DONE] * 3
+    assert [row.attempt for row in opened.store.ledger() if row.trial == 1] == [1, 2]
+    opened.close()
