@@ -149,9 +149,9 @@ class SimCloud:
         return told
 
     def bills(self) -> Mapping[str, Bill]:
-        """The bills of the machines that have ended, in the order of ending."""
+        """The bills of the machines that have ended, in the order of ending; a view that later ones are added to."""
         self._catch_up()
-        return MappingProxyType(dict(self._bills))
+        return MappingProxyType(self._bills)
 
     def next_event_time(self) -> float | None:
         """When `poll` will next return something if nobody launches or terminates."""

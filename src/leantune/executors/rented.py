@@ -1,37 +1,65 @@
 """Runs trials on rented machines that may be taken away: a provider rents and bills, another executor runs programs.
 
-    waiting --launched--> booting --all run--> training --ended--> leaving --all billed--> told
-       ^                     |                    |
-       +- nothing to be had  +----- revoked ------+--> leaving
+    waiting --launched--> booting --all run--> training --ended--> told
+       ^                     |                  |   ^
+       +- nothing to be had  |                  |   +-- periodic checkpoint
+                             +--- revoked ------+--> told as revoked
 
 On a notice the program is asked to save its checkpoint and end; when the machine is taken it is dead, whatever it did.
-Either way the trial is revoked: never failed, and queued again with its checkpoint. A machine whose revocation will
-cost nothing is left to the provider, any other is given back as soon as the program has ended.
+Either way the trial is revoked: never failed, and queued again with its checkpoint. After an hour the `Placement` is
+asked whether the trial stays; if not, it is saved and queued again. A machine whose revocation will cost nothing is
+left to the provider, any other is given back as soon as the program has ended.
 
-Seconds and time limits are those of the market's clock, which may run faster than this world's; grace, lease and the
-timeout of `wait` are this world's. Machines are watched by a thread of its own, so that nobody pays for idle ones, and
-no notice is missed, while the tuner thinks.
+`step` computes nothing between events, so that the same code runs on a simulated clock, where waiting is a jump, and
+under a real one (`watched.py` drives it from a thread). Seconds and time limits are those of the market's clock, which
+may run faster than this world's; grace, lease and the timeout of `wait` are this world's.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+import heapq
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
-from leantune.clock import Clock, ScaledClock
+from leantune.clock import Clock
 from leantune.cloud import provider as cloud
-from leantune.errors import IllegalMove, MachineGone, UnknownTrial
-from leantune.executors.base import Executor, Finished, Report, Terms
-from leantune.executors.machine import cores_for, this_host
-from leantune.executors.renting import Renter
+from leantune.cloud.billing import Bill
+from leantune.cloud.provider import Offer
+from leantune.errors import IllegalMove, LaunchRefused, MachineGone, ProviderError, UnknownTrial
+from leantune.executors.base import (
+    Begun,
+    Billed,
+    Capacity,
+    Event,
+    Finished,
+    How,
+    Placed,
+    Programs,
+    Report,
+    Saved,
+    Terms,
+)
 from leantune.history import Observation, Trial, TrialState
+from leantune.rent.placement import Need, Placement
+from leantune.rent.provisioner import Choice, Held
+from leantune.rent.quotes import Forecaster, Quotes, quotes_text
+from leantune.store.rows import StayRow
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
-LOOK_SECONDS = 0.02  # of this world, between looks at machines and programs
 RETRY_SECONDS = 60.0  # of the market, until a launch that was refused everywhere is tried again
+REFUSED_SECONDS = 600.0  # how long an offer that was refused is not asked for
+HOUR = 3600.0  # of the market, after which a move is considered
+LONGEST_WAIT = 30 * 86400.0  # for a machine; then something is wrong that no patience helps against
+
+
+class MarketClock(Clock, Protocol):
+    """The market's clock: `speed` of its seconds pass in one of this world."""
+
+    @property
+    def speed(self) -> float: ...
 
 
 class Phase(StrEnum):
@@ -40,318 +68,642 @@ class Phase(StrEnum):
     WAITING = "waiting"
     BOOTING = "booting"
     TRAINING = "training"
-    LEAVING = "leaving"
+    SAVING = "saving"  # a periodic checkpoint
+    ENDING = "ending"  # asked to save and end
 
 
-class Evicting(Executor, Protocol):
-    """An executor whose programs can be told to leave their machine before they are done."""
+class Purpose(StrEnum):
+    """Why a program was asked to save and end."""
 
-    def evict(self, number: int) -> None:
-        """Ask a running trial to save a checkpoint and end; `wait` reports it as queued, also if it ends well."""
-        ...
+    ASKED = "asked"
+    NOTICE = "notice"
+    MOVE = "move"
+
+
+class Timer(StrEnum):
+    """What is to be looked at later."""
+
+    RETRY = "retry"
+    HOUR = "hour"
+    SAVE = "save"
+    DEADLINE = "deadline"
 
 
 @dataclass
-class Rental:
-    """One run of a trial and its machines. machines, booting: ids that are paid for. warned: when they will be gone.
+class _Stay:
+    """A trial on one machine; gone_at: when the provider will take it, once it said so."""
 
-    began: when the first machine was launched, by the market's clock. usd: of the bills so far.
+    row: StayRow
+    offer: int
+    gone_at: float | None = None
+    booting: bool = True
+
+
+@dataclass
+class _Rental:
+    """One run of a trial and its machines. renewed: when its lease was (this world).
+
+    waiting_since: without machines. asked_at: when it was asked to save. mark: seconds and step of its last report, or
+    of its beginning; None while nobody knows. usd: of the bills so far.
     """
 
     trial: Trial
     terms: Terms
     renewed: float
     phase: Phase = Phase.WAITING
-    retry_at: float = 0.0
+    version: int = 0  # timers set for an earlier phase of its life are void
+    waiting_since: float = 0.0
     began: float = 0.0
-    machines: set[str] = field(default_factory=set)
-    booting: set[str] = field(default_factory=set)
-    warned: dict[str, float] = field(default_factory=dict)
+    stays: dict[str, _Stay] = field(default_factory=dict)
+    purpose: Purpose | None = None
+    how: How = How.SAVE
+    asked_at: float = 0.0
+    revoked: str = ""
+    mark: tuple[float, float] | None = None
+    step_from: float = 0.0
+    reached: float = 0.0
+    kept: float = 0.0
+    saving: float = 0.0
+    ready: float | None = None
     usd: float = 0.0
-    revoked: str = ""  # why, once the provider has announced it or done it
-    interrupted: bool = False
-    finished: Finished | None = None
+    rows: list[StayRow] = field(default_factory=list)
+
+
+@dataclass
+class _Known:
+    """What runs so far have shown of a trial's checkpoints: seconds to save one, its step, whether there are any."""
+
+    save: float
+    restore: float
+    step: float = 0.0
+    keeps: bool = True
+
+
+@dataclass(frozen=True)
+class Market:
+    """Where machines are rented. clock: the market's. offers: what it rents out, in the order of the forecaster's.
+
+    source: where its prices come from, for the ledger. poll: seconds of the market between two looks at machines and
+    programs, where these are simulated; 0: they are seen at once.
+    """
+
+    provider: cloud.Provider
+    clock: MarketClock
+    offers: Sequence[Offer]
+    forecaster: Forecaster
+    tag: str = ""
+    source: str = ""
+    poll: float = 0.0
+
+
+def _as_it_is(trial: Trial, _offer: Offer) -> Trial:
+    return trial
+
+
+def _no_disk(_number: int) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What differs between programs. aboard: the trial as it is started on a machine (a free machine is added to its
+    configuration). lose_disk: forgets what a machine held that was taken. checkpoint: seconds of the market that a
+    trial's checkpoint takes to be saved and to be restored, as far as known. bills_add_up: the dollars and seconds of
+    a result are those of all attempts, whatever was lost (a free machine); else those of the training that counts.
+    keeps_quotes: what the placement saw is written down with each machine.
+    """
+
+    aboard: Callable[[Trial, Offer], Trial] = _as_it_is
+    lose_disk: Callable[[int], None] = _no_disk
+    checkpoint: Callable[[Trial], tuple[float, float]] = lambda trial: (5.0, 5.0)
+    bills_add_up: bool = False
+    keeps_quotes: bool = True
 
 
 class RentedExecutor:
-    """See the module, and `Executor` for the promises.
+    """See the module, and `Executor` for the promises. Only `renew` may be called from another thread.
 
-    lose_disk: forgets what a machine held that was taken before its checkpoint was saved. Only `renew` may be called
-    from another thread; machines carry the renter's tag. A simulated provider forgets its machines with this process.
+    Machines carry the market's tag. A simulated provider forgets its machines with this process. notes: what could not
+    be done as wished, counted.
     """
 
     def __init__(
-        self,
-        inner: Evicting,
-        provider: cloud.Provider,
-        renter: Renter,
-        clock: ScaledClock,
-        base: Clock,
-        lose_disk: Callable[[int], None] = lambda number: None,
+        self, programs: Programs, market: Market, placement: Placement, base: Clock, ways: Ways = Ways()  # noqa: B008
     ) -> None:
-        self._inner, self._provider, self._renter = inner, provider, renter
-        self._clock, self._base, self._lose_disk = clock, base, lose_disk
-        self._rentals: dict[int, Rental] = {}
-        self._launched: dict[str, float] = {}
-        self._ended: list[Finished] = []
-        self._reports: list[Report] = []
-        self._error: BaseException | None = None
-        self._news = threading.Condition()
-        self._closing = False
-        self._watch = threading.Thread(target=self._watching, name="leantune-machines", daemon=True)
-        self._watch.start()
+        self._programs, self._market, self._placement, self._base, self._ways = programs, market, placement, base, ways
+        self._provider, self._clock, self._offers = market.provider, market.clock, market.offers
+        self._speed = market.clock.speed
+        self._window = market.provider.policy.refund_window_seconds
+        self._began = market.clock.now()
+        self._rentals: dict[int, _Rental] = {}
+        self._by_machine: dict[str, _Rental] = {}
+        self._left: dict[str, StayRow] = {}  # machines that the provider is about to take, for nothing
+        self._known: dict[int, _Known] = {}
+        self._refused: dict[int, float] = {}  # offer -> until when it is not asked for again
+        self._timers: list[tuple[float, int, int, int, Timer]] = []
+        self._count = 0
+        self._out: list[Event] = []
+        self._quoted: tuple[float, Quotes] | None = None
+        self.notes: dict[str, int] = {}
 
     # -- what is asked of it
 
     @property
     def running(self) -> frozenset[int]:
-        """Numbers of the trials that are started and not yet reported."""
-        with self._news:
-            return frozenset(self._rentals) | {ended.number for ended in self._ended}
+        """Numbers of the trials that are started and not yet told."""
+        return frozenset(self._rentals) | {one.number for one in self._out if isinstance(one, Finished)}
+
+    @property
+    def owes(self) -> bool:
+        """Whether machines are left that the provider has still to take and to bill."""
+        return bool(self._left)
 
     def check(self, trial: Trial) -> None:
-        """Refuse a cluster that nobody rents out, or that this machine cannot stand in for."""
-        with self._news:
-            self._renter.cluster_of(trial)
-            self._inner.check(trial)
+        """Refuse a trial that nobody rents machines for, or that its programs cannot run."""
+        self._placement.check(trial)
+        for offer in self._offers_of(trial):
+            self._programs.check(self._ways.aboard(trial, offer))
 
-    def room_for(self, trial: Trial) -> bool:
-        """Whether this machine can stand in for one more, those that still boot included."""
-        with self._news:
-            if trial.number in self._rentals:
-                return False
-            clusters = [one.trial.configuration.cluster for one in self._rentals.values()]
-            mine = self._renter.cluster_of(trial)
-            held = sum(cores_for(cluster.vcpus) for cluster in clusters if cluster is not None)
-            return held + cores_for(mine.vcpus) <= len(this_host().cores) and self._inner.room_for(trial)
+    def capacity(self) -> Capacity:
+        """Room where the programs run, less what is promised to machines that still boot."""
+        return _RentedCapacity(self._programs.capacity(), self._largest, tuple(self._coming()))
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Ask for machines; the program begins once they have booted."""
-        with self._news:
-            if trial.number in self.running:
-                raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
-            self.check(trial)
-            rental = Rental(trial, terms, self._base.now())
-            self._rentals[trial.number] = rental
-            self._launch(rental)
-            self._news.notify_all()
-
-    def wait(self, timeout: Seconds | None = None) -> list[Finished]:
-        """Wait until a trial ends, or for `timeout` seconds of this world."""
-        until = None if timeout is None else self._base.now() + timeout
-        with self._news:
-            while not self._ended and self._rentals and self._error is None:
-                pause = None if until is None else until - self._base.now()
-                if pause is not None and pause <= 0:
-                    break
-                self._news.wait(pause)
-            if self._error is not None:
-                raise self._error
-            ended, self._ended = self._ended, []
-            return ended
-
-    def reports(self) -> list[Report]:
-        """What trials reported since the last call; seconds are the market's."""
-        with self._news:
-            reports, self._reports = self._reports, []
-            return reports
+        if trial.number in self._rentals:
+            raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
+        rental = _Rental(trial, terms, self._base.now(), waiting_since=self._clock.now())
+        self._rentals[trial.number] = rental
+        if trial.number not in self._known:
+            self._known[trial.number] = _Known(*self._ways.checkpoint(trial))
+        self._place(rental)
 
     def renew(self, number: int) -> None:
         """Pass it on to the program, or to when it begins."""
-        with self._news:
-            rental = self._rentals.get(number)
-            if rental is not None:
-                rental.renewed = self._base.now()
-                self._inner.renew(number)
+        rental = self._rentals.get(number)
+        if rental is not None:
+            rental.renewed = self._base.now()
+            self._programs.renew(number)
 
-    def interrupt(self, number: int) -> None:
-        """Ask the program to save a checkpoint and end; its machines are given back."""
-        with self._news:
-            rental = self._running(number)
-            if rental is None:
-                return  # it has ended: `wait` tells how
-            rental.interrupted = True
-            if rental.phase is Phase.TRAINING:
-                self._inner.interrupt(number)
-            elif rental.phase is not Phase.LEAVING:
-                self._leave(rental, Finished(number, (), TrialState.QUEUED, "interrupted"))
+    def end(self, number: int, how: How) -> None:
+        """Ask the program to save and end, or kill it; its machines are given back."""
+        rental = self._rentals.get(number)
+        if rental is None:
+            self._check_told(number, how)
+            return
+        if how is How.KILL:
+            self._kill(rental)
+            self._give_back(rental, "ended")
+            self._forget(rental)
+        elif rental.phase in (Phase.WAITING, Phase.BOOTING):
+            self._leave(rental, Finished(number, (), TrialState.QUEUED, "interrupted"))
+        elif rental.purpose is None or rental.how is not how:
+            self._ask_to_end(rental, Purpose.ASKED, how)
+        else:
+            rental.purpose = Purpose.ASKED
 
-    def stop(self, number: int) -> None:
-        """Kill the program, give the machines back and forget the trial."""
-        with self._news:
-            rental = self._running(number)
-            if number in self._inner.running:
-                self._inner.stop(number)
-            if rental is not None:
-                self._give_back(rental, list(rental.machines))
-                del self._rentals[number]
-            self._ended = [ended for ended in self._ended if ended.number != number]
+    def forget(self, number: int) -> None:
+        """A trial will not go on: its checkpoint only takes space."""
+        self._known.pop(number, None)
+        self._programs.forget(number)
 
     def close(self) -> None:
-        """Kill whatever runs and give every machine back."""
-        with self._news:
-            self._closing = True
-            self._news.notify_all()
-        if self._watch is not threading.current_thread():
-            self._watch.join()
-        with self._news:
-            self._inner.close()
-            for rental in self._rentals.values():
-                self._give_back(rental, list(rental.machines))
-            self._rentals.clear()
-            self._ended.clear()
-
-    def _running(self, number: int) -> Rental | None:
-        """The run of a trial; None when it has ended and nobody was told yet."""
-        if number not in self.running:
-            running = ", ".join(map(str, sorted(self.running))) or "none"
-            raise UnknownTrial(f"trial {number} is not running", where="RentedExecutor", hint=f"Running: {running}")
-        return self._rentals.get(number)
-
-    # -- the thread that watches
-
-    def _watching(self) -> None:
-        with self._news:
-            while not self._closing and self._error is None:
-                try:
-                    self._look()
-                except BaseException as error:  # noqa: BLE001 - raised again in the executor's own thread, by wait
-                    self._error = error
-                if self._ended or self._error is not None:
-                    self._news.notify_all()
-                self._news.wait(LOOK_SECONDS if self._rentals else None)
-
-    def _look(self) -> None:
-        """Hear the provider and the programs, and do what follows."""
-        for finished in self._inner.wait(Seconds(0.0)):  # first: what has ended cannot be taken away any more
-            own = self._rentals[finished.number]
-            self._leave(own, self._scaled(finished, own))
-        for event in self._provider.poll():
-            rental = next((one for one in self._rentals.values() if event.machine_id in one.machines), None)
-            if rental is not None:
-                self._hear(rental, event)
-        speed = self._clock.speed
-        self._reports += [replace(said, seconds=said.seconds * speed) for said in self._inner.reports()]
+        """Kill whatever runs and give every machine back; those that cost nothing are left to the provider."""
+        self._programs.close()
         for rental in list(self._rentals.values()):
-            if rental.phase is Phase.WAITING and self._clock.now() >= rental.retry_at:
-                self._launch(rental)
-            if rental.phase is Phase.LEAVING:
-                self._settle(rental)
+            self._give_back(rental, "closed")
+            self._forget(rental)
 
-    def _hear(self, rental: Rental, event: cloud.Event) -> None:
+    def next_event_time(self) -> float | None:
+        """When something happens next, by this world's clock; None where nobody knows."""
+        provider = self._provider
+        coming = provider.next_event_time() if isinstance(provider, cloud.Foreseeing) else None
+        trained = self._programs.next_event_time()
+        seen = math.inf if coming is None else coming
+        if trained is not None:
+            seen = min(seen, self._there(trained))
+        next_time = min(self._look_after(seen), self._timers[0][0] if self._timers else math.inf)
+        return None if next_time == math.inf else self._here(next_time)
+
+    def wait(self, timeout: Seconds | None = None) -> None:
+        """Wait for the programs, but not beyond what the market will do."""
+        coming = self.next_event_time()
+        if coming is not None:
+            until = max(coming - self._base.now(), 0.0)
+            timeout = Seconds(until if timeout is None else min(until, timeout))
+        if timeout is None or timeout > 0:
+            self._programs.wait(timeout)
+
+    def step(self, now: float) -> list[Event]:
+        """Hear the provider and the programs in the order of their times, and do what follows."""
+        for event in self._provider.poll():
+            self._hear_programs(self._here(event.time))
+            self._hear_provider(event)
+        self._hear_programs(now)
+        if self._timers and self._timers[0][0] <= self._clock.now():
+            self._fire_timers()
+        out, self._out = self._out, []
+        return out
+
+    # -- two clocks
+
+    def _there(self, here: float) -> float:
+        """The market's time of a moment of this world."""
+        return self._clock.now() + (here - self._base.now()) * self._speed
+
+    def _here(self, there: float) -> float:
+        return self._base.now() + (there - self._clock.now()) / self._speed
+
+    def _look_after(self, time: float) -> float:
+        poll = self._market.poll
+        if poll <= 0 or time == math.inf:
+            return time
+        return self._began + math.ceil((time - self._began) / poll - 1e-9) * poll
+
+    # -- what programs say
+
+    def _hear_programs(self, now: float) -> None:
+        for event in self._programs.step(now):
+            rental = self._rentals.get(event.number)
+            if rental is None:
+                continue
+            if isinstance(event, Report):
+                self._on_report(rental, event)
+            elif isinstance(event, Begun):
+                self._on_begun(rental, event)
+            elif isinstance(event, Saved):
+                self._on_saved(rental, event)
+            elif isinstance(event, Finished):
+                self._on_finished(rental, event)
+
+    def _on_begun(self, rental: _Rental, event: Begun) -> None:
+        known, ready = self._known[rental.trial.number], self._there(event.time)
+        step = known.step if event.step is None else event.step
+        rental.ready, rental.phase = ready, Phase.TRAINING
+        rental.step_from = rental.kept = rental.reached = step
+        rental.mark = None if event.step is None else (0.0, step)
+        # Whoever needs most of the hour to get going has half an hour to get on.
+        self._set_timer(rental, max(rental.began + HOUR, ready + HOUR / 2), Timer.HOUR)
+        self._set_periodic(rental, ready)
+
+    def _on_report(self, rental: _Rental, said: Report) -> None:
+        seconds = said.seconds * self._speed
+        self._out.append(said if self._speed == 1.0 else replace(said, seconds=seconds))
+        if said.step is None:
+            return
+        rental.reached = said.step
+        if rental.mark is not None:
+            took, steps = seconds - rental.mark[0], said.step - rental.mark[1]
+            if took > 0 and steps > 0:
+                self._placement.measured(self._type(rental), rental.trial.number, took, steps)
+        rental.mark = (seconds, said.step)
+
+    def _on_saved(self, rental: _Rental, event: Saved) -> None:
+        step, seconds = rental.reached if event.step is None else event.step, event.seconds * self._speed
+        self._take_checkpoint(rental, step, seconds)
+        if rental.mark is not None:
+            rental.mark = (rental.mark[0] + seconds, rental.mark[1])
+        if rental.phase is Phase.SAVING:
+            rental.phase = Phase.TRAINING
+            self._set_periodic(rental, self._there(event.time))
+
+    def _take_checkpoint(self, rental: _Rental, step: float, seconds: float) -> None:
+        known = self._known[rental.trial.number]
+        known.keeps = not (step <= rental.step_from and step < rental.reached)
+        known.step = rental.kept = step
+        known.save = seconds
+        rental.reached = max(rental.reached, step)
+        rental.saving += seconds
+
+    def _on_finished(self, rental: _Rental, finished: Finished) -> None:
+        if finished.state is TrialState.QUEUED and finished.kept_step is not None and rental.ready is not None:
+            self._take_checkpoint(rental, finished.kept_step, max(self._clock.now() - rental.asked_at, 0.0))
+        elif finished.state is TrialState.DONE:
+            rental.kept = rental.reached
+        self._leave(rental, self._scaled(finished, rental))
+
+    # -- what the provider says
+
+    def _hear_provider(self, event: cloud.Event) -> None:
+        rental = self._by_machine.get(event.machine_id)
+        if rental is None:
+            if isinstance(event, cloud.Revoked) and event.machine_id in self._left:
+                self._bill_left(event)
+            return
+        stay = rental.stays[event.machine_id]
+        if isinstance(event, cloud.Running):
+            stay.booting = False
+            if rental.phase is Phase.BOOTING and not any(one.booting for one in rental.stays.values()):
+                self._begin(rental)
+        elif isinstance(event, cloud.Noticed):
+            stay.gone_at = event.gone_at
+            self._on_notice(rental, event)
+        else:
+            self._on_revoked(rental, event)
+
+    def _on_notice(self, rental: _Rental, event: cloud.Noticed) -> None:
+        rental.revoked = rental.revoked or f"revoked: a notice for {event.machine_id}"
+        if rental.phase is Phase.BOOTING:
+            self._leave(rental, Finished(rental.trial.number, (), TrialState.REVOKED, rental.revoked))
+        elif rental.phase is Phase.SAVING:
+            self._ask_to_end(rental, Purpose.NOTICE, How.EVICT)
+        elif rental.phase is Phase.TRAINING:
+            if self._known[rental.trial.number].save <= event.gone_at - self._clock.now():
+                self._ask_to_end(rental, Purpose.NOTICE, How.EVICT)
+            else:
+                self._note("a model is too large to be saved within the notice: its last periodic checkpoint counts")
+
+    def _on_revoked(self, rental: _Rental, event: cloud.Revoked) -> None:
         number = rental.trial.number
-        match event:
-            case cloud.Running():
-                rental.booting.discard(event.machine_id)
-                if rental.phase is Phase.BOOTING and not rental.booting:
-                    self._begin(rental)
-            case cloud.Noticed():
-                rental.warned[event.machine_id] = event.gone_at
-                rental.revoked = rental.revoked or f"revoked: a notice for {event.machine_id}"
-                if rental.phase is Phase.BOOTING:
-                    self._leave(rental, Finished(number, (), TrialState.REVOKED, rental.revoked))
-                elif rental.phase is Phase.TRAINING:
-                    self._inner.evict(number)
-            case cloud.Revoked():
-                rental.machines.discard(event.machine_id)
-                rental.usd += self._provider.bills()[event.machine_id].net_usd
-                rental.revoked = f"revoked: {event.machine_id} was taken ({event.cause})"
-                if rental.phase is Phase.TRAINING:
-                    self._inner.stop(number)
-                    self._lose_disk(number)
-                if rental.phase in (Phase.BOOTING, Phase.TRAINING):
-                    self._leave(rental, Finished(number, (), TrialState.REVOKED, rental.revoked))
+        rental.revoked = f"revoked: {event.machine_id} was taken ({event.cause})"
+        if rental.phase not in (Phase.WAITING, Phase.BOOTING):
+            self._kill(rental)
+            self._ways.lose_disk(number)
+        self._close_stay(rental, event.machine_id, "revoked", revoked_at=event.time)
+        self._leave(rental, Finished(number, (), TrialState.REVOKED, rental.revoked))
+
+    def _bill_left(self, event: cloud.Revoked) -> None:
+        """A machine that was left has been taken: what it would have cost, and that it was given back."""
+        row, bill = self._left.pop(event.machine_id), self._provider.bills()[event.machine_id]
+        ended = replace(row, ended=event.time, gross_usd=bill.gross_usd, refund_usd=bill.refund_usd, revoked=True)
+        self._out.append(Billed(row.number, ended))
 
     # -- the life of a run
 
-    def _launch(self, rental: Rental) -> None:
-        cluster = self._renter.cluster_of(rental.trial)
-        rented = self._renter.rent(rental.trial, rental.terms.time_limit)
-        rental.machines, rental.booting = set(rented), set(rented)
-        launched = {one.id: one.launched_at for one in self._provider.machines() if one.id in rental.machines}
-        self._launched |= launched
-        rental.began = min(launched.values(), default=self._clock.now())
-        if len(rented) == cluster.nodes + cluster.extra_nodes:
-            rental.phase = Phase.BOOTING
-        elif rented:
-            cause = f"revoked: only {len(rented)} machines of {cluster} were to be had"
-            self._leave(rental, Finished(rental.trial.number, (), TrialState.REVOKED, cause))
-        else:
-            rental.retry_at = rental.began + RETRY_SECONDS
+    def _place(self, rental: _Rental) -> None:
+        """Launch machines, or wait for some."""
+        trial, now = rental.trial, self._clock.now()
+        need, quotes = self._need(rental), self._quotes_without_refused(now)
+        nodes = self._placement.nodes(trial)
+        choices = iter(self._placement.choose(need, quotes))
+        choice = next(choices, None)
+        while choice is not None and len(rental.stays) < nodes:
+            if not self._launch(rental, choice, quotes if not rental.stays else None):
+                choice = next(choices, None)
+        if not rental.stays:
+            self._wait_for_machines(rental, now)
+            return
+        rental.began, rental.phase = now, Phase.BOOTING
+        rental.version += 1
+        if len(rental.stays) < nodes:
+            cause = f"revoked: only {len(rental.stays)} machines of {trial.configuration.cluster} were to be had"
+            self._leave(rental, Finished(trial.number, (), TrialState.REVOKED, cause))
+            return
+        self._set_timer(rental, self._placement.move_by(need, self._held(rental)), Timer.DEADLINE)
 
-    def _begin(self, rental: Rental) -> None:
+    def _launch(self, rental: _Rental, choice: Choice, quotes: Quotes | None) -> bool:
+        offer, now = self._offers[choice.offer], self._clock.now()
+        try:
+            machine = self._provider.launch(offer, choice.max_price, self._market.tag)
+        except LaunchRefused:
+            self._refused[choice.offer] = now + REFUSED_SECONDS
+            self._note("a launch was refused")
+            return False
+        seen = quotes_text(quotes) if quotes is not None and self._ways.keeps_quotes else ""
+        step = self._known[rental.trial.number].step
+        price = offer.usd_per_hour if quotes is None else float(quotes.price[choice.offer])
+        row = StayRow(
+            rental.trial.number,
+            rental.terms.attempt,
+            machine,
+            str(offer.market),
+            offer.on_demand,
+            choice.max_price,
+            price,
+            self._market.source,
+            now,
+            seen,
+            step,
+            kept=step,
+            reached=step,
+        )
+        rental.stays[machine] = _Stay(row, choice.offer)
+        rental.step_from = rental.kept = rental.reached = step
+        self._by_machine[machine] = rental
+        self._out.append(Placed(rental.trial.number, row))
+        return True
+
+    def _wait_for_machines(self, rental: _Rental, now: float) -> None:
+        """Try again in a while; not for ever."""
+        waited = now - rental.waiting_since
+        if waited > LONGEST_WAIT:
+            raise ProviderError(
+                f"no machine was to be had for {waited / 86400:.0f} days",
+                where=f"trial {rental.trial.number}",
+                hint="Add markets, or machines on demand",
+            )
+        self._note("no machine was to be had for a while")
+        rental.phase = Phase.WAITING
+        self._set_timer(rental, now + RETRY_SECONDS, Timer.RETRY)
+
+    def _begin(self, rental: _Rental) -> None:
         """All machines have booted: the program starts, with what is left of its lease."""
-        terms, speed = rental.terms, self._clock.speed
+        terms = rental.terms
         lease = None if terms.lease is None else terms.lease - (self._base.now() - rental.renewed)
         if lease is not None and lease <= 0:
             cause = "its lease was over before it could begin"
             self._leave(rental, Finished(rental.trial.number, (), TrialState.LOST, cause))
             return
-        limit = None if terms.time_limit is None else Seconds(terms.time_limit / speed)
+        if self._speed != 1.0 or lease is not None:
+            limit = None if terms.time_limit is None else Seconds(terms.time_limit / self._speed)
+            terms = replace(
+                terms,
+                time_limit=limit,
+                lease=None if lease is None else Seconds(lease),
+                earlier_seconds=terms.earlier_seconds / self._speed,
+            )
         rental.phase = Phase.TRAINING
-        here = replace(
-            terms,
-            time_limit=limit,
-            lease=None if lease is None else Seconds(lease),
-            earlier_seconds=terms.earlier_seconds / speed,
+        self._programs.start(self._ways.aboard(rental.trial, self._offers[self._first(rental).offer]), terms)
+
+    def _ask_to_end(self, rental: _Rental, purpose: Purpose, how: How) -> None:
+        rental.phase, rental.purpose, rental.how, rental.asked_at = Phase.ENDING, purpose, how, self._clock.now()
+        self._programs.end(rental.trial.number, how)
+
+    def _kill(self, rental: _Rental) -> None:
+        if rental.trial.number in self._programs.running:
+            self._programs.end(rental.trial.number, How.KILL)
+
+    # -- timers
+
+    def _set_timer(self, rental: _Rental, time: float, kind: Timer) -> None:
+        if time < math.inf:
+            self._count += 1
+            heapq.heappush(self._timers, (time, self._count, rental.trial.number, rental.version, kind))
+
+    def _set_periodic(self, rental: _Rental, now: float) -> None:
+        every = self._placement.save_every(self._need(rental), self._held(rental), self._quotes())
+        self._set_timer(rental, now + every, Timer.SAVE)
+
+    def _fire_timers(self) -> None:
+        now = self._clock.now()
+        while self._timers and self._timers[0][0] <= now:
+            _, _, number, version, kind = heapq.heappop(self._timers)
+            rental = self._rentals.get(number)
+            if rental is None or rental.version != version:
+                continue
+            if kind is Timer.RETRY:
+                if rental.phase is Phase.WAITING:
+                    self._place(rental)
+            elif rental.revoked or rental.phase is Phase.ENDING:
+                continue
+            elif rental.phase is not Phase.TRAINING or rental.ready is None:  # look again when it trains
+                self._set_timer(rental, now + RETRY_SECONDS, kind)
+            elif kind is Timer.SAVE:
+                rental.phase, rental.asked_at = Phase.SAVING, now
+                self._programs.save(number)
+            else:
+                self._consider_moving(rental, kind)
+
+    def _consider_moving(self, rental: _Rental, kind: Timer) -> None:
+        need, held = self._need(rental), self._held(rental)
+        if kind is Timer.DEADLINE:
+            stays, again = not self._placement.must_move(need), self._placement.move_by(need, held)
+        else:
+            stays, again = self._placement.keep(need, held, self._quotes()), need.now + HOUR
+        if stays:
+            self._set_timer(rental, again, kind)
+        else:
+            self._ask_to_end(rental, Purpose.MOVE, How.EVICT)
+
+    # -- what the placement is asked
+
+    def _need(self, rental: _Rental) -> Need:
+        known, now = self._known[rental.trial.number], self._clock.now()
+        waited = now - rental.waiting_since if not rental.stays else 0.0
+        done = max(known.step, rental.reached)
+        limit = rental.terms.time_limit
+        return Need(rental.trial, now, done, known.save, known.restore, limit, waited, known.keeps)
+
+    def _held(self, rental: _Rental) -> Held:
+        first = self._first(rental)
+        return Held(first.offer, first.row.max_price, self._clock.now() - first.row.launched)
+
+    def _quotes(self) -> Quotes:
+        """What is known now; asked once while the time stands still, for all trials that move together."""
+        now = self._clock.now()
+        if self._quoted is None or self._quoted[0] != now:
+            self._quoted = (now, self._market.forecaster.quotes(now))
+        return self._quoted[1]
+
+    def _quotes_without_refused(self, now: float) -> Quotes:
+        return self._quotes().closed([offer for offer, until in self._refused.items() if until > now])
+
+    # -- the end of a run
+
+    def _leave(self, rental: _Rental, finished: Finished) -> None:
+        """Give machines back, but for those that will cost nothing, and tell the end."""
+        seconds = max(self._clock.now() - rental.began, 0.0) if rental.stays or rental.rows else 0.0
+        self._give_back(rental, finished.cause if rental.purpose is None else rental.purpose.value)
+        self._out.append(self._told(rental, finished, seconds))
+        self._forget(rental)
+
+    def _give_back(self, rental: _Rental, why: str) -> None:
+        for machine in list(rental.stays):
+            self._close_stay(rental, machine, why)
+
+    def _close_stay(self, rental: _Rental, machine: str, why: str, *, revoked_at: float | None = None) -> None:
+        """End a trial's stay: the machine is gone, or left to the provider, or given back now."""
+        stay, now = rental.stays.pop(machine), self._clock.now()
+        del self._by_machine[machine]
+        free = revoked_at is None and stay.gone_at is not None and stay.gone_at - stay.row.launched < self._window
+        ended, revoked, bill = now, revoked_at is not None, None
+        if not free:
+            ended = now if revoked_at is None else revoked_at
+            bill, gone = self._bill(machine, gone=revoked)
+            revoked = revoked or gone
+        row = replace(
+            stay.row,
+            ready=rental.ready,
+            left=ended,
+            ended=None if bill is None else ended,
+            kept=rental.kept,
+            reached=rental.reached,
+            saving_seconds=rental.saving,
+            gross_usd=None if bill is None else bill.gross_usd,
+            refund_usd=None if bill is None else bill.refund_usd,
+            revoked=revoked,
+            why=why,
         )
-        self._inner.start(rental.trial, here)
-
-    def _leave(self, rental: Rental, finished: Finished) -> None:
-        rental.phase, rental.finished = Phase.LEAVING, finished
-        self._settle(rental)
-
-    def _settle(self, rental: Rental) -> None:
-        """Give machines back, but for those that will cost nothing; once all are billed, tell the end."""
-        window = self._provider.policy.refund_window_seconds
-        free = {
-            machine
-            for machine, gone_at in rental.warned.items()
-            if machine in rental.machines and gone_at - self._launched[machine] < window
-        }
-        self._give_back(rental, [machine for machine in rental.machines if machine not in free])
-        if not rental.machines:
-            del self._rentals[rental.trial.number]
-            self._ended.append(self._told(rental))
-            self._news.notify_all()
-
-    def _give_back(self, rental: Rental, machines: list[str]) -> None:
-        for machine in machines:
-            try:
-                bill = self._provider.terminate(machine)
-            except MachineGone:
-                bill = self._provider.bills()[machine]  # the provider was faster
+        rental.rows.append(row)
+        if bill is None:
+            self._left[machine] = row
+        else:
             rental.usd += bill.net_usd
-            rental.machines.discard(machine)
 
-    # -- how it ended
+    def _bill(self, machine: str, *, gone: bool) -> tuple[Bill, bool]:
+        """What a machine costs, and whether the provider was faster than we."""
+        if not gone:
+            try:
+                return self._provider.terminate(machine), False
+            except MachineGone:
+                pass
+        return self._provider.bills()[machine], True
 
-    def _scaled(self, finished: Finished, rental: Rental) -> Finished:
+    def _forget(self, rental: _Rental) -> None:
+        rental.version += 1
+        del self._rentals[rental.trial.number]
+
+    def _scaled(self, finished: Finished, rental: _Rental) -> Finished:
         """In seconds of the market; an end that the provider asked for is a revocation."""
-        speed, limit, state, cause = self._clock.speed, rental.terms.time_limit, finished.state, finished.cause
-        if state is TrialState.QUEUED and rental.revoked and not rental.interrupted:
-            state, cause = TrialState.REVOKED, f"{rental.revoked}; {cause}"
-        shown = tuple(
-            replace(seen, seconds=None if seen.seconds is None else seen.seconds * speed, cause=seen.cause)
-            for seen in finished.observations
-        )
+        speed, limit, state, cause = self._speed, rental.terms.time_limit, finished.state, finished.cause
+        if state is TrialState.QUEUED and rental.purpose is not Purpose.ASKED:
+            if rental.revoked:
+                state, cause = TrialState.REVOKED, f"{rental.revoked}; {cause}"
+            elif rental.purpose is Purpose.MOVE:
+                cause = "moved to another machine"
+        shown = finished.observations
+        if speed != 1.0:
+            shown = tuple(
+                replace(seen, seconds=None if seen.seconds is None else seen.seconds * speed) for seen in shown
+            )
         if limit is not None and cause.startswith("timeout"):
             here, there = f"after {limit / speed:.4g} s", f"after {limit:.4g} s"
             cause = cause.replace(here, there, 1)
             shown = tuple(replace(seen, cause=seen.cause.replace(here, there, 1)) for seen in shown)
         return replace(finished, observations=shown, state=state, cause=cause)
 
-    def _told(self, rental: Rental) -> Finished:
-        finished = rental.finished
-        assert finished is not None
-        cluster, seconds = self._renter.cluster_of(rental.trial), self._clock.now() - rental.began
-        usd = rental.usd + cluster.overhead_usd_per_hour * seconds / SECONDS_PER_HOUR
-        total = usd + (rental.terms.earlier_usd if finished.resumed else 0.0)
-        shown = tuple(_billed(seen, finished.observations[-1], total) for seen in finished.observations)
-        return replace(finished, observations=shown, seconds=seconds, usd=usd)
+    def _told(self, rental: _Rental, finished: Finished, seconds: float) -> Finished:
+        terms, cluster = rental.terms, rental.trial.configuration.cluster
+        usd = rental.usd
+        if cluster is not None:
+            usd += cluster.overhead_usd_per_hour * seconds / SECONDS_PER_HOUR
+        shown = finished.observations
+        if shown:
+            adds_up = self._ways.bills_add_up
+            total = usd + (terms.earlier_usd if finished.resumed or adds_up else 0.0)
+            whole = terms.earlier_seconds + seconds if adds_up else None
+            shown = tuple(_billed(seen, shown[-1], total, whole) for seen in shown)
+        return replace(finished, observations=shown, seconds=seconds, usd=usd, stays=tuple(rental.rows))
+
+    # -- small things
+
+    def _first(self, rental: _Rental) -> _Stay:
+        return next(iter(rental.stays.values()))
+
+    def _type(self, rental: _Rental) -> str:
+        return self._offers[self._first(rental).offer].machine.name
+
+    def _offers_of(self, trial: Trial) -> list[Offer]:
+        """One offer of each machine type that the trial may be on."""
+        cluster = trial.configuration.cluster
+        names = {offer.machine.name: offer for offer in self._offers}
+        return [offer for name, offer in names.items() if cluster is None or name == cluster.type]
+
+    def _check_told(self, number: int, how: How) -> None:
+        """Of a trial that has ended and was not told yet: it is told as it ended, unless nobody wants to know."""
+        if number not in self.running:
+            running = ", ".join(map(str, sorted(self.running))) or "none"
+            raise UnknownTrial(f"trial {number} is not running", where="RentedExecutor", hint=f"Running: {running}")
+        if how is How.KILL:
+            self._out = [one for one in self._out if not (isinstance(one, Finished) and one.number == number)]
+
+    def _note(self, text: str) -> None:
+        self.notes[text] = self.notes.get(text, 0) + 1
 
 
-def _billed(seen: Observation, last: Observation, total: float) -> Observation:
-    """The bill of the whole run, shared out by the seconds until each snapshot."""
-    share = seen.seconds / last.seconds if seen.seconds is not None and last.seconds else 1.0
-    return replace(seen, cost=total * min(share, 1.0))
+def _billed(seen: Observation, last: Observation, total: float, whole: float | None) -> Observation:
+    """The bill of the whole run, shared out by the seconds until each snapshot; whole: its seconds, where other ones
+    count than those of the program.
+    """
+    share = min(seen.seconds / last.seconds, 1.0) if seen.seconds is not None and last.seconds else 1.0
+    return replace(seen, cost=total * share, seconds=seen.seconds if whole is None else whole * share)

@@ -7,8 +7,9 @@ machine costs on demand, or a launch was refused a moment ago.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -51,6 +52,16 @@ class Quotes:
         still = self.open.copy()
         still[list(offers)] = False
         return Quotes(self.price, self.mean, self.on_demand, self.max_prices, self.p, still)
+
+
+def quotes_text(quotes: Quotes) -> str:
+    """As JSON, to be kept with the decision that was based on them."""
+    return json.dumps({field.name: getattr(quotes, field.name).tolist() for field in fields(quotes)})
+
+
+def read_quotes(text: str) -> Quotes:
+    """What `quotes_text` wrote, to the last bit."""
+    return Quotes(**{name: np.array(values) for name, values in json.loads(text).items()})
 
 
 class Forecaster(Protocol):

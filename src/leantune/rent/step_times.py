@@ -25,8 +25,11 @@ _SWEEPS = 4  # of the alternating least squares; each is exact in one of a, e
 class StepTimes:
     """What was measured so far, and the estimate for every pair of type and job."""
 
-    def __init__(self, vcpus: Mapping[str, float], jobs: int, *, exponent: float = EXPONENT, c0: float = 1.0) -> None:
-        """vcpus: by type. c0: seconds per step on one vCPU of a job that nobody has measured."""
+    def __init__(self, vcpus: Mapping[str, float], jobs: int = 1, *, exponent: float = EXPONENT, c0: float = 1.0) -> None:
+        """vcpus: by type. jobs: how many to begin with; more are added when they are asked about.
+
+        c0: seconds per step on one vCPU of a job that nobody has measured.
+        """
         if not (c0 > 0 and math.isfinite(c0) and 0 <= exponent <= 2):
             raise InvalidInput(
                 f"c0 = {c0}, exponent = {exponent}", where="step times", hint="Give c0 > 0 and an exponent of 0 to 2"
@@ -47,7 +50,7 @@ class StepTimes:
 
     def is_measured(self, machine_type: str, job: int) -> bool:
         """Whether the job was on a machine of the type."""
-        return bool(self._steps[self._types[machine_type], job] > 0)
+        return job < self._steps.shape[1] and bool(self._steps[self._types[machine_type], job] > 0)
 
     def measured(self, machine_type: str, job: int, seconds: float, steps: float) -> None:
         """A job took `seconds` for `steps` on a machine of the type."""
@@ -55,6 +58,7 @@ class StepTimes:
             raise InvalidInput(
                 f"{steps} steps in {seconds} s", where=f"job {job} on {machine_type}", hint="Give positive numbers"
             )
+        self._grow(job)
         row = self._types[machine_type]
         first = self._steps[row, job] == 0
         self._seconds[row, job] += seconds
@@ -66,9 +70,21 @@ class StepTimes:
 
     def of_job(self, job: int) -> FloatArray:
         """Seconds per step of one job on every type (types,), in the order they were given."""
+        self._grow(job)
         if self._stale:
             self._infer()
         return self._estimate[:, job]
+
+    def _grow(self, job: int) -> None:
+        """Room for a job that nobody has asked about so far."""
+        known = self._steps.shape[1]
+        if job < known:
+            return
+        more = np.zeros((len(self._types), max(job + 1, 2 * known) - known))
+        self._seconds, self._steps = np.hstack((self._seconds, more)), np.hstack((self._steps, more))
+        fresh = np.exp(self._start + self._prior)[:, None].repeat(more.shape[1], axis=1)
+        self._estimate = np.hstack((self._estimate, fresh))
+        self._stale = self.known
 
     def _infer(self) -> None:
         """Estimate what was not measured from what was: alternating least squares with shrunk type effects."""

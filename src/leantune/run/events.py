@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from leantune.executors.base import Report
 from leantune.history import Trial
-from leantune.store.study import Booking
+from leantune.store.rows import Booking, StayRow
+from leantune.strategies.tuner import Judgement
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,22 @@ class Recovered:
 
 
 @dataclass(frozen=True)
+class Rented:
+    """A machine was rented for a trial."""
+
+    trial: Trial
+    stay: StayRow
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A trial that had begun is paused, goes on, or is stopped; told when that is so."""
+
+    trial: Trial
+    judgement: Judgement
+
+
+@dataclass(frozen=True)
 class Waiting:
     """Nothing can be started now, and why; told once until that changes."""
 
@@ -67,7 +84,7 @@ class Stopping:
     running: int
 
 
-Event = Proposed | Started | Reported | Ended | Recovered | Waiting | Stopping
+Event = Proposed | Started | Rented | Reported | Judged | Ended | Recovered | Waiting | Stopping
 Observer = Callable[[Event], None]
 
 

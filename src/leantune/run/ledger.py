@@ -12,11 +12,12 @@ bound of what they predict. Pure functions: the store calls them inside its tran
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leantune.history import Estimate, Trial
 from leantune.problem import COST, TIME
-from leantune.store.study import Booking, Money
+from leantune.space import Configuration
+from leantune.store.rows import Booking, Money
 from leantune.units import SECONDS_PER_HOUR
 
 KILL_SECONDS = 1.0  # between SIGKILL and the end of the last process
@@ -31,7 +32,9 @@ class TimeRules:
     """What the user said about time: the limit of one run (None: derived from money and models), and the grace.
 
     billed: dollars come from bills of rented machines, at most those of the price on demand; the models' dollars then
-    say nothing about seconds. speed: seconds of the machines, in which limits and runs are counted, in one second of
+    say nothing about seconds. worst_rate: USD per hour that a run may cost at most where its configuration names no
+    machine (the placement chooses one). adds_up: what all attempts were billed is the cost of a result, whatever was
+    lost on the way. steps: the last one of a training, where that is known. speed: seconds of the machines, in which limits and runs are counted, in one second of
     this world, in which programs save and die (grace). setup: seconds that are paid for beside the run.
     """
 
@@ -42,6 +45,25 @@ class TimeRules:
     billed: bool = False
     speed: float = 1.0
     setup: float = 0.0
+    worst_rate: float | None = None
+    adds_up: bool = False
+    steps: float | None = None
+
+    def rate(self, configuration: Configuration) -> float | None:
+        """USD per hour that a run of it is booked at; None where nobody pays."""
+        own = configuration.usd_per_hour
+        return self.worst_rate if own is None else own
+
+    def resumed(self, trial: Trial, step: float) -> Trial:
+        """A trial that was paused at a step and goes on, with the time that its remaining steps may take.
+
+        limit = HEADROOM x seconds per step so far x steps that are left, as the next machine may be slower
+        """
+        if self.steps is None or not 0 < step < self.steps or not self.enforced or not trial.was_paused:
+            return trial
+        left = LEAST_HEADROOM * trial.move_seconds / step * (self.steps - step)
+        limit = max(left, self.speed * LEAST_LIMIT)
+        return replace(trial, time_limit=limit if self.time_limit is None else min(limit, self.time_limit))
 
     @property
     def overhead(self) -> float:
@@ -70,7 +92,7 @@ class TimeRules:
         A limit that the user gave stands; one of ours shrinks to what can be paid, as long as the run is expected to
         end in it.
         """
-        rate = trial.configuration.usd_per_hour
+        rate = self.rate(trial.configuration)
         if rate is None or not self.enforced:
             return Booking(0.0, rate, trial.time_limit)
         if money.budget_usd is None:
@@ -94,7 +116,7 @@ class TimeRules:
 
     def shortfall(self, trial: Trial, money: Money) -> str:
         """Why a trial is not started, for a person."""
-        rate = trial.configuration.usd_per_hour or 0.0
+        rate = self.rate(trial.configuration) or 0.0
         needed = self.worst_case(rate, trial.time_limit)
         beyond = f"{self.overhead:.3g} s setup and grace" if self.billed else f"{self.grace:g} s grace"
         seconds = f"{trial.time_limit or 0.0:.3g} s limit + {beyond}"

@@ -1,4 +1,9 @@
-"""The loop: recover what was lost, start what is queued, propose what is missing, record what has ended.
+"""The loop: hear what has happened, judge what runs, start what is queued, propose what is missing.
+
+    record(store, executor.step(now))                     reports, ends, machines
+    apply(store, executor, tuner.judge(view))             all live and paused trials: pause, resume, stop
+    start what is queued, or store tuner.ask(view)        a proposal, or wait, or over
+    wait for the next event
 
 Every worker of a study runs the same loop; they meet only in the store. Nothing that matters is kept in memory: killed
 at any moment, another worker, or the same command started again, goes on from what the store holds, with the same next
@@ -15,16 +20,18 @@ from enum import StrEnum
 from itertools import pairwise
 
 from leantune.clock import Clock
-from leantune.errors import LeanTuneError, LeaseLost, Outdated, StudyOver
-from leantune.executors.base import Executor, Finished, Terms
-from leantune.history import NOTE_SEPARATOR, History, Trial, TrialState
-from leantune.problem import Problem
+from leantune.errors import LeanTuneError, LeaseLost, Outdated
+from leantune.executors.base import Billed, Capacity, Executor, Finished, How, Placed, Report, Terms
+from leantune.history import History, Trial, TrialState
+from leantune.problem import Budget, Problem
 from leantune.run.batches import before_batch
 from leantune.run.events import (
     Ended,
+    Judged,
     Observer,
     Proposed,
     Recovered,
+    Rented,
     Reported,
     Started,
     Stopping,
@@ -32,10 +39,12 @@ from leantune.run.events import (
     nobody,
 )
 from leantune.run.heartbeat import Heartbeat
+from leantune.run.judging import Curves, Judge
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
-from leantune.store.study import Booking, Claim, Look, Money, ReportRow, StudyStore
-from leantune.strategies.tuner import Tuner
+from leantune.store.base import Store
+from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
+from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
@@ -52,12 +61,13 @@ class Plan:
     """How a worker works.
 
     lease: seconds after which a vanished worker's trial is given to another; None where nobody shares the study.
-    poll: seconds after which a wait for running trials looks up again; None: only when one ends. deterministic: propose
-    in whole batches of `batch`. max_failures: give up when so many trials have failed and none came through.
+    poll: seconds after which a wait for running trials looks up again; None: only when something happens.
+    deterministic: propose in whole batches of `batch`. max_failures: give up when so many trials have failed and none
+    came through.
     """
 
     problem: Problem
-    strategy: Tuner
+    tuner: Tuner
     seed: int
     rules: TimeRules
     lease: float | None = 60.0
@@ -91,12 +101,14 @@ class Loop:
     """One worker of a study."""
 
     def __init__(
-        self, store: StudyStore, plan: Plan, executor: Executor, clock: Clock, observer: Observer = nobody
+        self, store: Store, plan: Plan, executor: Executor, clock: Clock, observer: Observer = nobody
     ) -> None:
         self._store, self._plan, self._executor, self._clock, self._observer = store, plan, executor, clock, observer
         self._worker = this_worker(plan.rules.parallel, clock)
         self._lease = FOREVER if plan.lease is None else plan.lease
         self._claims: dict[int, Claim] = {}
+        self._curves = Curves(store, plan.problem.goal.metric)
+        self._judge = Judge(store, plan.tuner, plan.rules, self._curves, executor, clock, observer)
         self._heart: Heartbeat | None = None
         self._interrupts = 0
         self._failures = 0
@@ -108,6 +120,8 @@ class Loop:
         self._only: int | None = None
         self._proposing = False
         self._proposal_seconds = math.inf
+        self._problem = plan.problem
+        self._nothing_more: tuple[object, Over] | None = None  # what was known when the tuner said so
 
     def interrupt(self) -> None:
         """Stop gently: running trials are asked to save a checkpoint. The second time: at once. Safe in a signal
@@ -127,6 +141,7 @@ class Loop:
                 while True:
                     end = self._turn(last)
                     if end is not None:
+                        self._await_bills(end)
                         return end
         finally:
             self._give_back("its worker ended")
@@ -140,25 +155,42 @@ class Loop:
             return self._stop_running()
         self._recover()
         self._drop_lost()
+        self._hear()
+        if self._plan.tuner.judges and self._only is None:
+            self._judge.look(self._view, self._claims)
         step = self._fill(last)
+        if self._plan.max_failures and not self._succeeded and self._failures >= self._plan.max_failures:
+            return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
         if isinstance(step, End) and not self._claims:
+            if self._judge.close(self._view, step.reason):
+                return None  # somebody goes on
             return step
         if isinstance(step, Waiting):
             self._wait(step)
         if not self._interrupts:
-            self._collect(self._plan.poll)
-        if self._plan.max_failures and not self._succeeded and self._failures >= self._plan.max_failures:
-            return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
+            self._executor.wait(None if self._plan.poll is None else Seconds(self._plan.poll))
         return None
+
+    def _view(self, closed: str = "") -> View:
+        look = self._store.look()
+        return View(self._under(look.budget), look.history, self._plan.seed, self._curves.by_trial, closed)
+
+    def _under(self, budget: Budget) -> Problem:
+        """The problem with the budget in force."""
+        if self._problem.budget != budget:
+            self._problem = self._plan.problem.with_budget(budget)
+        return self._problem
 
     # -- what was lost
 
     def _recover(self) -> None:
         """Queue again what vanished workers left running; a machine is paid for until its lease ends."""
+        if self._plan.lease is None and self._next_recovery == math.inf:
+            return
         now = self._clock.now()
         if now < self._next_recovery:
             return
-        self._next_recovery = now + RECOVERY_SECONDS
+        self._next_recovery = now + RECOVERY_SECONDS if self._plan.lease is not None else math.inf
         running = self._store.running()  # before the workers: whoever claims has joined before
         workers = self._store.workers()
         dead = dead_workers(workers) - {self._worker.id}
@@ -168,8 +200,10 @@ class Loop:
             if claim.trial.number in self._claims or (claim.worker in alive and claim.lease_until > now):
                 continue
             cause = f"worker {claim.worker} vanished"
-            seconds = self._unmeasured_seconds(claim, min(now, claim.lease_until))
-            if self._store.lose(claim, time=now, cause=cause, dollars=dollars(claim.booking.rate, seconds)):
+            paid = dollars(claim.booking.rate, self._unmeasured_seconds(claim, min(now, claim.lease_until)))
+            trained = self._curves.seconds(claim.trial.number, claim.attempt)
+            if self._store.lose(claim, time=now, cause=cause, dollars=paid, seconds=trained):
+                self._judge.changed(claim.trial.number)
                 self._observer(Recovered(self._store.history().trial(claim.trial.number), cause))
         for worker in dead:
             self._store.release_proposing(worker)
@@ -179,32 +213,125 @@ class Loop:
         """End runs that were given to others while this process could not renew them."""
         for number in self._heart.take_lost() if self._heart else ():
             if self._claims.pop(number, None) is not None and number in self._executor.running:
-                self._executor.stop(number)
+                self._executor.end(number, How.KILL)
+
+    # -- what has happened
+
+    def _hear(self) -> None:
+        """Store what was reported before what has ended, as it came."""
+        reports: list[Report] = []
+        for event in self._executor.step(self._clock.now()):
+            if isinstance(event, Report):
+                reports.append(event)
+                continue
+            if reports and isinstance(event, Finished):
+                self._pass_reports_on(reports)
+                reports = []
+            if isinstance(event, Finished):
+                self._record(event)
+                self._waiting = None
+            elif isinstance(event, Placed | Billed):
+                self._keep_stay(event)
+        if reports:
+            self._pass_reports_on(reports)
+
+    def _pass_reports_on(self, reports: list[Report]) -> None:
+        rows = [
+            ReportRow(claim.trial.number, claim.attempt, said.seconds, said.metrics, said.step, said.fraction)
+            for said in reports
+            if (claim := self._claims.get(said.number)) is not None
+        ]
+        if rows:
+            self._store.add_reports(rows)
+            self._judge.changed(*(row.number for row in rows))
+        for report in reports:
+            self._observer(Reported(report))
+
+    def _keep_stay(self, event: Placed | Billed) -> None:
+        claim = self._claims.get(event.number)
+        if isinstance(event, Billed):
+            self._store.settle_stay(event.stay)
+        elif claim is not None:
+            with suppress(LeaseLost):  # whoever lost its lease is told by its heart, and ends the run
+                self._store.open_stay(claim, event.stay)
+            self._observer(Rented(claim.trial, event.stay))
+
+    def _record(self, finished: Finished) -> None:
+        claim = self._claims.get(finished.number)
+        if claim is None:
+            return
+        finished = self._judge.ended(finished, claim)
+        rate = claim.booking.rate
+        spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
+        already, counted_again = claim.trial.move_dollars, 0.0
+        if finished.observations and self._plan.rules.adds_up:
+            counted_again = already
+        elif finished.resumed and finished.observations:
+            before = dollars(rate, self._earlier_seconds(claim.trial))
+            counted_again = min(already, before) if finished.usd is None else already
+        try:
+            trial = self._store.finish(
+                claim,
+                observations=finished.observations,
+                state=finished.state,
+                cause=finished.cause,
+                time=self._clock.now(),
+                dollars=spent,
+                seconds=finished.seconds,
+                resumed_dollars=counted_again,
+                stays=finished.stays,
+            )
+        except LeaseLost:
+            self._forget(finished.number)
+            return  # another worker runs it by now: its result will count, not ours
+        self._forget(finished.number)  # not before it is recorded: what is not is given back at the end
+        self._judge.changed(finished.number)
+        if finished.state is TrialState.STOPPED:
+            self._executor.forget(finished.number)
+        self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
+        self._succeeded |= finished.state is TrialState.DONE
+        self._observer(Ended(trial, spent, finished.seconds, finished.cause))
+
+    def _forget(self, number: int) -> None:
+        self._claims.pop(number, None)
+        if self._heart:
+            self._heart.release(number)
+
+    def _unmeasured_seconds(self, claim: Claim, end: float) -> float:
+        """How long a run is paid for whose end nobody measured: no longer than its reservation covers."""
+        booking, seconds = claim.booking, max(0.0, end - claim.started) * self._plan.rules.speed
+        if booking.time_limit is None or not booking.rate:
+            return seconds
+        return min(seconds, booking.usd / booking.rate * SECONDS_PER_HOUR)
 
     # -- what is to be started
 
     def _fill(self, last: int | None) -> End | Waiting | None:
         """Start trials while there is room; what is waited for, or why no further one will come, when that stops it."""
         while len(self._claims) < self._plan.rules.parallel and not self._interrupts:
+            capacity = self._executor.capacity()  # before the store's transaction: it may take a while
+            if self._start_queued(capacity):
+                continue
             look = self._store.look()
             waiting = look.history.trials if self._only is None else (look.history.trial(self._only),)
             queued = next((trial for trial in waiting if trial.state is TrialState.QUEUED), None)
             if queued is not None:
-                if self._start_queued() or self._could_start(queued, look.money):
-                    continue  # the latter: another worker was faster
-                return self._wait_to_start(queued, look)
+                if self._booking(queued, look.money, capacity) is not None:
+                    continue  # another worker was faster
+                return self._wait_to_start(queued, look, capacity)
             if self._only is not None:
                 return Waiting(OTHERS_RUN) if waiting[0].pending and not self._claims else ONLY_ONE_HAS_RUN
             step = self._propose(look, last)
             if step is not None:
                 return step
-            if not self._interrupts:
-                self._start_queued()  # what was just proposed, unless another worker was faster
         return None
 
-    def _start_queued(self) -> bool:
+    def _start_queued(self, capacity: Capacity) -> bool:
         claim = self._store.claim(
-            self._worker.id, time=self._clock.now(), lease=self._lease, fitting=self._booking_where_there_is_room
+            self._worker.id,
+            time=self._clock.now(),
+            lease=self._lease,
+            fitting=lambda trial, money: self._booking(trial, money, capacity),
         )
         if claim is None:
             return False
@@ -215,7 +342,7 @@ class Loop:
             # The store counts the lease from before its transaction: the run must not count it from after.
             None if self._plan.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
             self._earlier_seconds(claim.trial),
-            math.fsum(move.dollars for move in claim.trial.moves),
+            claim.trial.move_dollars,
         )
         self._claims[claim.trial.number] = claim
         if self._heart:
@@ -229,103 +356,112 @@ class Loop:
         """How long earlier runs of the trial trained: as measured where we ended them, up to their last report where
         their worker vanished. What was paid for until that was noticed is not training.
         """
-        reports = self._store.reports(trial.number) if len(trial.moves) > FIRST_RUN else []
+        if len(trial.moves) <= FIRST_RUN:
+            return 0.0
+        if not trial.has_unmeasured_runs:
+            return trial.move_seconds
+        return trial.move_seconds + self._unwritten_seconds(trial)
+
+    def _unwritten_seconds(self, trial: Trial) -> float:
+        """Of runs that an older version recorded, which did not write down how long they took."""
         rate, seconds, attempt = trial.configuration.usd_per_hour, 0.0, 0
         for before, after in pairwise(trial.moves):
-            if before.state is not TrialState.RUNNING:
+            attempt += before.state is TrialState.RUNNING
+            if before.state is not TrialState.RUNNING or after.seconds is not None:
                 continue
-            attempt += 1
-            if self._plan.rules.billed and after.state is not TrialState.LOST:  # bills say nothing about seconds
+            if after.state is TrialState.QUEUED and not (rate and after.dollars):
                 seconds += (after.time - before.time) * self._plan.rules.speed
-            elif after.state is TrialState.QUEUED:
-                seconds += after.time - before.time if rate is None else after.dollars / rate * SECONDS_PER_HOUR
+            elif after.state is TrialState.QUEUED and rate:
+                seconds += after.dollars / rate * SECONDS_PER_HOUR
             else:
-                seconds += max((row.seconds for row in reports if row.attempt == attempt), default=0.0)
+                seconds += self._curves.seconds(trial.number, attempt)
         return seconds
 
-    def _could_start(self, trial: Trial, money: Money) -> bool:
-        return self._booking_where_there_is_room(trial, money) is not None
-
-    def _booking_where_there_is_room(self, trial: Trial, money: Money) -> Booking | None:
-        wanted = self._only in (None, trial.number) and self._executor.room_for(trial)
-        return self._plan.rules.booking(trial, money) if wanted else None
+    def _booking(self, trial: Trial, money: Money, capacity: Capacity) -> Booking | None:
+        """What is set aside for a run now; pure, as the store asks within its transaction."""
+        if self._only not in (None, trial.number) or not capacity.fits(trial):
+            return None
+        rules = self._plan.rules
+        return rules.booking(rules.resumed(trial, self._curves.step(trial.number)), money)
 
     def _propose(self, look: Look, last: int | None) -> End | Waiting | None:
         """Propose one trial (None), unless the study is over or somebody has to be waited for."""
-        step = self._over(look, last)
+        if last is not None and len(look.history) >= last:
+            return self._end_when_idle(End(Outcome.ENOUGH, "all trials of this call are proposed"), look.history)
         # A proposal that another one overtook is refused by the store in any case. To take turns only spares the work
         # of computing it in vain, so who is alone, as far as it knows, or quick, does not ask.
-        if step is not None or self._alone or self._proposal_seconds < QUICK_PROPOSAL:
-            return step or self._propose_from(look)
+        if self._alone or self._proposal_seconds < QUICK_PROPOSAL:
+            return self._propose_from(look)
         if not self._store.may_propose(self._worker.id, time=self._clock.now(), for_seconds=PROPOSAL_SECONDS):
             return Waiting(OTHERS_PROPOSE)
         self._proposing = True
         try:
             fresh = self._store.look()
-            if len(fresh.history) == len(look.history):  # else somebody has proposed before it was our turn
-                step = self._over(fresh, last) or self._propose_from(fresh)
+            if len(fresh.history) != len(look.history):
+                return None  # somebody has proposed before it was our turn
+            return self._propose_from(fresh)
         finally:
             if self._proposing:
                 self._store.release_proposing(self._worker.id)
             self._proposing = False
-        return step
-
-    def _over(self, look: Look, last: int | None) -> End | Waiting | None:
-        """Why nothing is to be proposed, now or ever."""
-        if last is not None and len(look.history) >= last:
-            return self._end_when_idle(End(Outcome.ENOUGH, "all trials of this call are proposed"), look.history)
-        seen = self._seen(look.history)
-        if seen is None:
-            return Waiting("the end of the batch")
-        problem = self._plan.problem.with_budget(look.budget)
-        reason = self._plan.strategy.stop_reason(problem, seen, seed=self._plan.seed)
-        return None if reason is None else self._end_when_idle(End(Outcome.OVER, reason), look.history)
-
-    def _seen(self, history: History) -> History | None:
-        """What proposals and stop rules may look at; None while a deterministic batch is not complete."""
-        return before_batch(history, self._plan.batch) if self._plan.deterministic else history
 
     def _propose_from(self, look: Look) -> End | Waiting | None:
-        began, problem = self._clock.now(), self._plan.problem.with_budget(look.budget)
-        seen = self._seen(look.history)
-        assert seen is not None  # else `_over` had said so
-        try:
-            (proposal,) = self._plan.strategy.ask(problem, seen, seed=self._plan.seed)
-        except StudyOver as over:
-            return self._end_when_idle(End(Outcome.OVER, over.what), look.history)
+        known = (len(look.history), len(look.history.finished), look.budget)
+        if self._nothing_more is not None and self._nothing_more[0] == known:
+            return self._end_when_idle(End(Outcome.OVER, self._nothing_more[1].why), look.history)
+        began, problem = self._clock.now(), self._under(look.budget)
+        seen = before_batch(look.history, self._plan.batch) if self._plan.deterministic else look.history
+        if seen is None:
+            return Waiting("the end of the batch")
+        answer = self._plan.tuner.ask(View(problem, seen, self._plan.seed, self._curves.by_trial))
+        if isinstance(answer, Wait):
+            return Waiting(answer.why)
+        if isinstance(answer, Over):
+            self._nothing_more = (known, answer)
+            return self._end_when_idle(End(Outcome.OVER, answer.why), look.history)
         self._proposal_seconds = self._clock.now() - began
         rules = self._plan.rules
         # A batch that must not depend on the order of arrival has a limit that does not either.
-        known = Money(look.money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else look.money
-        limit = rules.first_limit(proposal.configuration.usd_per_hour, dict(proposal.expected), known)
-        time, note = self._clock.now(), NOTE_SEPARATOR.join(proposal.notes)
+        money = Money(look.money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else look.money
+        limit = rules.first_limit(rules.rate(answer.configuration), dict(answer.expected), money)
         draft = look.history.propose(
-            proposal.configuration, proposal.fraction, proposal.snapshots, note, time, proposal.expected, limit
+            answer.configuration,
+            answer.fraction,
+            answer.snapshots,
+            notes=answer.notes,
+            time=self._clock.now(),
+            expected=answer.expected,
+            time_limit=limit,
         )[1]
         self._executor.check(draft)
         if rules.booking(draft, look.money) is None:
-            return self._wait_to_start(draft, look)
+            return self._short_of_money(draft, look)
+        return self._store_proposal(draft, len(look.history), self._clock.now() - began)
+
+    def _store_proposal(self, draft: Trial, after: int, seconds: float) -> Waiting | None:
         self._proposing = False  # whatever comes of it, the store gives the turn to others
         try:
             trial = self._store.propose(
                 draft.configuration,
                 draft.fraction,
                 draft.snapshots,
-                time=time,
-                note=note,
+                time=draft.moves[0].time,
+                notes=draft.notes,
                 expected=draft.expected,
-                time_limit=limit,
-                after=len(look.history),
+                time_limit=draft.time_limit,
+                after=after,
             )
         except Outdated:
             return Waiting(OTHERS_PROPOSE)  # another worker was faster
-        self._observer(Proposed(trial, time - began))
+        self._observer(Proposed(trial, seconds))
         return None
 
-    def _wait_to_start(self, trial: Trial, look: Look) -> End | Waiting:
-        """A trial is there and may not start, for want of room or of money (unless a reservation may be freed)."""
-        if self._plan.rules.booking(trial, look.money) is not None:
-            return Waiting("room on this machine")
+    def _wait_to_start(self, trial: Trial, look: Look, capacity: Capacity) -> End | Waiting:
+        """A trial is there and may not start, for want of room or of money."""
+        return self._short_of_money(trial, look) if capacity.fits(trial) else Waiting("room on this machine")
+
+    def _short_of_money(self, trial: Trial, look: Look) -> End | Waiting:
+        """Over, unless a reservation may be freed."""
         shortfall = self._plan.rules.shortfall(trial, look.money)
         if any(other.state is TrialState.RUNNING for other in look.history.trials):
             return Waiting(shortfall)
@@ -346,79 +482,24 @@ class Loop:
             self._clock.sleep(self._pause)
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
-    # -- what has ended
-
-    def _collect(self, timeout: float | None) -> None:
-        ended = self._executor.wait(None if timeout is None else Seconds(timeout))
-        self._pass_reports_on()
-        for finished in ended:
-            self._record(finished)
-        if ended:
-            self._waiting = None
-
-    def _pass_reports_on(self) -> None:
-        reports = self._executor.reports()
-        rows = [
-            ReportRow(claim.trial.number, claim.attempt, said.seconds, said.metrics, said.step, said.fraction)
-            for said in reports
-            if (claim := self._claims.get(said.number)) is not None
-        ]
-        if rows:
-            self._store.add_reports(rows)
-        for report in reports:
-            self._observer(Reported(report))
-
-    def _record(self, finished: Finished) -> None:
-        claim = self._claims.get(finished.number)
-        if claim is None:
-            return
-        rate = claim.booking.rate
-        spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
-        already, counted_again = math.fsum(move.dollars for move in claim.trial.moves), 0.0
-        if finished.resumed and finished.observations:
-            before = dollars(rate, self._earlier_seconds(claim.trial))
-            counted_again = min(already, before) if finished.usd is None else already
-        try:
-            trial = self._store.finish(
-                claim,
-                observations=finished.observations,
-                state=finished.state,
-                cause=finished.cause,
-                time=self._clock.now(),
-                dollars=spent,
-                resumed_dollars=counted_again,
-            )
-        except LeaseLost:
-            self._forget(finished.number)
-            return  # another worker runs it by now: its result will count, not ours
-        self._forget(finished.number)  # not before it is recorded: what is not is given back at the end
-        self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
-        self._succeeded |= finished.state is TrialState.DONE
-        self._observer(Ended(trial, spent, finished.seconds, finished.cause))
-
-    def _forget(self, number: int) -> None:
-        self._claims.pop(number, None)
-        if self._heart:
-            self._heart.release(number)
-
-    def _unmeasured_seconds(self, claim: Claim, end: float) -> float:
-        """How long a run is paid for whose end nobody measured: no longer than its reservation covers."""
-        booking, seconds = claim.booking, max(0.0, end - claim.started) * self._plan.rules.speed
-        if booking.time_limit is None or not booking.rate:
-            return seconds
-        return min(seconds, booking.usd / booking.rate * SECONDS_PER_HOUR)
-
     # -- the end
+
+    def _await_bills(self, end: End) -> None:
+        """Machines that the provider is about to take, for nothing, are billed when it has."""
+        while self._executor.owes and self._interrupts <= 1 and end.outcome is not Outcome.FAILING:
+            self._executor.wait(None if self._plan.poll is None else Seconds(self._plan.poll))
+            self._hear()
 
     def _stop_running(self) -> End:
         """Ask every run to save a checkpoint and end; when asked again, end them at once."""
-        self._collect(0.0)  # what has ended meanwhile need not be asked to end
         self._observer(Stopping(self._interrupts == 1, len(self._claims)))
         for number in self._executor.running:
-            self._executor.interrupt(number)
+            self._executor.end(number, How.SAVE)
+        self._hear()
         while self._executor.running and self._interrupts == 1:
             self._drop_lost()
-            self._collect(self._plan.poll)
+            self._executor.wait(None if self._plan.poll is None else Seconds(self._plan.poll))
+            self._hear()
         if self._executor.running:
             self._observer(Stopping(False, len(self._claims)))
         self._give_back("ended at once by the user")
@@ -428,7 +509,7 @@ class Loop:
         """Record what has ended meanwhile, kill what still runs and queue it again, with what it cost."""
         if self._executor.running:
             with suppress(LeanTuneError):  # an executor that is broken has nothing to tell
-                self._collect(0.0)
+                self._hear()
         self._executor.close()
         for number, claim in list(self._claims.items()):
             seconds = self._unmeasured_seconds(claim, self._clock.now())

@@ -1,0 +1,120 @@
+"""Drives an executor from a thread, so that machines are watched while the tuner thinks.
+
+Nobody pays for idle machines and no notice is missed meanwhile. The thread only calls `step` and keeps what it hears;
+everything that decides is in the executor inside, which sees one call at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from leantune.clock import Clock
+from leantune.executors.base import Capacity, Event, Executor, Finished, How, Terms
+from leantune.history import Trial
+from leantune.units import Seconds
+
+LOOK_SECONDS = 0.02  # of this world, between looks at machines and programs
+
+
+class Watched:
+    """An executor that is stepped every LOOK_SECONDS; see `Executor` for the promises."""
+
+    def __init__(self, inner: Executor, clock: Clock) -> None:
+        self._inner, self._clock = inner, clock
+        self._told: list[Event] = []
+        self._error: BaseException | None = None
+        self._news = threading.Condition()
+        self._closing = False
+        self._watch = threading.Thread(target=self._watching, name="leantune-machines", daemon=True)
+        self._watch.start()
+
+    @property
+    def running(self) -> frozenset[int]:
+        """Numbers of the trials that are started and not yet told."""
+        with self._news:
+            return self._inner.running | {one.number for one in self._told if isinstance(one, Finished)}
+
+    @property
+    def owes(self) -> bool:
+        """As inside."""
+        with self._news:
+            return self._inner.owes
+
+    def check(self, trial: Trial) -> None:
+        """As inside."""
+        with self._news:
+            self._inner.check(trial)
+
+    def capacity(self) -> Capacity:
+        """As inside."""
+        with self._news:
+            return self._inner.capacity()
+
+    def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
+        """As inside."""
+        with self._news:
+            self._inner.start(trial, terms)
+            self._news.notify_all()
+
+    def end(self, number: int, how: How) -> None:
+        """As inside; what has ended and was not told yet is told as it ended, unless nobody wants to know."""
+        with self._news:
+            ended = [one for one in self._told if isinstance(one, Finished) and one.number == number]
+            if not ended:
+                self._inner.end(number, how)
+            elif how is How.KILL:
+                self._told = [one for one in self._told if one not in ended]
+
+    def forget(self, number: int) -> None:
+        """As inside."""
+        with self._news:
+            self._inner.forget(number)
+
+    def renew(self, number: int) -> None:
+        """As inside."""
+        with self._news:
+            self._inner.renew(number)
+
+    def step(self, now: float) -> list[Event]:
+        """What was heard since the last call; an error of the thread comes out here."""
+        with self._news:
+            if self._error is not None:
+                raise self._error
+            self._look(now)
+            told, self._told = self._told, []
+            return told
+
+    def next_event_time(self) -> float | None:
+        """As inside."""
+        with self._news:
+            return self._inner.next_event_time()
+
+    def wait(self, timeout: Seconds | None = None) -> None:
+        """Until something was heard, or for `timeout` seconds."""
+        with self._news:
+            if not self._told and self._error is None:
+                self._news.wait(timeout)
+
+    def close(self) -> None:
+        """Stop watching, and close what is inside."""
+        with self._news:
+            self._closing = True
+            self._news.notify_all()
+        if self._watch is not threading.current_thread():
+            self._watch.join()
+        self._inner.close()
+
+    def _look(self, now: float) -> None:
+        self._told += self._inner.step(now)
+
+    def _watching(self) -> None:
+        with self._news:
+            while not self._closing and self._error is None:
+                try:
+                    self._look(self._clock.now())
+                except BaseException as error:  # noqa: BLE001 - raised again in the loop's own thread, by step
+                    self._error = error
+                if self._told or self._error is not None:
+                    self._news.notify_all()
+                busy = self._inner.running or self._inner.owes
+                self._news.wait(LOOK_SECONDS if busy else None)

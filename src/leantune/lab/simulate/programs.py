@@ -1,0 +1,283 @@
+"""Recorded runs as programs: they restore, train, report, save and end, on whatever machine they are started.
+
+Training is a function of time, so that nothing is computed between events:
+
+    elapsed(t) = elapsed at the start + (t - start) / speed of the machine      seconds on the recording machine
+    step(t)    = the whole steps that the recorded run had done by then
+
+A program that has reached its last step saves once more and ends. It is an executor like any other (`Programs`), under
+a clock that only waiting advances.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+
+from leantune.arrays import FloatArray
+from leantune.clock import Clock
+from leantune.errors import IllegalMove, InvalidInput, UnknownTrial
+from leantune.executors.base import AnyCapacity, Begun, Capacity, Event, Finished, How, Report, Saved, Terms
+from leantune.history import Observation, ObservationKind, Trial, TrialState
+from leantune.units import Seconds
+
+_ROUNDING = 1e-6  # seconds and steps: sums of floats that should be whole
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """A recorded run. steps, values, elapsed (n,): cumulative steps, metric, seconds since the start, at each report.
+
+    slowness: by machine type, seconds on that machine per recorded second.
+    """
+
+    steps: FloatArray
+    values: FloatArray
+    elapsed: FloatArray
+    slowness: Mapping[str, float]
+    save_seconds: float = 5.0
+    restore_seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not (len(self.steps) and len(self.steps) == len(self.values) == len(self.elapsed)):
+            raise InvalidInput(
+                "a run needs reports", where="simulation", hint="Give steps, values, elapsed of one length"
+            )
+        if (np.diff(self.steps, prepend=0.0) <= 0).any() or (np.diff(self.elapsed, prepend=0.0) <= 0).any():
+            raise InvalidInput("steps or seconds of a run do not increase", where="simulation", hint="Sort its reports")
+
+    def elapsed_at(self, step: float) -> float:
+        """Recorded seconds until a step."""
+        return float(np.interp(step, self._all_steps, self._all_elapsed))
+
+    def step_at(self, elapsed: float) -> float:
+        """Whole steps done after so many recorded seconds."""
+        return math.floor(float(np.interp(elapsed, self._all_elapsed, self._all_steps)) + _ROUNDING)
+
+    @cached_property
+    def points(self) -> list[tuple[float, float, float]]:
+        """Step, value and elapsed seconds of each report."""
+        return list(zip(self.steps.tolist(), self.values.tolist(), self.elapsed.tolist(), strict=True))
+
+    @cached_property
+    def _all_steps(self) -> FloatArray:
+        """With the start (n + 1,)."""
+        return np.concatenate(([0.0], self.steps))
+
+    @cached_property
+    def _all_elapsed(self) -> FloatArray:
+        """With the start (n + 1,)."""
+        return np.concatenate(([0.0], self.elapsed))
+
+
+class _Kind(IntEnum):
+    BEGUN = 0
+    REPORT = 1
+    SAVED = 2
+    ENDED = 3
+
+
+@dataclass(slots=True)
+class _Program:
+    """A run on a machine. Between events: elapsed = base + (t - since) / slowness while it trains."""
+
+    number: int
+    run: TrainingRun
+    slowness: float
+    trial: Trial
+    base: float = 0.0
+    since: float | None = None  # None: it does not train (restores, saves, ends)
+    report: int = 0  # index of the next one
+    started: float = 0.0
+    begun: float = 0.0
+    save_from: float | None = None
+    ending: bool = False
+    epoch: int = 0  # events scheduled before the last change are void
+
+
+class RecordedPrograms:
+    """Plays recorded runs, one for each trial; see the module, and `Programs` for what it promises.
+
+    run_of: the recording of a trial. metric: what its reports are called.
+    """
+
+    def __init__(self, run_of: Callable[[Trial], TrainingRun], metric: str, clock: Clock) -> None:
+        self._run_of, self._metric, self._clock = run_of, metric, clock
+        self._programs: dict[int, _Program] = {}
+        self._heap: list[tuple[float, int, _Program, int, _Kind]] = []
+        self._order = 0
+        self._checkpoints: dict[int, float] = {}
+
+    @property
+    def running(self) -> frozenset[int]:
+        """Numbers of the trials whose programs were started and have not ended."""
+        return frozenset(self._programs)
+
+    def check(self, trial: Trial) -> None:
+        """Whatever was recorded can be played."""
+        self._run_of(trial)
+
+    def capacity(self) -> Capacity:
+        """Any number at once."""
+        return AnyCapacity(self.running)
+
+    def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
+        """Restore the checkpoint, if there is one; then train."""
+        number = trial.number
+        if number in self._programs:
+            raise IllegalMove("it is running already", where=f"trial {number}", hint="Start each trial once")
+        run, cluster = self._run_of(trial), trial.configuration.cluster
+        now = self._clock.now()
+        slowness = run.slowness["" if cluster is None else cluster.type]
+        program = self._programs[number] = _Program(number, run, slowness, trial, started=now)
+        restore = run.restore_seconds if self._checkpoints.get(number, 0.0) > 0 else 0.0
+        self._schedule(now + restore, program, _Kind.BEGUN)
+
+    def save(self, number: int) -> None:
+        """Pause the training, write, go on."""
+        program = self._running(number)
+        if program.since is not None:
+            self._begin_saving(program, self._clock.now())
+
+    def end(self, number: int, how: How) -> None:
+        """Save and end; a program that saves already ends when that is done, one that still restores at once."""
+        program = self._running(number)
+        now = self._clock.now()
+        program.ending = True
+        if how is How.KILL:
+            self._drop(program)
+        elif program.since is not None:
+            self._begin_saving(program, now)
+        elif program.save_from is None:
+            program.epoch += 1
+            self._schedule(now, program, _Kind.ENDED)
+
+    def renew(self, number: int) -> None:
+        """A recording has no lease."""
+
+    def forget(self, number: int) -> None:
+        """Its checkpoint is not needed any more."""
+        self._checkpoints.pop(number, None)
+
+    def close(self) -> None:
+        """End all of them."""
+        for program in list(self._programs.values()):
+            self._drop(program)
+
+    def next_event_time(self) -> float | None:
+        """When a program next has something to say."""
+        while self._heap and self._heap[0][2].epoch != self._heap[0][3]:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def wait(self, timeout: Seconds | None = None) -> None:
+        """Let time pass until a program has something to say, or for `timeout` seconds."""
+        coming = self.next_event_time()
+        until = math.inf if coming is None else max(coming - self._clock.now(), 0.0)
+        pause = min(until, math.inf if timeout is None else timeout)
+        if pause < math.inf:
+            self._clock.sleep(pause)
+
+    def step(self, now: float) -> list[Event]:
+        """What programs have said until `now`."""
+        heap, until, told = self._heap, now + _ROUNDING, list[Event]()
+        while heap and heap[0][0] <= until:
+            time, _, program, epoch, kind = heapq.heappop(heap)
+            if epoch != program.epoch:
+                continue
+            if kind is _Kind.REPORT:
+                told.append(self._on_report(program, time))
+            elif kind is _Kind.SAVED:
+                told.append(self._on_saved(program, time))
+            elif kind is _Kind.BEGUN:
+                told.append(self._on_begun(program, time))
+            else:
+                told.append(self._on_ended(program, time))
+        return told
+
+    def _on_begun(self, program: _Program, time: float) -> Begun:
+        run, step = program.run, self._checkpoints.get(program.number, 0.0)
+        program.base, program.begun = run.elapsed_at(step), time
+        program.report = int(np.searchsorted(run.steps, step, side="right"))
+        self._train(program, time)
+        return Begun(program.number, time, step)
+
+    def _on_report(self, program: _Program, time: float) -> Report:
+        step, value, _ = program.run.points[program.report]
+        program.report += 1
+        metrics = {self._metric: value} if math.isfinite(value) else {}
+        if program.report < len(program.run.points):
+            self._schedule_report(program)
+        else:
+            self._finish(program, time)
+        return Report(program.number, time - program.begun, metrics, step)
+
+    def _on_saved(self, program: _Program, time: float) -> Saved | Finished:
+        assert program.save_from is not None
+        step, seconds = program.run.step_at(program.base), time - program.save_from
+        self._checkpoints[program.number] = step
+        program.save_from = None
+        if program.ending:
+            return self._on_ended(program, time)
+        self._train(program, time)
+        return Saved(program.number, time, step, seconds)
+
+    def _on_ended(self, program: _Program, time: float) -> Finished:
+        """It was asked to end, or has come to its end."""
+        number, last = program.number, program.run.points[-1]
+        self._drop(program)
+        seconds = time - program.started
+        if self._checkpoints.get(number, 0.0) < last[0]:
+            step = self._checkpoints.get(number, 0.0)
+            return Finished(number, (), TrialState.QUEUED, "interrupted", seconds, kept_step=step)
+        if not math.isfinite(last[1]):
+            cause = f"{self._metric} is {last[1]}"
+            seen = Observation(program.trial.fraction, ObservationKind.FAILED, {}, seconds, 0.0, cause)
+            return Finished(number, (seen,), TrialState.FAILED, cause, seconds)
+        seen = Observation(program.trial.fraction, ObservationKind.MEASURED, {self._metric: last[1]}, seconds, 0.0)
+        return Finished(number, (seen,), TrialState.DONE, "", seconds, resumed=True, kept_step=last[0])
+
+    def _finish(self, program: _Program, time: float) -> None:
+        """After the last report: save once more, and end."""
+        program.ending = True
+        self._begin_saving(program, time)
+
+    def _begin_saving(self, program: _Program, time: float) -> None:
+        assert program.since is not None
+        program.base += max(time - program.since, 0.0) / program.slowness
+        program.since, program.save_from = None, time
+        program.epoch += 1
+        self._schedule(time + program.run.save_seconds, program, _Kind.SAVED)
+
+    def _train(self, program: _Program, time: float) -> None:
+        program.since = time
+        if program.report < len(program.run.points):
+            self._schedule_report(program)
+        else:
+            self._finish(program, time)
+
+    def _schedule_report(self, program: _Program) -> None:
+        assert program.since is not None
+        seconds = (program.run.points[program.report][2] - program.base) * program.slowness
+        self._schedule(program.since + max(seconds, 0.0), program, _Kind.REPORT)
+
+    def _schedule(self, time: float, program: _Program, kind: _Kind) -> None:
+        self._order += 1
+        heapq.heappush(self._heap, (time, self._order, program, program.epoch, kind))
+
+    def _drop(self, program: _Program) -> None:
+        program.since = None
+        program.epoch += 1
+        del self._programs[program.number]
+
+    def _running(self, number: int) -> _Program:
+        if number not in self._programs:
+            running = ", ".join(map(str, sorted(self._programs))) or "none"
+            raise UnknownTrial(f"trial {number} is not running", where="RecordedPrograms", hint=f"Running: {running}")
+        return self._programs[number]

@@ -1,0 +1,199 @@
+"""What becomes of live and paused trials: the tuner judges what the store holds, and this carries it out.
+
+    running, mine    pause, stop: its program saves and ends; the end is recorded as paused or stopped
+    queued           pause, stop: moved at once (its worker vanished before it could be done)
+    paused           resume: queued again, if its remaining steps fit into the budget; stop
+
+Moves of trials that do not run are made in one transaction: after a kill all of them have happened, or none. A trial
+that another worker runs is left to that worker, which sees the same reports.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from leantune.clock import Clock
+from leantune.errors import Outdated
+from leantune.executors.base import Executor, Finished, How
+from leantune.history import History, Observation, ObservationKind, Trial, TrialState
+from leantune.run.events import Judged, Observer
+from leantune.run.ledger import TimeRules
+from leantune.store.base import Store
+from leantune.store.rows import Claim, JudgedMove, Money
+from leantune.strategies.tuner import Judgement, LearningCurve, Tuner, Verdict, View
+
+_MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
+_LIVE = (TrialState.QUEUED, TrialState.RUNNING, TrialState.PAUSED)
+Judging = Callable[[str], View]
+
+
+class Curves:
+    """Learning curves of all trials, from stored reports alone; `read` adds what is new."""
+
+    def __init__(self, store: Store, metric: str) -> None:
+        self._store, self._metric, self._read = store, metric, 0
+        self.by_trial: dict[int, LearningCurve] = {}
+        self._latest: dict[int, Mapping[str, float]] = {}
+        self._seconds: dict[tuple[int, int], float] = {}
+
+    def read(self) -> set[int]:
+        """Take in what was reported since the last call; the trials that it is about."""
+        changed: set[int] = set()
+        for row in self._store.reports(after=self._read):
+            self._read = row.id
+            self._seconds[row.number, row.attempt] = row.seconds
+            if row.step is None:
+                continue
+            curve = self.by_trial.get(row.number)
+            if curve is None:
+                curve = self.by_trial[row.number] = LearningCurve([], [])
+            if not curve.steps or row.step > curve.steps[-1]:  # steps done again tell nothing new
+                curve.add(row.step, row.metrics.get(self._metric, math.nan))
+                self._latest[row.number] = row.metrics
+                changed.add(row.number)
+        return changed
+
+    def step(self, number: int) -> float:
+        """The last step that a trial has told of."""
+        curve = self.by_trial.get(number)
+        return curve.steps[-1] if curve is not None else 0.0
+
+    def latest(self, number: int) -> Mapping[str, float]:
+        """What it told there."""
+        return self._latest.get(number, {})
+
+    def seconds(self, number: int, attempt: int) -> float:
+        """Until the last report of an attempt."""
+        self.read()
+        return self._seconds.get((number, attempt), 0.0)
+
+
+class Judge:
+    """Carries the tuner's verdicts out, for one worker."""
+
+    def __init__(
+        self,
+        store: Store,
+        tuner: Tuner,
+        rules: TimeRules,
+        curves: Curves,
+        executor: Executor,
+        clock: Clock,
+        observer: Observer,
+    ) -> None:
+        self._store, self._tuner, self._rules, self._curves = store, tuner, rules, curves
+        self._executor, self._clock, self._observer = executor, clock, observer
+        self._changed: set[int] | None = None  # None: everything is new
+        self._ending: dict[int, Judgement] = {}
+
+    def changed(self, *numbers: int) -> None:
+        """Something is new about these trials."""
+        if self._changed is not None:
+            self._changed.update(numbers)
+
+    def look(self, view: Judging, claims: Mapping[int, Claim]) -> None:
+        """Judge what is new."""
+        told = self._curves.read()
+        if self._changed is not None:
+            self._changed |= told
+            if not self._changed:
+                return
+        only, self._changed = self._changed, set()
+        seen = view("")
+        self._apply(seen, self._tuner.judge(seen, only), claims)
+
+    def close(self, view: Judging, reason: str) -> bool:
+        """Nothing more will be proposed and nothing runs: whether somebody who has paused goes on, or was stopped."""
+        if not self._tuner.judges:
+            return False
+        self._curves.read()
+        seen = view(reason)
+        if not any(trial.state is TrialState.PAUSED for trial in seen.history.trials):
+            return False
+        return self._apply(seen, self._tuner.judge(seen, None), {})
+
+    def ended(self, finished: Finished, claim: Claim) -> Finished:
+        """A run's end, as it is recorded: what was asked to end for a verdict is paused or stopped by it."""
+        judged = self._ending.pop(finished.number, None)
+        if judged is None or finished.state is not TrialState.QUEUED:
+            return finished
+        state, shown = _MOVES[judged.verdict], ()
+        if state is TrialState.STOPPED:
+            paid = finished.usd
+            if paid is None:
+                paid = 0.0 if claim.booking.rate is None else claim.booking.rate * finished.seconds / 3600.0
+            shown = self._partial(claim.trial, paid, finished.seconds)
+        self._observer(Judged(claim.trial, judged))
+        return replace(finished, state=state, observations=shown, cause=judged.why)
+
+    # -- verdicts
+
+    def _apply(self, view: View, verdicts: Mapping[int, Judgement], claims: Mapping[int, Claim]) -> bool:
+        """Whether anything was done."""
+        moves: list[JudgedMove] = []
+        asked = False
+        money = self._store.money() if any(one.verdict is Verdict.RESUME for one in verdicts.values()) else None
+        for number, judged in verdicts.items():
+            trial = view.history.trial(number)
+            if trial.state is TrialState.RUNNING:
+                asked |= number in claims and self._end(number, judged)
+                continue
+            move, money = self._move(trial, judged, money)
+            if move is not None:
+                moves.append(move)
+        return self._make(moves, view.history, verdicts) or asked
+
+    def _end(self, number: int, judged: Judgement) -> bool:
+        if number in self._ending or number not in self._executor.running:
+            return False
+        self._ending[number] = judged
+        self._executor.end(number, How.EVICT)
+        return True
+
+    def _move(self, trial: Trial, judged: Judgement, money: Money | None) -> tuple[JudgedMove | None, Money | None]:
+        """What a verdict makes of a trial that does not run, and the money that is then left."""
+        state, cause = _MOVES.get(judged.verdict), judged.why
+        if state is None or state is trial.state:
+            return None, money
+        if judged.verdict is Verdict.RESUME and money is not None:
+            booking = self._rules.booking(self._rules.resumed(trial, self._curves.step(trial.number)), money)
+            if booking is None:
+                state, cause = TrialState.STOPPED, self._rules.shortfall(trial, money)
+            else:
+                money = replace(money, reserved=money.reserved + booking.usd)
+        shown = self._partial(trial, 0.0, 0.0) if state is TrialState.STOPPED else ()
+        resumed = trial.move_dollars if shown else 0.0
+        return JudgedMove(trial.number, trial.state, state, cause, shown, resumed), money
+
+    def _make(self, moves: list[JudgedMove], history: History, verdicts: Mapping[int, Judgement]) -> bool:
+        if not moves:
+            return False
+        try:
+            self._store.judge(moves, time=self._clock.now())
+        except Outdated:
+            self._changed = None  # another worker was faster: look at everything again
+            return True
+        for move in moves:
+            self.changed(move.number)
+            judged = verdicts[move.number]
+            if move.state is TrialState.STOPPED:
+                self._executor.forget(move.number)
+                judged = Judgement(Verdict.STOP, move.cause, judged.predicted)
+            self._observer(Judged(history.trial(move.number), judged))
+        return True
+
+    def _partial(self, trial: Trial, dollars: float, seconds: float) -> tuple[Observation, ...]:
+        """What a trial had shown when it was stopped, with the dollars and seconds of all its attempts."""
+        metrics = {name: value for name, value in self._curves.latest(trial.number).items() if math.isfinite(value)}
+        if not metrics:
+            return ()
+        cost = trial.move_dollars + dollars
+        spent = trial.move_seconds + seconds
+        return (Observation(trial.fraction, ObservationKind.PARTIAL, metrics, spent, cost),)
+
+
+def live(trials: Iterable[Trial]) -> bool:
+    """Whether any of the trials may still do something."""
+    return any(trial.state in _LIVE for trial in trials)
