@@ -36,10 +36,12 @@ from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, Plan
 from leantune.space import Configuration, Space
 from leantune.store.database import Database
-from leantune.strategies.proposals import Recommendation
+from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
+from leantune.strategies.recommending import required
 from leantune.strategies.registry import recipe as named_recipe
 from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import Over, View, Wait
 from leantune.study.definition import describe
 from leantune.study.opening import open_or_create
 from leantune.units import parse_share
@@ -145,9 +147,13 @@ class Study:
         return self.store.history()
 
     @property
+    def _view(self) -> View:
+        return View(self.problem, self.history, self.seed)
+
+    @property
     def stop_reason(self) -> str | None:
         """Why the study is over (budget, stop rule), or None."""
-        return self.strategy.stop_reason(self.problem, self.history, seed=self.seed)
+        return self.strategy.stop_reason(self._view)
 
     @overload
     def ask(self) -> AskedTrial: ...
@@ -169,13 +175,12 @@ class Study:
     def _ask_batch(self, count: int) -> list[AskedTrial]:
         asked: list[AskedTrial] = []
         while len(asked) < count:
-            history = self.history
-            reason = self.strategy.stop_reason(self.problem, history, seed=self.seed)
-            if reason is not None:
+            view = self._view
+            proposal = self.strategy.ask(view)
+            if not isinstance(proposal, Proposal):
                 if asked:
                     break
-                raise StudyOver(f"the study is over: {reason}", where="ask", hint="Raise the budget to go on")
-            (proposal,) = self.strategy.ask(self.problem, history, seed=self.seed)
+                raise _nothing_to_ask(proposal)
             try:
                 trial = self.store.propose(
                     proposal.configuration,
@@ -184,7 +189,7 @@ class Study:
                     time=self._clock.now(),
                     note=NOTE_SEPARATOR.join(proposal.notes),
                     expected=proposal.expected,
-                    after=len(history),
+                    after=len(view.history),
                     queue=False,
                 )
             except Outdated:
@@ -287,11 +292,18 @@ class Study:
 
     def recommendation(self) -> Recommendation:
         """The configuration to use, predicted metrics, the probability of each limit, and why."""
-        return self.strategy.recommend(self.problem, self.history, seed=self.seed)
+        return required(self.strategy.recommend(self._view))
 
     def close(self) -> None:
         """Let go of the store; nothing is lost."""
         self._database.close()
+
+
+def _nothing_to_ask(answer: Wait | Over) -> StudyOver:
+    if isinstance(answer, Wait):
+        return StudyOver(f"nothing is to be tested now: {answer.why}", where="ask", hint="Tell a result first")
+    hint = "Raise the budget, or widen the space, to go on"
+    return StudyOver(f"the study is over: {answer.why}", where="ask", hint=hint)
 
 
 def _own_options(strategy: str | Recipe) -> dict[str, object]:
