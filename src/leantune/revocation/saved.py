@@ -25,7 +25,6 @@ from leantune.revocation.trained import Calibration, Settings, Tensors, Trained
 
 FORMAT = "leantune-spot-predictor"
 VERSION = 1
-SUFFIX = ".safetensors"
 _KEY = "leantune"
 _AGAIN = "Train it again with `leantune spot train`"
 
