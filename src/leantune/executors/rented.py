@@ -31,7 +31,7 @@ from leantune.cloud.provider import Offer
 from leantune.errors import IllegalMove, LaunchRefused, MachineGone, ProviderError, UnknownTrial
 from leantune.executors.base import (
     Begun,
-    Billed,
+    Stayed,
     Capacity,
     Event,
     Finished,
@@ -426,7 +426,7 @@ class RentedExecutor:
         """A machine that was left has been taken: what it would have cost, and that it was given back."""
         row, bill = self._left.pop(event.machine_id), self._provider.bills()[event.machine_id]
         ended = replace(row, ended=event.time, gross_usd=bill.gross_usd, refund_usd=bill.refund_usd, revoked=True)
-        self._out.append(Billed(row.number, ended))
+        self._out.append(Stayed(row.number, ended))
 
     # -- the life of a run
 

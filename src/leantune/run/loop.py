@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
-from leantune.executors.base import Billed, Capacity, Executor, Finished, How, Placed, Report, Terms
+from leantune.executors.base import Stayed, Capacity, Executor, Finished, How, Placed, Report, Terms
 from leantune.history import History, Trial, TrialState
 from leantune.problem import Budget, Problem
 from leantune.run.batches import before_batch
@@ -230,7 +230,7 @@ class Loop:
             if isinstance(event, Finished):
                 self._record(event)
                 self._waiting = None
-            elif isinstance(event, Placed | Billed):
+            elif isinstance(event, Placed | Stayed):
                 self._keep_stay(event)
         if reports:
             self._pass_reports_on(reports)
@@ -247,9 +247,9 @@ class Loop:
         for report in reports:
             self._observer(Reported(report))
 
-    def _keep_stay(self, event: Placed | Billed) -> None:
+    def _keep_stay(self, event: Placed | Stayed) -> None:
         claim = self._claims.get(event.number)
-        if isinstance(event, Billed):
+        if isinstance(event, Stayed):
             self._store.settle_stay(event.stay)
         elif claim is not None:
             with suppress(LeaseLost):  # whoever lost its lease is told by its heart, and ends the run

@@ -1,5 +1,8 @@
 """One tuning of a list of jobs on simulated markets, from its start to the last finished job, and what it cost.
 
+It is the study's own loop: SpotTune as the tuner, the rented executor over recorded programs, a simulated provider, a
+clock that jumps, and a store in memory.
+
 dollars    sum of the machines' bills, refunds taken off
 selected   seconds until the best models are known; finished: until they are trained to the end
 free steps kept on machines that cost nothing in the end
@@ -9,24 +12,61 @@ lost       steps done after the last checkpoint of a machine that was taken
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
 from leantune.arrays import FloatArray
-from leantune.clock import SimulatedClock
+from leantune.clock import ScaledClock, SimulatedClock
 from leantune.cloud.billing import AWS, BillingPolicy
 from leantune.cloud.feeds import MarketFeed
+from leantune.cloud.provider import Offer
 from leantune.cloud.simcloud import SimCloud
 from leantune.curves.base import CurvePredictor
 from leantune.errors import InvalidInput
-from leantune.lab.simulate.fleet import SimulatedFleet, TrainingRun
+from leantune.executors.rented import Market, RentedExecutor, Ways
+from leantune.history import Trial, TrialState
+from leantune.lab.simulate.programs import RecordedPrograms, TrainingRun
 from leantune.lab.simulate.workloads import RecordedJob
+from leantune.problem import Problem, maximize, minimize
+from leantune.rent.placement import Course, FreePlacement, Pace
 from leantune.rent.provisioner import Chooser
 from leantune.rent.quotes import Forecaster
 from leantune.rent.step_times import EXPONENT, StepTimes
-from leantune.run.spottune import SpotTune
-from leantune.run.tuning import Stay, TuningJob, TuningOutcome, TuningRules
+from leantune.run.ledger import TimeRules
+from leantune.run.loop import Loop, Plan
+from leantune.space import Cluster, Clusters, Space, ordinal
+from leantune.store.memory import memory_study
+from leantune.store.rows import StayRow
+from leantune.strategies.spottune import SpotTune
+from leantune.strategies.tuner import View
+
+JOB = "job"  # the one parameter of a simulated study: which recording is played
+
+
+@dataclass(frozen=True)
+class TuningRules:
+    """theta: share of the steps after which a job is predicted (1: all are trained to the end). mcnt: how many go on.
+
+    boot, notice, finish_by, pace, patience: see `rent.placement.Pace`; notice 0: there is no warning, so that
+    checkpoints are periodic. stop_on_plateau: a job that has nothing more to learn is ended.
+    """
+
+    theta: float = 0.7
+    mcnt: int = 3
+    boot: float = 60.0
+    notice: float = 110.0
+    finish_by: float | None = None
+    pace: float | None = 1.0
+    stop_on_plateau: bool = True
+    patience: float = 6 * 3600.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.theta <= 1:
+            raise InvalidInput(f"theta is {self.theta}", where="SpotTune", hint="Give a share above 0 and at most 1")
+        if self.mcnt < 1:
+            raise InvalidInput(f"mcnt is {self.mcnt}", where="SpotTune", hint="At least one setting must go on")
 
 
 @dataclass(frozen=True)
@@ -65,13 +105,36 @@ class Scenario:
 
 @dataclass(frozen=True)
 class BilledStay:
-    """A job's stay on a machine with its bill, when the machine ended, and what it brought."""
+    """A job's stay on a machine with its bill, and what it brought. offer: index of the feed it was rented from."""
 
-    stay: Stay
-    ended: float
-    gross_usd: float
-    refund_usd: float
-    revoked: bool
+    stay: StayRow
+    offer: int
+
+    @property
+    def job(self) -> int:
+        """Which one."""
+        return self.stay.number
+
+    @property
+    def ended(self) -> float:
+        """When the machine ended."""
+        assert self.stay.ended is not None  # the loop waits until every machine is billed
+        return self.stay.ended
+
+    @property
+    def gross_usd(self) -> float:
+        """Its price."""
+        return self.stay.gross_usd or 0.0
+
+    @property
+    def refund_usd(self) -> float:
+        """What of it was given back."""
+        return self.stay.refund_usd or 0.0
+
+    @property
+    def revoked(self) -> bool:
+        """Whether the provider took it."""
+        return self.stay.revoked
 
     @property
     def kept_steps(self) -> float:
@@ -87,6 +150,31 @@ class BilledStay:
     def free(self) -> bool:
         """Whether the machine cost nothing in the end."""
         return self.gross_usd <= self.refund_usd
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """How a job ended: the step of its last checkpoint, how many reports counted, and in what way."""
+
+    step: float
+    reports: int
+    ending: str
+
+
+@dataclass(frozen=True)
+class TuningOutcome:
+    """How a tuning went. ranking: jobs, best first, when they were selected; selected: those that went on to the end.
+
+    times are those of the simulated clock. notes: what could not be done as wished.
+    """
+
+    began: float
+    selected_at: float
+    finished_at: float
+    ranking: tuple[int, ...]
+    selected: tuple[int, ...]
+    jobs: tuple[JobOutcome, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -166,7 +254,24 @@ class SimulationResult:
         return int(np.argmin(ranked)) in self.outcome.ranking[:count]
 
 
-MakeChooser = Callable[[Scenario, SimulatedFleet], Chooser]
+@dataclass(frozen=True)
+class Standing:
+    """What a chooser that knows the future may ask of a simulation: the time, and how many machines were launched."""
+
+    clock: SimulatedClock
+    provider: SimCloud
+
+    def now(self) -> float:
+        """The simulated time."""
+        return self.clock.now()
+
+    @property
+    def launches(self) -> int:
+        """Machines launched so far."""
+        return self.provider.launches
+
+
+MakeChooser = Callable[[Scenario, Standing], Chooser]
 
 
 def simulate(
@@ -174,44 +279,132 @@ def simulate(
 ) -> SimulationResult:
     """Play the scenario with a chooser."""
     clock = SimulatedClock(scenario.start)
-    heard = max(scenario.policy.notice_seconds - scenario.poll, 0.0)
-    rules = replace(
-        scenario.rules,
-        notice=min(scenario.rules.notice, heard),
-        refund_window=scenario.policy.refund_window_seconds,
-    )
+    rules, policy = scenario.rules, scenario.policy
     provider = SimCloud(
         scenario.feeds,
-        scenario.policy,
+        policy,
         clock,
         boot_seconds=rules.boot,
         launch_failures=scenario.launch_failures,
         seed=scenario.seed,
     )
-    slowness = scenario.offer_slowness()
-    fleet = SimulatedFleet([training_run(job, slowness) for job in scenario.jobs], provider, clock, poll=scenario.poll)
-    jobs = [
-        TuningJob(job.name, job.total_steps, job.drops, job.maximize, job.save_seconds, job.restore_seconds)
-        for job in scenario.jobs
-    ]
-    vcpus = {feed.machine.name: feed.machine.vcpus for feed in scenario.feeds}
-    times = StepTimes(vcpus, len(jobs), exponent=scenario.exponent)
-    loop = SpotTune(jobs, fleet, make_chooser(scenario, fleet), forecaster, predictor, rules, times)
-    outcome = loop.run()
-    fleet.drain()
+    problem = _problem(scenario)
+    tuner = _tuner(scenario, problem, predictor)
+    store = memory_study(problem.space, problem.budget, time=scenario.start)
+    placement = _placement(scenario, tuner, problem, make_chooser(scenario, Standing(clock, provider)), provider)
+    executor = _executor(scenario, problem, (provider, clock), forecaster, placement)
+    plan = Plan(
+        problem,
+        tuner,
+        scenario.seed,
+        TimeRules(enforced=False, parallel=len(scenario.jobs), adds_up=True),
+        lease=None,
+        poll=None,
+        max_failures=None,
+    )
+    loop = Loop(store, plan, executor, clock)
+    loop.run()
+    view = loop.view()
+    notes = {**placement.notes, **executor.notes}
+    outcome = _outcome(scenario, tuner, view, store.stays(), notes)
+    rows = {(str(feed.market), feed.on_demand): row for row, feed in enumerate(scenario.feeds)}
+    stays = tuple(BilledStay(one, rows[one.market, one.on_demand]) for one in store.stays())
     final = np.array([float(job.values[-1]) for job in scenario.jobs])
-    return SimulationResult(outcome, _billed(outcome.stays, fleet), final, scenario.jobs[0].maximize)
+    return SimulationResult(outcome, stays, final, scenario.jobs[0].maximize)
 
 
-def training_run(job: RecordedJob, slowness: FloatArray) -> TrainingRun:
-    """A recorded job as the fleet plays it."""
+def training_run(job: RecordedJob, slowness: Mapping[str, float]) -> TrainingRun:
+    """A recorded job as it is played."""
     return TrainingRun(job.steps, job.values, np.cumsum(job.seconds), slowness, job.save_seconds, job.restore_seconds)
 
 
-def _billed(stays: Sequence[Stay], fleet: SimulatedFleet) -> tuple[BilledStay, ...]:
-    endings = fleet.endings()
-    return tuple(
-        BilledStay(stay, ending.time, ending.gross_usd, ending.refund_usd, ending.revoked)
-        for stay in stays
-        for ending in (endings[stay.machine],)
+def _problem(scenario: Scenario) -> Problem:
+    """Which recording to play is all that there is to choose."""
+    first, count = scenario.jobs[0], len(scenario.jobs)
+    space = Space(**{JOB: ordinal(*range(max(count, 2)))})
+    goal = maximize(first.metric, scale="linear") if first.maximize else minimize(first.metric, scale="linear")
+    settings = [space.configuration({JOB: number}) for number in range(count)]
+    return Problem(space, goal, steps=max(job.total_steps for job in scenario.jobs), settings=settings)
+
+
+def _tuner(scenario: Scenario, problem: Problem, predictor: CurvePredictor) -> SpotTune:
+    by_setting = dict(zip((setting.id for setting in problem.settings), scenario.jobs, strict=True))
+    return SpotTune(
+        scenario.rules.theta,
+        scenario.rules.mcnt,
+        plateau=scenario.rules.stop_on_plateau,
+        predictor=predictor,
+        lasts={setting: job.total_steps for setting, job in by_setting.items()},
+        drops={setting: job.drops for setting, job in by_setting.items()},
+    )
+
+
+def _placement(
+    scenario: Scenario, tuner: SpotTune, problem: Problem, chooser: Chooser, provider: SimCloud
+) -> FreePlacement:
+    rules, jobs = scenario.rules, scenario.jobs
+    notice = min(rules.notice, max(scenario.policy.notice_seconds - scenario.poll, 0.0))
+    pace = Pace(boot=rules.boot, notice=notice, finish_by=rules.finish_by, pace=rules.pace, patience=rules.patience)
+    times = StepTimes({feed.machine.name: feed.machine.vcpus for feed in scenario.feeds}, len(jobs), exponent=scenario.exponent)
+    longest = [(number, job.total_steps) for number, job in enumerate(jobs)]
+    return FreePlacement(
+        provider.offers(), chooser, pace, course_of(tuner, problem), scenario.start, times, side_by_side=longest
+    )
+
+
+def _executor(
+    scenario: Scenario,
+    problem: Problem,
+    world: tuple[SimCloud, SimulatedClock],
+    forecaster: Forecaster,
+    placement: FreePlacement,
+) -> RentedExecutor:
+    provider, clock = world
+    runs = [training_run(job, scenario.slowness) for job in scenario.jobs]
+    machines = {feed.machine.name: feed.machine for feed in scenario.feeds}
+    space = Space(**problem.space.parameters, cluster=Clusters([Cluster(one, 1) for one in machines.values()]))
+    aboard: dict[tuple[int, str], Trial] = {}
+
+    def on(trial: Trial, offer: Offer) -> Trial:
+        """The trial on that machine; made once."""
+        key = (trial.number, offer.machine.name)
+        if key not in aboard:
+            configuration = space.configuration({**trial.configuration, "cluster": Cluster(offer.machine, 1)})
+            aboard[key] = Trial(trial.number, configuration, trial.fraction, trial.snapshots, TrialState.RUNNING)
+        return aboard[key]
+
+    def run_of(trial: Trial) -> TrainingRun:
+        return runs[trial.configuration[JOB]]
+
+    def checkpoint(trial: Trial) -> tuple[float, float]:
+        return run_of(trial).save_seconds, run_of(trial).restore_seconds
+
+    market = Market(provider, ScaledClock(clock, 1.0, clock.now()), provider.offers(), forecaster, poll=scenario.poll)
+    programs = RecordedPrograms(run_of, problem.goal.metric, clock)
+    ways = Ways(on, checkpoint=checkpoint, bills_add_up=True, keeps_quotes=False)
+    return RentedExecutor(programs, market, placement, clock, ways)
+
+
+def _outcome(
+    scenario: Scenario, tuner: SpotTune, view: View, stays: Sequence[StayRow], notes: Mapping[str, int]
+) -> TuningOutcome:
+    kept: dict[int, float] = {}
+    for stay in stays:
+        kept[stay.number] = max(kept.get(stay.number, 0.0), stay.kept)
+    ranked = tuner.ranking(view)
+    moves = [(trial, before, after) for trial in view.history.trials for before, after in pairwise(trial.moves)]
+    chosen_at = [after.time for _, before, after in moves if before.state is TrialState.PAUSED]
+    finished_at = max(trial.moves[-1].time for trial in view.history.trials)
+    jobs = {one.number: one for one in ranked}
+    return TuningOutcome(
+        scenario.start,
+        min(chosen_at, default=finished_at),
+        finished_at,
+        tuple(one.number for one in ranked),
+        tuple(sorted(one.number for one in ranked if one.chosen)),
+        tuple(
+            JobOutcome(kept.get(number, 0.0), len(view.curves[number].steps), jobs[number].ending)
+            for number in range(len(scenario.jobs))
+        ),
+        tuple(text if count == 1 else f"{text} ({count} times)" for text, count in notes.items()),
     )
