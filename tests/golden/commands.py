@@ -17,7 +17,7 @@ from unittest.mock import patch
 from tests.cli.tiny import PRICED, invoke, make_job
 from tests.golden.kept import HERE, Json
 from tests.golden.masks import DATE, MOMENT, SHARE, TIME, USD, Varying, masked, masked_lines
-from tests.replay.small import write as write_table
+from tests.lab.replay.small import write as write_table
 
 OUTPUTS = HERE / "outputs"
 NOTHING = Varying()
