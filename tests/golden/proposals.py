@@ -17,7 +17,7 @@ from leantune.strategies.proposals import Proposal
 from leantune.strategies.registry import RECIPES, recipe
 from leantune.strategies.strategy import Strategy
 from tests.golden.kept import HERE, Json
-from tests.toy import measure, toy_problem
+from tests.toy import asked, measure, recommended, toy_problem
 
 KEPT = HERE / "proposals.json"
 SEED = 5
@@ -38,11 +38,11 @@ def cases() -> list[tuple[str, str]]:
     """(recipe, problem) wherever they go together; snapshots only where they make another start."""
     found = []
     for name in RECIPES:
-        for problem, asked in problems().items():
+        for problem, stated in problems().items():
             if problem == "snapshots" and name not in ("lean", "trimtuner", "trimtuner-gp", "fabolas"):
                 continue
             with suppress(StrategyError):
-                Strategy(recipe(name)).check(asked)
+                Strategy(recipe(name)).check(stated)
                 found.append((name, problem))
     return found
 
@@ -53,12 +53,12 @@ def proposed(name: str, problem_name: str) -> Json:
     told: list[Json] = []
     modelled = 0
     while len(told) < FEWEST or (modelled < MODELLED and len(told) < MOST and name != "random"):
-        proposal = strategy.ask(problem, history, seed=SEED)[0]
+        proposal = asked(strategy, problem, history, seed=SEED)
         history, trial = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
         history = history.record(trial.number, measure(problem, trial), time=0.0)
         told.append(_proposal(proposal))
         modelled += bool(proposal.expected)
-    found = strategy.recommend(problem, history, seed=SEED)
+    found = recommended(strategy, problem, history, seed=SEED)
     return {
         "proposals": told,
         "recommended": {
