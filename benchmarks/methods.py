@@ -234,7 +234,7 @@ class OptunaTuner:
         start = LatinHypercube(OPTUNA_START).next(problem, history, seed)
         if start is not None:
             return Proposal(start.configuration, full[0], full, {}, ("start",))
-        grid = problem.space.grid()
+        grid = problem.choices.grid()
         tested = set(grid.indices_of(trial.configuration for trial in history.trials))
         untested = np.array([row not in tested for row in range(len(grid))])
         if not untested.any():

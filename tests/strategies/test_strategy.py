@@ -303,3 +303,21 @@ def test_tested_only_incumbents_are_tested() -> None:
     history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)])
     found = recommended(Strategy(used), problem, history, seed=2)
     assert found.configuration.id in {trial.configuration.id for trial in history.trials}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_only_listed_settings_are_proposed_and_recommended(name: str) -> None:
+    plain = toy_problem(anywhere=name == "nephele")
+    listed = [plain.space.grid()[row] for row in (17, 3, 8, 20, 11)]
+    problem = Problem(plain.space, plain.goal, plain.constraints, plain.fractions, settings=listed)
+    strategy, history = Strategy(quick(name)), History()
+    for _ in range(16):
+        answer = strategy.ask(View(problem, history, 2))
+        if isinstance(answer, Over):
+            assert history.tested(listed[0].id), "it ends when all of them are tested"
+            break
+        assert isinstance(answer, Proposal)
+        assert answer.configuration in listed
+        history, trial = history.propose(answer.configuration, answer.fraction, answer.snapshots)
+        history = history.record(trial.number, measure(problem, trial), time=0.0)
+    assert recommended(strategy, problem, history, seed=2).configuration in listed

@@ -358,7 +358,7 @@ def dry_run(job: Job) -> DryRun:
         foreseen, _ = foreseen.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
     else:
         over = strategy.stop_reason(View(problem, foreseen, job.seed)) or ""
-    size = len(problem.space.grid()) if problem.space.enumerable else problem.space.size
+    size = len(problem.choices.grid()) if problem.choices.enumerable else problem.choices.size
     pairs = None if size is None else size * len(problem.fractions)
     return DryRun(size, pairs, tuple(forecasts), len(history), budget, rules, over)
 

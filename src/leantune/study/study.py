@@ -117,15 +117,27 @@ class Study:
         strategy: str | Recipe = DEFAULT_STRATEGY,
         seed: int = 0,
         snapshots: bool = False,
+        steps: float | None = None,
+        settings: Iterable[Mapping[str, object]] = (),
         store: str = IN_MEMORY,
         name: str = "study",
         clock: Clock | None = None,
     ) -> None:
         """snapshots: one run of the training program reports at every fraction it passes (then tell them with
-        `snapshots=`). store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a study that
-        is there already goes on, if it is the same. Without a store it lives as long as this object.
+        `snapshots=`). steps: the last step of a training, which SpotTune needs. settings: the configurations to test;
+        none: all of the space. store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a
+        study that is there already goes on, if it is the same. Without a store it lives as long as this object.
         """
-        self.problem = Problem(space, goal, subject_to, fractions, budget or Budget(), snapshots=snapshots)
+        self.problem = Problem(
+            space,
+            goal,
+            subject_to,
+            fractions,
+            budget or Budget(),
+            snapshots=snapshots,
+            steps=steps,
+            settings=settings,
+        )
         self.strategy = Strategy(named_recipe(strategy) if isinstance(strategy, str) else strategy)
         self.strategy.check(self.problem)
         if isinstance(seed, bool) or not isinstance(seed, int):
@@ -199,7 +211,7 @@ class Study:
 
     def enqueue(self, configuration: Mapping[str, object], fraction: int | float | str | Fraction = 1) -> AskedTrial:
         """A trial of your own choice, to be told like any other; it may repeat one."""
-        checked = self.problem.space.configuration(configuration)
+        checked = self.problem.choices.configuration(configuration)
         share = self.problem.fractions[self.problem.level_of(parse_share(fraction))]
         note = "enqueued by the user"
         return AskedTrial.of(self.store.propose(checked, share, time=self._clock.now(), note=note, queue=False))
