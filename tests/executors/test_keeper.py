@@ -10,7 +10,7 @@ from leantune.checkpoints.store import CheckpointStore
 from leantune.errors import CheckpointError
 from leantune.executors.keeper import QUIET, Background, Keeper
 from leantune.executors.run_folder import RunFolder
-from leantune.history import TrialState
+from leantune.history import TrialKind, TrialState
 from tests.executors.programs import trial_of
 
 EVERY = 30.0
@@ -111,7 +111,7 @@ def test_what_somebody_else_may_have_is_left_alone(world: World, state: TrialSta
 
 
 def test_a_verified_model_is_kept_and_a_failed_verification_is_not(world: World) -> None:
-    trial = trial_of(note="verification of the recommendation")
+    trial = trial_of(kind=TrialKind.VERIFICATION)
     keeper = world.keeper()
     keeper.restore(1)
     world.write("1")

@@ -17,7 +17,7 @@ from itertools import pairwise
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated, StudyOver
 from leantune.executors.base import Executor, Finished, Terms
-from leantune.history import NOTE_SEPARATOR, History, Trial, TrialState
+from leantune.history import History, Trial, TrialState
 from leantune.problem import Problem
 from leantune.run.batches import before_batch
 from leantune.run.events import (
@@ -34,7 +34,7 @@ from leantune.run.events import (
 from leantune.run.heartbeat import Heartbeat
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
-from leantune.store.study import Booking, Claim, Look, Money, ReportRow, StudyStore
+from leantune.store.study import Claim, Look, Money, ReportRow, StudyStore
 from leantune.strategies.tuner import Tuner
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
@@ -188,26 +188,31 @@ class Loop:
         while len(self._claims) < self._plan.rules.parallel and not self._interrupts:
             look = self._store.look()
             waiting = look.history.trials if self._only is None else (look.history.trial(self._only),)
-            queued = next((trial for trial in waiting if trial.state is TrialState.QUEUED), None)
-            if queued is not None:
-                if self._start_queued() or self._could_start(queued, look.money):
-                    continue  # the latter: another worker was faster
-                return self._wait_to_start(queued, look)
+            queued = [trial for trial in waiting if trial.state is TrialState.QUEUED]
+            if queued:
+                fitting = next((trial for trial in queued if self._could_start(trial, look.money)), None)
+                if fitting is None:
+                    return self._wait_to_start(queued[0], look)
+                self._start(fitting)  # or another worker was faster
+                continue
             if self._only is not None:
                 return Waiting(OTHERS_RUN) if waiting[0].pending and not self._claims else ONLY_ONE_HAS_RUN
             step = self._propose(look, last)
             if step is not None:
                 return step
-            if not self._interrupts:
-                self._start_queued()  # what was just proposed, unless another worker was faster
         return None
 
-    def _start_queued(self) -> bool:
+    def _start(self, trial: Trial) -> None:
+        """Run a trial for which there is room, unless it was taken or the money was meanwhile."""
+        booking = self._plan.rules.booking
         claim = self._store.claim(
-            self._worker.id, time=self._clock.now(), lease=self._lease, fitting=self._booking_where_there_is_room
+            self._worker.id,
+            time=self._clock.now(),
+            lease=self._lease,
+            fitting=lambda queued, money: booking(queued, money) if queued.number == trial.number else None,
         )
         if claim is None:
-            return False
+            return
         terms = Terms(
             claim.attempt,
             None if claim.booking.time_limit is None else Seconds(claim.booking.time_limit),
@@ -215,7 +220,7 @@ class Loop:
             # The store counts the lease from before its transaction: the run must not count it from after.
             None if self._plan.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
             self._earlier_seconds(claim.trial),
-            math.fsum(move.dollars for move in claim.trial.moves),
+            claim.trial.moved_dollars,
         )
         self._claims[claim.trial.number] = claim
         if self._heart:
@@ -223,7 +228,6 @@ class Loop:
         self._executor.start(claim.trial, terms)
         self._observer(Started(claim.trial, claim.attempt, claim.booking))
         self._waiting, self._pause = None, SHORTEST_PAUSE
-        return True
 
     def _earlier_seconds(self, trial: Trial) -> float:
         """How long earlier runs of the trial trained: as measured where we ended them, up to their last report where
@@ -244,11 +248,8 @@ class Loop:
         return seconds
 
     def _could_start(self, trial: Trial, money: Money) -> bool:
-        return self._booking_where_there_is_room(trial, money) is not None
-
-    def _booking_where_there_is_room(self, trial: Trial, money: Money) -> Booking | None:
-        wanted = self._only in (None, trial.number) and self._executor.room_for(trial)
-        return self._plan.rules.booking(trial, money) if wanted else None
+        """Whether there is room and money; asked before the store's transaction, in which others wait."""
+        return self._executor.room_for(trial) and self._plan.rules.booking(trial, money) is not None
 
     def _propose(self, look: Look, last: int | None) -> End | Waiting | None:
         """Propose one trial (None), unless the study is over or somebody has to be waited for."""
@@ -298,10 +299,9 @@ class Loop:
         # A batch that must not depend on the order of arrival has a limit that does not either.
         known = Money(look.money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else look.money
         limit = rules.first_limit(proposal.configuration.usd_per_hour, dict(proposal.expected), known)
-        time, note = self._clock.now(), NOTE_SEPARATOR.join(proposal.notes)
-        draft = look.history.propose(
-            proposal.configuration, proposal.fraction, proposal.snapshots, note, time, proposal.expected, limit
-        )[1]
+        time = self._clock.now()
+        chosen, share, expected = proposal.configuration, proposal.fraction, proposal.expected
+        draft = look.history.propose(chosen, share, proposal.snapshots, proposal.notes, time, expected, limit)[1]
         self._executor.check(draft)
         if rules.booking(draft, look.money) is None:
             return self._wait_to_start(draft, look)
@@ -312,7 +312,7 @@ class Loop:
                 draft.fraction,
                 draft.snapshots,
                 time=time,
-                note=note,
+                notes=draft.notes,
                 expected=draft.expected,
                 time_limit=limit,
                 after=len(look.history),
@@ -374,7 +374,7 @@ class Loop:
             return
         rate = claim.booking.rate
         spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
-        already, counted_again = math.fsum(move.dollars for move in claim.trial.moves), 0.0
+        already, counted_again = claim.trial.moved_dollars, 0.0
         if finished.resumed and finished.observations:
             before = dollars(rate, self._earlier_seconds(claim.trial))
             counted_again = min(already, before) if finished.usd is None else already
