@@ -114,7 +114,7 @@ def test_an_older_copy_of_the_database_is_read_anew(database: Database, study: S
     with database._connections.writing() as connection:
         connection.exec_driver_sql("DELETE FROM moves WHERE number = 1")
         connection.exec_driver_sql("DELETE FROM trials WHERE number = 1")
-        connection.exec_driver_sql("UPDATE studies SET version = 1")
+        connection.exec_driver_sql("UPDATE studies SET changes = 1")
     assert len(study.history()) == 1
     assert study.propose(SMALL, FULL, time=0.0).number == 1
 

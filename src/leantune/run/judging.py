@@ -164,7 +164,7 @@ class Judge:
             else:
                 money = replace(money, reserved=money.reserved + booking.usd)
         shown = self._partial(trial, 0.0, 0.0) if state is TrialState.STOPPED else ()
-        resumed = trial.move_dollars if shown else 0.0
+        resumed = trial.moved_dollars if shown else 0.0
         return JudgedMove(trial.number, trial.state, state, cause, shown, resumed), money
 
     def _make(self, moves: list[JudgedMove], history: History, verdicts: Mapping[int, Judgement]) -> bool:
@@ -189,8 +189,8 @@ class Judge:
         metrics = {name: value for name, value in self._curves.latest(trial.number).items() if math.isfinite(value)}
         if not metrics:
             return ()
-        cost = trial.move_dollars + dollars
-        spent = trial.move_seconds + seconds
+        cost = trial.moved_dollars + dollars
+        spent = trial.runs.seconds + seconds
         return (Observation(trial.fraction, ObservationKind.PARTIAL, metrics, spent, cost),)
 
 

@@ -59,9 +59,9 @@ class TimeRules:
 
         limit = HEADROOM x seconds per step so far x steps that are left, as the next machine may be slower
         """
-        if self.steps is None or not 0 < step < self.steps or not self.enforced or not trial.was_paused:
+        if self.steps is None or not 0 < step < self.steps or not self.enforced or not trial.runs.paused:
             return trial
-        left = LEAST_HEADROOM * trial.move_seconds / step * (self.steps - step)
+        left = LEAST_HEADROOM * trial.runs.seconds / step * (self.steps - step)
         limit = max(left, self.speed * LEAST_LIMIT)
         return replace(trial, time_limit=limit if self.time_limit is None else min(limit, self.time_limit))
 

@@ -263,7 +263,7 @@ class Loop:
         finished = self._judge.ended(finished, claim)
         rate = claim.booking.rate
         spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
-        already, counted_again = claim.trial.move_dollars, 0.0
+        already, counted_again = claim.trial.moved_dollars, 0.0
         if finished.observations and self._plan.rules.adds_up:
             counted_again = already
         elif finished.resumed and finished.observations:
@@ -342,7 +342,7 @@ class Loop:
             # The store counts the lease from before its transaction: the run must not count it from after.
             None if self._plan.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
             self._earlier_seconds(claim.trial),
-            claim.trial.move_dollars,
+            claim.trial.moved_dollars,
         )
         self._claims[claim.trial.number] = claim
         if self._heart:
@@ -358,9 +358,9 @@ class Loop:
         """
         if len(trial.moves) <= FIRST_RUN:
             return 0.0
-        if not trial.has_unmeasured_runs:
-            return trial.move_seconds
-        return trial.move_seconds + self._unwritten_seconds(trial)
+        if not trial.runs.unmeasured:
+            return trial.runs.seconds
+        return trial.runs.seconds + self._unwritten_seconds(trial)
 
     def _unwritten_seconds(self, trial: Trial) -> float:
         """Of runs that an older version recorded, which did not write down how long they took."""

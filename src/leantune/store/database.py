@@ -17,7 +17,7 @@ from leantune.store.connections import Connections, parse_url
 from leantune.store.encoding import clean, definition_text, read_definition
 from leantune.store.rows import BudgetChange, StudyRow
 from leantune.store.study import StudyStore, log_budget
-from leantune.store.upgrade import upgrade
+from leantune.store.upgrade import check_revision, upgrade
 
 __all__ = ["Database", "StudyRow"]
 
@@ -81,12 +81,14 @@ class Database:
             "leantune_version": leantune_version,
             "definition": definition_text(definition),
             "job": clean(job),
+            "changes": 0,
             "version": 0,
             "budget_usd": budget.usd,
             "budget_trials": budget.trials,
             "budget_hours": budget.hours,
         }
         with self._connections.writing() as connection:
+            check_revision(connection.execute(sql.REVISION).scalar_one_or_none(), self.url)
             try:
                 connection.execute(sql.INSERT_STUDY, values)
             except sa.exc.IntegrityError:

@@ -20,13 +20,24 @@ from leantune.errors import (
     UnknownStudy,
     UnknownTrial,
 )
-from leantune.history import Estimate, Move, Observation, ObservationKind, Trial, TrialState
+from leantune.history import (
+    Estimate,
+    Move,
+    Note,
+    NoteKind,
+    Observation,
+    ObservationKind,
+    Trial,
+    TrialKind,
+    TrialState,
+)
 from leantune.problem import Budget
 from leantune.space import Cluster, Clusters, Space, choice, linear, log, machine, when
 from leantune.store.database import Database
 from leantune.store.study import Booking, BudgetChange, Claim, LedgerRow, Money, ReportRow, StudyStore, WorkerRow
 
 FULL = Fraction(1)
+NOTES = (Note(NoteKind.FALLBACK, "☃"), Note(NoteKind.PLAIN, "two\nlines"))
 RATE = 36.0  # USD per hour: a cent per second
 _MACHINE = machine("m", vcpus=2, memory=4, usd_per_hour=RATE)
 ODD_TEXTS = (
@@ -187,11 +198,19 @@ class StoreContract(ABC):
         tiny, shares = 5e-324, (Fraction(1, 60), Fraction(1, 3))
         expected = {"accuracy": Estimate(0.1 + 0.2, tiny), "cost": Estimate(1e300, math.inf)}
         trial = study.propose(
-            OTHER, shares[-1], shares, time=1700000000.1234567, note="☃", expected=expected, time_limit=1 / 3
+            OTHER,
+            shares[-1],
+            shares,
+            time=1700000000.1234567,
+            notes=NOTES,
+            expected=expected,
+            time_limit=1 / 3,
+            kind=TrialKind.ENQUEUED,
         )
         assert trial.configuration == contract_space().configuration(OTHER)
         assert (trial.number, trial.state, trial.fraction, trial.snapshots) == (0, "queued", shares[-1], shares)
-        assert (trial.proposal_note, trial.expected, trial.time_limit) == ("☃", expected, 1 / 3)
+        assert (trial.notes, trial.expected, trial.time_limit) == (NOTES, expected, 1 / 3)
+        assert trial.kind is TrialKind.ENQUEUED
         times = [(move.state, move.time) for move in trial.moves]
         assert times == [("proposed", 1700000000.1234567), ("queued", 1700000000.1234567)]
         assert peer.history().trials == study.history().trials == (trial,)
@@ -505,7 +524,7 @@ class StoreContract(ABC):
 
     @pytest.mark.parametrize("text", ODD_TEXTS)
     def test_any_text_is_kept_or_made_harmless(self, study: StudyStore, peer: StudyStore, text: str) -> None:
-        study.propose(SMALL, FULL, time=0.0, note=text, expected={text: Estimate(1.0, 2.0)})
+        study.propose(SMALL, FULL, time=0.0, notes=[Note(NoteKind.CAP, text)], expected={text: Estimate(1.0, 2.0)})
         claim = self._claim(study)
         study.add_reports([ReportRow(0, 1, 0.0, {text: 1.0})])
         failure = Observation(FULL, ObservationKind.FAILED, {}, 1.0, 0.5, text)
@@ -513,7 +532,7 @@ class StoreContract(ABC):
         assert peer.history() == study.history()
         trial = peer.history().trial(0)
         kept = text.replace("\x00", "\ufffd").replace("\ud83d", "?")
-        assert [trial.proposal_note, trial.moves[-1].cause, trial.observations[0].cause] == [kept] * 3
+        assert [trial.notes[0].text, trial.moves[-1].cause, trial.observations[0].cause] == [kept] * 3
         assert list(trial.expected) == list(peer.reports()[0].metrics) == [text]
 
     def test_wrong_numbers_are_refused(self, study: StudyStore) -> None:
