@@ -123,7 +123,7 @@ def simulated(plan: Plan, forecaster: TabledForecaster, jobs: tuple[RecordedJob,
 def events_of(result: SimulationResult) -> int:
     """Launch, readiness, last checkpoint and end of every machine, and every report that counted."""
     machines = sum(2 + (one.stay.ready is not None) + (one.stay.saving_seconds > 0) for one in result.stays)
-    return machines + sum(len(state.reports) for state in result.outcome.jobs)
+    return machines + sum(job.reports for job in result.outcome.jobs)
 
 
 def bare_loop(events: int) -> float:

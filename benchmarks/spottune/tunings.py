@@ -25,7 +25,7 @@ from leantune.lab.simulate.forecast import TabledForecaster
 from leantune.lab.simulate.simulation import Scenario, SimulationResult, simulate
 from leantune.lab.simulate.workloads import RecordedJob, stretched
 from leantune.rent.quotes import Forecaster, Quotes
-from leantune.run.tuning import TuningRules
+from leantune.lab.simulate.simulation import TuningRules
 from leantune.units import SECONDS_PER_HOUR
 
 SLOW_BYTES_PER_SECOND, FAST_BYTES_PER_SECOND = 62.83e6, 134.22e6  # SpotTune IV-F: t2.micro, m4.4xlarge
@@ -178,7 +178,7 @@ def measured(result: SimulationResult, played: Scenario) -> Measured:
     boot = played.rules.boot
     ready = [stay.stay.ready - stay.stay.launched for stay in result.stays if stay.stay.ready is not None]
     restoring = sum(max(seconds - boot, 0.0) for seconds in ready)
-    sure = sum(stay.kept_steps for stay in result.stays if played.feeds[stay.stay.offer].on_demand)
+    sure = sum(stay.kept_steps for stay in result.stays if played.feeds[stay.offer].on_demand)
     return Measured(
         usd=result.usd,
         refund_usd=result.refund_usd,

@@ -289,8 +289,8 @@ def _plan(
     predictor: str,
 ) -> Plan:
     from leantune.lab.simulate.comparison import POLL, Plan
+    from leantune.lab.simulate.simulation import TuningRules
     from leantune.revocation.predictors import named_or_saved
-    from leantune.run.tuning import TuningRules
 
     if speeds.table is not None and not speeds.table.is_file():
         raise InvalidInput("there is no such file", where=str(speeds.table), hint="Correct --speeds, or leave it out")

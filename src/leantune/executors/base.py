@@ -104,6 +104,14 @@ class Placed:
 
 
 @dataclass(frozen=True)
+class Stayed:
+    """More is known of a machine that the trial had: a checkpoint was saved there, or it was billed after the end."""
+
+    number: int
+    stay: StayRow
+
+
+@dataclass(frozen=True)
 class Finished:
     """How a run of a trial ended: what `History.record` needs (done, failed, stopped), or `History.move` (revoked,
     lost, and queued: interrupted by us, to be run again).
@@ -126,7 +134,7 @@ class Finished:
     stays: tuple[StayRow, ...] = ()
 
 
-Event = Begun | Report | Saved | Placed | Finished
+Event = Begun | Report | Saved | Placed | Stayed | Finished
 
 
 # -- what there is room for
@@ -180,6 +188,11 @@ class Executor(Protocol):
     @property
     def running(self) -> frozenset[int]:
         """Numbers of the trials that are started and not yet told as finished."""
+        ...
+
+    @property
+    def owes(self) -> bool:
+        """Whether machines of trials that have ended are still to be billed: `Stayed` will tell."""
         ...
 
     def check(self, trial: Trial) -> None:

@@ -80,6 +80,11 @@ class FunctionExecutor:
         """Numbers of the trials that are started and not yet told as finished."""
         return frozenset(self._waiting) | {event.number for event in self._news if isinstance(event, Finished)}
 
+    @property
+    def owes(self) -> bool:
+        """Nothing is billed later."""
+        return False
+
     def check(self, trial: Trial) -> None:
         """A function can run whatever it is given."""
 

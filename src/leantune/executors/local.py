@@ -86,6 +86,11 @@ class LocalExecutor:
         """Numbers of the trials that are started and not yet told as finished."""
         return frozenset(self._runs)
 
+    @property
+    def owes(self) -> bool:
+        """Nothing is billed later."""
+        return False
+
     def check(self, trial: Trial) -> None:
         """Refuse a cluster that this machine cannot stand in for."""
         cluster = trial.configuration.cluster

@@ -31,7 +31,6 @@ from leantune.cloud.provider import Offer
 from leantune.errors import IllegalMove, LaunchRefused, MachineGone, ProviderError, UnknownTrial
 from leantune.executors.base import (
     Begun,
-    Stayed,
     Capacity,
     Event,
     Finished,
@@ -40,7 +39,9 @@ from leantune.executors.base import (
     Programs,
     Report,
     Saved,
+    Stayed,
     Terms,
+    cores_for,
 )
 from leantune.history import Observation, Trial, TrialState
 from leantune.rent.placement import Need, Placement
@@ -188,7 +189,12 @@ class RentedExecutor:
     """
 
     def __init__(
-        self, programs: Programs, market: Market, placement: Placement, base: Clock, ways: Ways = Ways()  # noqa: B008
+        self,
+        programs: Programs,
+        market: Market,
+        placement: Placement,
+        base: Clock,
+        ways: Ways = Ways(),  # noqa: B008
     ) -> None:
         self._programs, self._market, self._placement, self._base, self._ways = programs, market, placement, base, ways
         self._provider, self._clock, self._offers = market.provider, market.clock, market.offers
@@ -204,6 +210,7 @@ class RentedExecutor:
         self._count = 0
         self._out: list[Event] = []
         self._quoted: tuple[float, Quotes] | None = None
+        self._largest = max((cores_for(offer.machine.vcpus) for offer in market.offers), default=0)
         self.notes: dict[str, int] = {}
 
     # -- what is asked of it
@@ -226,7 +233,14 @@ class RentedExecutor:
 
     def capacity(self) -> Capacity:
         """Room where the programs run, less what is promised to machines that still boot."""
-        return _RentedCapacity(self._programs.capacity(), self._largest, tuple(self._coming()))
+        inner = self._programs.capacity()
+        if inner.cores is None:
+            return Capacity(self.running, inner.slots)
+        held = sum(self._cores(one) for one in self._rentals.values() if one.trial.number not in inner.running)
+        left = inner.cores - held
+        if self._largest > left:  # a free machine may be the largest
+            return Capacity(self.running, 0, left, inner.memory_gib)
+        return Capacity(self.running, inner.slots, left, inner.memory_gib)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Ask for machines; the program begins once they have booted."""
@@ -676,6 +690,11 @@ class RentedExecutor:
         return replace(finished, observations=shown, seconds=seconds, usd=usd, stays=tuple(rental.rows))
 
     # -- small things
+
+    def _cores(self, rental: _Rental) -> int:
+        """What its machine takes of the host that stands in for it."""
+        cluster = rental.trial.configuration.cluster
+        return self._largest if cluster is None else cores_for(cluster.vcpus)
 
     def _first(self, rental: _Rental) -> _Stay:
         return next(iter(rental.stays.values()))

@@ -89,6 +89,10 @@ class Placement(Protocol):
         """When to look again whether a deadline forces it to a faster machine; infinite without a deadline."""
         ...
 
+    def must_move(self, need: Need) -> bool:
+        """Whether the deadline forces it to a faster machine now."""
+        ...
+
     def measured(self, machine_type: str, number: int, seconds: float, steps: float) -> None:
         """A trial took `seconds` for `steps` on a machine of the type."""
         ...
@@ -154,6 +158,10 @@ class FixedPlacement:
     def move_by(self, need: Need, held: Held) -> float:
         """It stays."""
         return math.inf
+
+    def must_move(self, need: Need) -> bool:
+        """It stays."""
+        return False
 
     def measured(self, machine_type: str, number: int, seconds: float, steps: float) -> None:
         """Nothing is made of it: the models learn seconds."""
@@ -328,4 +336,3 @@ class FreePlacement:
 
     def _note(self, text: str) -> None:
         self.notes[text] = self.notes.get(text, 0) + 1
-

@@ -25,7 +25,9 @@ _SWEEPS = 4  # of the alternating least squares; each is exact in one of a, e
 class StepTimes:
     """What was measured so far, and the estimate for every pair of type and job."""
 
-    def __init__(self, vcpus: Mapping[str, float], jobs: int = 1, *, exponent: float = EXPONENT, c0: float = 1.0) -> None:
+    def __init__(
+        self, vcpus: Mapping[str, float], jobs: int = 1, *, exponent: float = EXPONENT, c0: float = 1.0
+    ) -> None:
         """vcpus: by type. jobs: how many to begin with; more are added when they are asked about.
 
         c0: seconds per step on one vCPU of a job that nobody has measured.

@@ -20,8 +20,8 @@ from leantune.executors.base import Executor, Finished, How
 from leantune.history import History, Observation, ObservationKind, Trial, TrialState
 from leantune.run.events import Judged, Observer
 from leantune.run.ledger import TimeRules
-from leantune.store.base import Store
 from leantune.store.rows import Claim, JudgedMove, Money
+from leantune.store.study import StudyStore as Store
 from leantune.strategies.tuner import Judgement, LearningCurve, Tuner, Verdict, View
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
@@ -35,6 +35,7 @@ class Curves:
     def __init__(self, store: Store, metric: str) -> None:
         self._store, self._metric, self._read = store, metric, 0
         self.by_trial: dict[int, LearningCurve] = {}
+        self._points: dict[int, tuple[list[float], list[float]]] = {}
         self._latest: dict[int, Mapping[str, float]] = {}
         self._seconds: dict[tuple[int, int], float] = {}
 
@@ -46,11 +47,14 @@ class Curves:
             self._seconds[row.number, row.attempt] = row.seconds
             if row.step is None:
                 continue
-            curve = self.by_trial.get(row.number)
-            if curve is None:
-                curve = self.by_trial[row.number] = LearningCurve([], [])
-            if not curve.steps or row.step > curve.steps[-1]:  # steps done again tell nothing new
-                curve.add(row.step, row.metrics.get(self._metric, math.nan))
+            points = self._points.get(row.number)
+            if points is None:
+                points = self._points[row.number] = ([], [])
+                self.by_trial[row.number] = LearningCurve(*points)
+            steps, values = points
+            if not steps or row.step > steps[-1]:  # steps done again tell nothing new
+                steps.append(row.step)
+                values.append(row.metrics.get(self._metric, math.nan))
                 self._latest[row.number] = row.metrics
                 changed.add(row.number)
         return changed
@@ -119,7 +123,8 @@ class Judge:
         judged = self._ending.pop(finished.number, None)
         if judged is None or finished.state is not TrialState.QUEUED:
             return finished
-        state, shown = _MOVES[judged.verdict], ()
+        state = _MOVES[judged.verdict]
+        shown: tuple[Observation, ...] = ()
         if state is TrialState.STOPPED:
             paid = finished.usd
             if paid is None:

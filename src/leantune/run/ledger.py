@@ -32,10 +32,11 @@ class TimeRules:
     """What the user said about time: the limit of one run (None: derived from money and models), and the grace.
 
     billed: dollars come from bills of rented machines, at most those of the price on demand; the models' dollars then
-    say nothing about seconds. worst_rate: USD per hour that a run may cost at most where its configuration names no
-    machine (the placement chooses one). adds_up: what all attempts were billed is the cost of a result, whatever was
-    lost on the way. steps: the last one of a training, where that is known. speed: seconds of the machines, in which limits and runs are counted, in one second of
-    this world, in which programs save and die (grace). setup: seconds that are paid for beside the run.
+    say nothing about seconds. speed: seconds of the machines, in which limits and runs are counted, in one second of
+    this world, in which programs save and die (grace). setup: seconds that are paid for beside the run. worst_rate: USD
+    per hour that a run may cost at most where its configuration names no machine (the placement chooses one). adds_up:
+    what all attempts were billed is the cost of a result, whatever was lost on the way. steps: the last one of a
+    training, where that is known.
     """
 
     time_limit: float | None = None

@@ -21,13 +21,12 @@ from itertools import pairwise
 
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
-from leantune.executors.base import Stayed, Capacity, Executor, Finished, How, Placed, Report, Terms
+from leantune.executors.base import Capacity, Executor, Finished, How, Placed, Report, Stayed, Terms
 from leantune.history import History, Trial, TrialState
 from leantune.problem import Budget, Problem
 from leantune.run.batches import before_batch
 from leantune.run.events import (
     Ended,
-    Judged,
     Observer,
     Proposed,
     Recovered,
@@ -42,8 +41,8 @@ from leantune.run.heartbeat import Heartbeat
 from leantune.run.judging import Curves, Judge
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
-from leantune.store.base import Store
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
+from leantune.store.study import StudyStore as Store
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
@@ -100,9 +99,7 @@ ONLY_ONE_HAS_RUN = End(Outcome.ENOUGH, "the trial has run")
 class Loop:
     """One worker of a study."""
 
-    def __init__(
-        self, store: Store, plan: Plan, executor: Executor, clock: Clock, observer: Observer = nobody
-    ) -> None:
+    def __init__(self, store: Store, plan: Plan, executor: Executor, clock: Clock, observer: Observer = nobody) -> None:
         self._store, self._plan, self._executor, self._clock, self._observer = store, plan, executor, clock, observer
         self._worker = this_worker(plan.rules.parallel, clock)
         self._lease = FOREVER if plan.lease is None else plan.lease
@@ -157,12 +154,12 @@ class Loop:
         self._drop_lost()
         self._hear()
         if self._plan.tuner.judges and self._only is None:
-            self._judge.look(self._view, self._claims)
+            self._judge.look(self.view, self._claims)
         step = self._fill(last)
         if self._plan.max_failures and not self._succeeded and self._failures >= self._plan.max_failures:
             return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
         if isinstance(step, End) and not self._claims:
-            if self._judge.close(self._view, step.reason):
+            if self._judge.close(self.view, step.reason):
                 return None  # somebody goes on
             return step
         if isinstance(step, Waiting):
@@ -171,7 +168,8 @@ class Loop:
             self._executor.wait(None if self._plan.poll is None else Seconds(self._plan.poll))
         return None
 
-    def _view(self, closed: str = "") -> View:
+    def view(self, closed: str = "") -> View:
+        """What the tuner may see now."""
         look = self._store.look()
         return View(self._under(look.budget), look.history, self._plan.seed, self._curves.by_trial, closed)
 
@@ -253,7 +251,7 @@ class Loop:
             self._store.settle_stay(event.stay)
         elif claim is not None:
             with suppress(LeaseLost):  # whoever lost its lease is told by its heart, and ends the run
-                self._store.open_stay(claim, event.stay)
+                self._store.open_stay(self._worker.id, event.stay)
             self._observer(Rented(claim.trial, event.stay))
 
     def _record(self, finished: Finished) -> None:

@@ -84,6 +84,11 @@ class Judgement:
 class Tuner(Protocol):
     """Chooses tests and judges them; see the module."""
 
+    @property
+    def judges(self) -> bool:
+        """Whether `judge` ever says anything: if not, nobody reads learning curves for it."""
+        ...
+
     def check(self, problem: Problem) -> None:
         """Refuse a problem that it cannot serve, by a StrategyError."""
 

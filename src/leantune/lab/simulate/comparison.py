@@ -19,11 +19,10 @@ from leantune.errors import InvalidInput
 from leantune.lab.simulate.forecast import TabledForecaster
 from leantune.lab.simulate.policies import DEFAULT_POLICIES, POLICIES, Taste, chooser
 from leantune.lab.simulate.setup import Pool
-from leantune.lab.simulate.simulation import Scenario, SimulationResult, simulate
+from leantune.lab.simulate.simulation import Scenario, SimulationResult, TuningRules, simulate
 from leantune.lab.simulate.speeds import Speeds
 from leantune.lab.simulate.workloads import RecordedJob
 from leantune.revocation.predictors import predictor
-from leantune.run.tuning import TuningRules
 
 POLL = 10.0
 Tuning = tuple[RecordedJob, ...]

@@ -110,7 +110,7 @@ def chart(plan: Plan, tally: Tally) -> Json:
         for row in _rows(jobs, result):
             places[row.pop("job")] = len(rows)
             rows.append(row)
-        stays += [{"row": places[one.stay.job], **_stay(one, result.outcome.began)} for one in result.stays]
+        stays += [{"row": places[one.job], **_stay(one, result.outcome.began)} for one in result.stays]
         family = jobs[0].family if len(plan.tunings) > 1 else ""
         marks.append({"t": result.selected_seconds, "text": "selected", "family": family})
         marks.append({"t": result.finished_seconds, "text": "finished", "family": family})
@@ -146,7 +146,7 @@ def _stay(one: BilledStay, began: float) -> Json:
     stay = one.stay
     left = one.ended if stay.left is None else stay.left
     return {
-        "offer": stay.offer,
+        "offer": one.offer,
         "bid": stay.max_price,
         "from": round(stay.launched - began, 1),
         "ready": None if stay.ready is None else round(stay.ready - began, 1),

@@ -18,9 +18,8 @@ from types import MappingProxyType
 import numpy as np
 
 from leantune.errors import InvalidInput
-from leantune.lab.simulate.fleet import SimulatedFleet
 from leantune.lab.simulate.oracle import Oracle
-from leantune.lab.simulate.simulation import MakeChooser, Scenario
+from leantune.lab.simulate.simulation import MakeChooser, Scenario, Standing
 from leantune.rent.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket, check_hour_value
 
 DEFAULT_POLICIES = ("ours", "random", "oracle", "on-demand")
@@ -49,19 +48,19 @@ def chooser(name: str, taste: Taste) -> MakeChooser:
     return lambda scenario, fleet: make(scenario, fleet, taste)
 
 
-def _ours(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:
+def _ours(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
     return CheapestStep(scenario.policy, scenario.poll, taste.hour_value)
 
 
-def _paper(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:
+def _paper(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
     return PaperRule(taste.seed)
 
 
-def _random(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:
+def _random(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
     return RandomMarket(taste.seed)
 
 
-def _oracle(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:
+def _oracle(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
     seconds = scenario.step_seconds()
     return Oracle(
         scenario.feeds,
@@ -74,17 +73,17 @@ def _oracle(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:
     )
 
 
-def _on_demand(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:
+def _on_demand(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
     usd = [feed.machine.usd_per_hour or np.inf for feed in scenario.feeds]
     return Always(_lowest(scenario, on_demand=True, score=np.asarray(usd) * scenario.offer_slowness()))
 
 
-def _single_cheapest(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:
+def _single_cheapest(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
     usd = np.array([feed.machine.usd_per_hour or np.inf for feed in scenario.feeds])
     return Always(_lowest(scenario, on_demand=False, score=usd))
 
 
-def _single_fastest(scenario: Scenario, fleet: SimulatedFleet, taste: Taste) -> Chooser:
+def _single_fastest(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
     return Always(_lowest(scenario, on_demand=False, score=scenario.offer_slowness()))
 
 
@@ -97,7 +96,7 @@ def _lowest(scenario: Scenario, *, on_demand: bool, score: np.ndarray[tuple[int]
     return min(rows, key=lambda row: (score[row], scenario.feeds[row].price_at(scenario.start)))
 
 
-_Make = Callable[[Scenario, SimulatedFleet, Taste], Chooser]
+_Make = Callable[[Scenario, Standing, Taste], Chooser]
 POLICIES: Mapping[str, _Make] = MappingProxyType(
     {
         "ours": _ours,

@@ -23,7 +23,7 @@ import numpy as np
 from leantune.arrays import FloatArray
 from leantune.clock import Clock
 from leantune.errors import IllegalMove, InvalidInput, UnknownTrial
-from leantune.executors.base import AnyCapacity, Begun, Capacity, Event, Finished, How, Report, Saved, Terms
+from leantune.executors.base import Begun, Capacity, Event, Finished, How, Report, Saved, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.units import Seconds
 
@@ -119,13 +119,18 @@ class RecordedPrograms:
         """Numbers of the trials whose programs were started and have not ended."""
         return frozenset(self._programs)
 
+    @property
+    def owes(self) -> bool:
+        """Nothing is billed here."""
+        return False
+
     def check(self, trial: Trial) -> None:
         """Whatever was recorded can be played."""
         self._run_of(trial)
 
     def capacity(self) -> Capacity:
         """Any number at once."""
-        return AnyCapacity(self.running)
+        return Capacity(self.running)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Restore the checkpoint, if there is one; then train."""

@@ -30,12 +30,13 @@ from leantune.history import Trial, TrialState
 from leantune.lab.simulate.programs import RecordedPrograms, TrainingRun
 from leantune.lab.simulate.workloads import RecordedJob
 from leantune.problem import Problem, maximize, minimize
-from leantune.rent.placement import Course, FreePlacement, Pace
+from leantune.rent.placement import FreePlacement, Pace
 from leantune.rent.provisioner import Chooser
 from leantune.rent.quotes import Forecaster
 from leantune.rent.step_times import EXPONENT, StepTimes
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, Plan
+from leantune.run.placing import course_of
 from leantune.space import Cluster, Clusters, Space, ordinal
 from leantune.store.memory import memory_study
 from leantune.store.rows import StayRow
@@ -334,7 +335,7 @@ def _tuner(scenario: Scenario, problem: Problem, predictor: CurvePredictor) -> S
         scenario.rules.mcnt,
         plateau=scenario.rules.stop_on_plateau,
         predictor=predictor,
-        lasts={setting: job.total_steps for setting, job in by_setting.items()},
+        last_steps={setting: job.total_steps for setting, job in by_setting.items()},
         drops={setting: job.drops for setting, job in by_setting.items()},
     )
 
@@ -345,7 +346,8 @@ def _placement(
     rules, jobs = scenario.rules, scenario.jobs
     notice = min(rules.notice, max(scenario.policy.notice_seconds - scenario.poll, 0.0))
     pace = Pace(boot=rules.boot, notice=notice, finish_by=rules.finish_by, pace=rules.pace, patience=rules.patience)
-    times = StepTimes({feed.machine.name: feed.machine.vcpus for feed in scenario.feeds}, len(jobs), exponent=scenario.exponent)
+    vcpus = {feed.machine.name: feed.machine.vcpus for feed in scenario.feeds}
+    times = StepTimes(vcpus, len(jobs), exponent=scenario.exponent)
     longest = [(number, job.total_steps) for number, job in enumerate(jobs)]
     return FreePlacement(
         provider.offers(), chooser, pace, course_of(tuner, problem), scenario.start, times, side_by_side=longest
@@ -362,7 +364,7 @@ def _executor(
     provider, clock = world
     runs = [training_run(job, scenario.slowness) for job in scenario.jobs]
     machines = {feed.machine.name: feed.machine for feed in scenario.feeds}
-    space = Space(**problem.space.parameters, cluster=Clusters([Cluster(one, 1) for one in machines.values()]))
+    space = Space(**problem.space.parameters, cluster=Clusters(tuple(Cluster(one, 1) for one in machines.values())))
     aboard: dict[tuple[int, str], Trial] = {}
 
     def on(trial: Trial, offer: Offer) -> Trial:
@@ -374,7 +376,7 @@ def _executor(
         return aboard[key]
 
     def run_of(trial: Trial) -> TrainingRun:
-        return runs[trial.configuration[JOB]]
+        return runs[int(str(trial.configuration[JOB]))]
 
     def checkpoint(trial: Trial) -> tuple[float, float]:
         return run_of(trial).save_seconds, run_of(trial).restore_seconds
@@ -395,15 +397,15 @@ def _outcome(
     moves = [(trial, before, after) for trial in view.history.trials for before, after in pairwise(trial.moves)]
     chosen_at = [after.time for _, before, after in moves if before.state is TrialState.PAUSED]
     finished_at = max(trial.moves[-1].time for trial in view.history.trials)
-    jobs = {one.number: one for one in ranked}
+    endings = {row.trial.number: str(row.ending or "") for row in ranked}
     return TuningOutcome(
         scenario.start,
         min(chosen_at, default=finished_at),
         finished_at,
-        tuple(one.number for one in ranked),
-        tuple(sorted(one.number for one in ranked if one.chosen)),
+        tuple(row.trial.number for row in ranked),
+        tuple(sorted(row.trial.number for row in ranked if row.selected)),
         tuple(
-            JobOutcome(kept.get(number, 0.0), len(view.curves[number].steps), jobs[number].ending)
+            JobOutcome(kept.get(number, 0.0), len(view.curves[number].steps), endings[number])
             for number in range(len(scenario.jobs))
         ),
         tuple(text if count == 1 else f"{text} ({count} times)" for text, count in notes.items()),
