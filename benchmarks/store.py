@@ -29,6 +29,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 import leantune
+from benchmarks.histories import proposed
 from leantune.clock import RealClock
 from leantune.cloud.catalog import clusters
 from leantune.executors.base import Finished, Report, Terms
@@ -226,7 +227,7 @@ def open_and_propose(url: str, of: Problem, strategy: str) -> dict[str, float]:
         store = database.open(NAME, of.space)
         history = store.history()
         loaded = time.perf_counter() - began
-        (proposal,) = Strategy(recipe(strategy)).ask(of, history, seed=1)
+        proposal = proposed(Strategy(recipe(strategy)), of, history, 1)
         store.propose(proposal.configuration, proposal.fraction, proposal.snapshots, time=0.0, queue=False)
         return {"open_s": loaded, "propose_s": time.perf_counter() - began - loaded}
 

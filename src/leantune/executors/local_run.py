@@ -25,7 +25,7 @@ from leantune.history import Trial, TrialState
 from leantune.problem import Problem
 from leantune.worker.client import TRIAL_VARIABLE
 from leantune.worker.lines import plain, read_json
-from leantune.worker.supervision import Exit, Orders
+from leantune.worker.orders import Exit, Orders
 
 LOCK_PERIOD = 0.02  # seconds between tries to take a lock that somebody holds
 LOCK_PATIENCE = 60.0  # seconds beyond the lease and grace of whoever may hold it

@@ -15,7 +15,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from leantune.clock import Clock
-from leantune.errors import LeanTuneError, LeaseLost, Outdated, StudyOver
+from leantune.errors import LeanTuneError, LeaseLost, Outdated
 from leantune.executors.base import Executor, Finished, Terms
 from leantune.history import History, Trial, TrialState
 from leantune.problem import Problem
@@ -35,7 +35,7 @@ from leantune.run.heartbeat import Heartbeat
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
 from leantune.store.study import Claim, Look, Money, ReportRow, StudyStore
-from leantune.strategies.tuner import Tuner
+from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
@@ -275,12 +275,7 @@ class Loop:
         """Why nothing is to be proposed, now or ever."""
         if last is not None and len(look.history) >= last:
             return self._end_when_idle(End(Outcome.ENOUGH, "all trials of this call are proposed"), look.history)
-        seen = self._seen(look.history)
-        if seen is None:
-            return Waiting("the end of the batch")
-        problem = self._plan.problem.with_budget(look.budget)
-        reason = self._plan.strategy.stop_reason(problem, seen, seed=self._plan.seed)
-        return None if reason is None else self._end_when_idle(End(Outcome.OVER, reason), look.history)
+        return Waiting("the end of the batch") if self._seen(look.history) is None else None
 
     def _seen(self, history: History) -> History | None:
         """What proposals and stop rules may look at; None while a deterministic batch is not complete."""
@@ -290,11 +285,12 @@ class Loop:
         began, problem = self._clock.now(), self._plan.problem.with_budget(look.budget)
         seen = self._seen(look.history)
         assert seen is not None  # else `_over` had said so
-        try:
-            (proposal,) = self._plan.strategy.ask(problem, seen, seed=self._plan.seed)
-        except StudyOver as over:
-            return self._end_when_idle(End(Outcome.OVER, over.what), look.history)
+        proposal = self._plan.strategy.ask(View(problem, seen, self._plan.seed))
         self._proposal_seconds = self._clock.now() - began
+        if isinstance(proposal, Over):
+            return self._end_when_idle(End(Outcome.OVER, proposal.why), look.history)
+        if isinstance(proposal, Wait):
+            return Waiting(proposal.why)
         rules = self._plan.rules
         # A batch that must not depend on the order of arrival has a limit that does not either.
         known = Money(look.money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else look.money
