@@ -77,12 +77,11 @@ def run(
 def _prepared(job: Job, theta: float, mcnt: int, steps: float | None) -> tuple[Asked, Workshop, Marketplace]:
     """What is to be tuned, how programs run, and the market; JobError where the job does not allow it."""
     from leantune.cloud.marketplace import MarketSettings, marketplace
-    from leantune.errors import InvalidInput, JobError
+    from leantune.errors import InvalidInput
+    from leantune.executors.registry import executor_module
     from leantune.run.local_tuning import Asked, Workshop, machines_of, settings_of
 
-    if job.run.on not in ("local", "simcloud"):
-        hint = "Write on: simcloud, with machine sizes that this host can give"
-        raise JobError(f"running on {job.run.on!r} is not available in this version", where="run.on", hint=hint)
+    executor_module(job.run.on)  # or it is not available
     last = steps if steps is not None else job.steps
     if last is None:
         hint = "Add steps: 100 to the job file, or --steps 100"

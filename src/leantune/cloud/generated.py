@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leantune.arrays import FloatArray
+from leantune.cloud.market_settings import Regime
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.errors import InvalidInput
 from leantune.units import SECONDS_PER_HOUR
@@ -31,13 +31,6 @@ _HIGHEST = 10.0  # AWS took no bid above ten times on-demand
 _LOWEST = 0.08  # of on-demand
 _DIGITS = 4  # AWS's prices have four decimals; cheap machines need more to move at all
 _SIGNIFICANT = 1e-3
-
-
-class Regime(StrEnum):
-    """Whose prices to imitate: 2016's auctions, or today's slow adjustments."""
-
-    VOLATILE = "volatile"
-    SMOOTH = "smooth"
 
 
 def generate_prices(

@@ -17,14 +17,14 @@ from pathlib import Path
 from leantune.clock import Clock, ScaledClock
 from leantune.cloud.billing import AWS, BillingPolicy
 from leantune.cloud.feeds import MarketFeed
-from leantune.cloud.generated import Regime, generate_prices
+from leantune.cloud.generated import generate_prices
+from leantune.cloud.market_settings import GENERATED, MarketSettings
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.prices import read_prices
 from leantune.cloud.simcloud import SimCloud
 from leantune.errors import InvalidInput
 from leantune.space import Machine
 
-GENERATED = "generated"
 ZONES = 3  # of each type, where prices are generated
 OPENS = 1_767_571_200.0  # Monday, 5 January 2026: when a generated market opens
 PAST_SECONDS = 8 * 86400.0
@@ -32,20 +32,6 @@ GENERATED_SECONDS = 45 * 86400.0  # 18 hours of this world at the usual speed
 BOOT_SECONDS = 60.0
 SAVE_SECONDS = 0.1  # of this world, that a program is expected to need to save or to restore
 LONGEST_SAVE = 300.0  # seconds of the market; on a fast one a moment of this world must not look like an hour
-
-
-@dataclass(frozen=True)
-class MarketSettings:
-    """`market:` of a job file.
-
-    prices: "generated", or a file of prices. regime, seed: of generated ones. speed: seconds of the market in one of
-    this world; at 60, a minute here is an hour there.
-    """
-
-    prices: str = GENERATED
-    regime: str = Regime.VOLATILE
-    seed: int = 0
-    speed: float = 60.0
 
 
 @dataclass(frozen=True)

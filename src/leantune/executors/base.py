@@ -9,7 +9,7 @@ The loop drives an executor like this:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -21,6 +21,9 @@ from leantune.units import Seconds
 
 GRACE = Seconds(30.0)  # between SIGTERM and SIGKILL, where nobody says otherwise
 GATHER_SECONDS = 0.1  # for which news that is no end may wait for more of it before `wait` returns
+
+
+Arguments = Callable[[Trial, Mapping[str, str]], list[str]]  # the command line of a trial; by name: what places add
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,42 @@ from types import MappingProxyType
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
 from leantune.errors import IllegalMove, UnknownTrial
-from leantune.executors.base import GATHER_SECONDS, Capacity, Event, How, Terms, cores_for
+from leantune.executors.base import GATHER_SECONDS, Arguments, Capacity, Event, How, Terms, cores_for
 from leantune.executors.keeper import SAVE_EVERY, Background, give_up
-from leantune.executors.local_run import Arguments, LocalRun, Setting
+from leantune.executors.local_run import LocalRun, Setting
 from leantune.executors.machine import CoreLocks, check_cluster, this_host
+from leantune.executors.registry import Charges, ProgramSettings
 from leantune.executors.run_folder import RunFolder
 from leantune.history import Trial
 from leantune.problem import Problem
 from leantune.units import Seconds
 
 LOG_LIMIT = 10 * 2**20  # bytes
+
+
+def check_settings(settings: ProgramSettings) -> None:
+    """Refuse clusters that this machine cannot stand in for."""
+    for cluster in settings.clusters:
+        check_cluster(cluster)
+
+
+def charges(settings: ProgramSettings) -> Charges:
+    """By the second, at the price that the job file gives."""
+    return Charges()
+
+
+def make_executor(settings: ProgramSettings, clock: Clock, save_every: float = SAVE_EVERY) -> LocalExecutor:
+    """Runs the study's program on this machine."""
+    return LocalExecutor(
+        settings.problem,
+        settings.arguments,
+        folder=settings.folder,
+        runs=settings.runs,
+        checkpoints=CheckpointStore(settings.checkpoints, settings.study),
+        clock=clock,
+        study=settings.study,
+        save_every=save_every,
+    )
 
 
 class LocalExecutor:

@@ -15,7 +15,7 @@ from typing import Any, cast
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import InvalidInput
-from leantune.executors.base import Begun, Event, Finished, Report, Saved, Terms, cores_for
+from leantune.executors.base import Arguments, Begun, Event, Finished, Report, Saved, Terms, cores_for
 from leantune.executors.keeper import Background, Keeper
 from leantune.executors.machine import CoreLocks, HeldLocks, thread_environment, try_lock
 from leantune.executors.outcome import Ending, Heard, outcome
@@ -29,7 +29,6 @@ from leantune.worker.orders import Exit, Orders
 
 LOCK_PERIOD = 0.02  # seconds between tries to take a lock that somebody holds
 LOCK_PATIENCE = 60.0  # seconds beyond the lease and grace of whoever may hold it
-Arguments = Callable[[Trial, Mapping[str, str]], list[str]]
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
 from leantune.executors.base import GRACE
+from leantune.executors.registry import DEFAULT, DEFAULT_RENTED, PLACES, unknown_place
 from leantune.jobfile.tree import Entry
 from leantune.problem import Budget
 
-if TYPE_CHECKING:
-    from leantune.cloud.marketplace import MarketSettings
-
-Place = Literal["local", "simcloud", "aws", "ray"]
 DEFAULT_STORE = "sqlite:///leantune.db"
 DEFAULT_CHECKPOINTS = "./checkpoints"
 BUDGET_HINT = "Give at least one limit: budget: {usd: 5, trials: 44, hours: 8}"
@@ -30,12 +26,13 @@ _STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
 class RunSettings:
     """How trials are run.
 
-    parallel: trials at once on one worker. time_limit, grace, lease: seconds. deterministic: wait for whole batches, so
-    that the same trials come out with any number of workers. logs: folder of the trials' logs. max_failures: failures
-    in a row after which the study stops. market: of simulated machines, and only of those.
+    on: a name in `executors.registry.PLACES`. parallel: trials at once on one worker. time_limit, grace, lease: in
+    seconds. deterministic: wait for whole batches, so that the same trials come out with any number of workers. logs:
+    folder of the trials' logs. max_failures: failures in a row after which the study stops. market: of simulated
+    machines, and only of those.
     """
 
-    on: Place = "local"
+    on: str = DEFAULT
     spot: bool = False
     parallel: int = 1
     time_limit: float | None = None
@@ -56,13 +53,12 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
         return given[key].whole("Write a whole number of at least 1", least=1) if key in given else otherwise
 
     spot = "spot" in given and given["spot"].truth()
-    unsaid: Place = "simcloud" if spot else default.on
+    unsaid = DEFAULT_RENTED if spot else default.on
     place = _place(given["on"]) if "on" in given else unsaid
-    if spot and place == "local":
-        hint = "Leave it out, or write on: simcloud"
-        raise given["spot"].error("spot is about rented machines, and on is local", hint)
-    if "market" in given and place != "simcloud":
-        hint = "Leave it out, or write on: simcloud"
+    hint = f"Leave it out, or write on: {DEFAULT_RENTED}"
+    if spot and not PLACES[place].rents:
+        raise given["spot"].error(f"spot is about rented machines, and on is {place}", hint)
+    if "market" in given and not PLACES[place].simulated:
         raise given["market"].error(f"market is about simulated machines, and on is {place}", hint)
     return RunSettings(
         on=place,
@@ -74,14 +70,12 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
         lease=_seconds(given["lease"], "60 s") if "lease" in given else default.lease,
         logs=str(_resolved(given.get("logs", default.logs), folder)),
         max_failures=whole("max_failures", default.max_failures),
-        market=_market(given.get("market"), folder) if place == "simcloud" else None,
+        market=_market(given.get("market"), folder) if PLACES[place].simulated else None,
     )
 
 
 def _market(entry: Entry | None, folder: Path) -> MarketSettings:
     """`market:`; a price file is relative to the job file's folder."""
-    from leantune.cloud.generated import Regime
-    from leantune.cloud.marketplace import GENERATED, MarketSettings
 
     given = {} if entry is None else entry.fields([field.name for field in fields(MarketSettings)], _MARKET_HINT)
     default = MarketSettings()
@@ -105,15 +99,11 @@ def _market(entry: Entry | None, folder: Path) -> MarketSettings:
     )
 
 
-def _place(entry: Entry) -> Place:
-    name = entry.text("Write on: local")
-    for place in get_args(Place):
-        if place == name:
-            known: Place = place
-            return known
-    close = get_close_matches(name, get_args(Place), n=1)
-    meant = f"Did you mean {close[0]!r}? " if close else ""
-    raise entry.error(f"there is no place {name!r} to run", f"{meant}There are {', '.join(get_args(Place))}")
+def _place(entry: Entry) -> str:
+    name = entry.text(f"Write on: {DEFAULT}")
+    if name not in PLACES:
+        raise entry.error(*unknown_place(name))
+    return name
 
 
 def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:

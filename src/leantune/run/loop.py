@@ -41,12 +41,8 @@ from leantune.run.heartbeat import Heartbeat
 from leantune.run.judging import Curves, Judge
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
-<<<<<<< HEAD
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
 from leantune.store.study import StudyStore as Store
-=======
-from leantune.store.study import Claim, Look, Money, ReportRow, StudyStore
->>>>>>> store2
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 

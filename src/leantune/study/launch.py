@@ -8,20 +8,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
-from leantune.errors import InvalidInput, JobError, StudyOver, UnknownStudy
+from leantune.errors import InvalidInput, StudyOver, UnknownStudy
 from leantune.executors.base import Executor
-from leantune.executors.keeper import SAVE_EVERY
-from leantune.executors.local import LocalExecutor
-from leantune.executors.machine import check_cluster
+from leantune.executors.registry import ProgramSettings, charges_at, executor_module, is_available
 from leantune.history import History, Note, NoteKind, Observation, Trial, TrialKind, TrialState
 from leantune.jobfile import Job, parse_job
 from leantune.problem import At, Budget, Problem
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Loop, Outcome, Plan
-from leantune.space import Clusters, Configuration, Machine
+from leantune.space import Cluster, Clusters, Configuration
 from leantune.store.database import Database
 from leantune.store.study import Money, StudyStore
 from leantune.strategies.proposals import Proposal, Recommendation
@@ -174,30 +171,37 @@ def strategy_of(job: Job) -> Strategy:
 
 
 def rules_of(job: Job) -> TimeRules:
-    """What the job says about time; on a simulated market, also how fast it runs and what is paid beside a run."""
-    rules = TimeRules(job.run.time_limit, job.run.grace, job.run.parallel)
-    if job.run.market is None:
-        return rules
-    return replace(rules, billed=True, speed=job.run.market.speed, setup=market_of(job).setup_seconds)
+    """What the job says about time, and how its runs are paid for."""
+    charges = charges_at(job.run.on, program_settings(job))
+    return TimeRules(
+        job.run.time_limit,
+        job.run.grace,
+        job.run.parallel,
+        billed=charges.billed,
+        speed=charges.speed,
+        setup=charges.setup_seconds,
+    )
 
 
-def market_of(job: Job) -> Marketplace:
-    """The simulated market that the job's machines are rented on."""
-    from leantune.cloud.marketplace import MarketSettings, marketplace
+def program_settings(job: Job, trained_seconds: float = 0.0) -> ProgramSettings:
+    """What a place to run is told about the job."""
+    return ProgramSettings(
+        study=job.name,
+        problem=job.problem,
+        arguments=job.command.arguments,
+        clusters=_clusters(job),
+        folder=job.folder,
+        runs=job.logs / job.name,
+        checkpoints=job.checkpoints,
+        spot=job.run.spot,
+        market=job.run.market,
+        trained_seconds=trained_seconds,
+    )
 
-    try:
-        return marketplace(_machines(job), job.run.market or MarketSettings(), spot=job.run.spot)
-    except InvalidInput as error:
-        raise JobError(error.what, where=error.where, hint=error.hint) from None
 
-
-def _machines(job: Job) -> list[Machine]:
-    return [
-        cluster.machine
-        for parameter in job.problem.space.parameters.values()
-        if isinstance(parameter, Clusters)
-        for cluster in parameter.options
-    ]
+def _clusters(job: Job) -> tuple[Cluster, ...]:
+    parameters = job.problem.space.parameters.values()
+    return tuple(cluster for one in parameters if isinstance(one, Clusters) for cluster in one.options)
 
 
 def open_job(job: Job, *, create: bool = True, clock: Clock | None = None) -> OpenedStudy:
@@ -251,60 +255,14 @@ def open_stored(url: str, name: str, *, folder: Path | None = None, clock: Clock
 
 
 def check_place(job: Job) -> None:
-    """Refuse a job that this machine cannot run: another place to run, or a cluster larger than the host."""
-    if job.run.on not in ("local", "simcloud"):
-        raise JobError(
-            f"running on {job.run.on!r} is not available in this version",
-            where="run.on",
-            hint="Write on: local (or simcloud), with machine sizes that this host can give",
-        )
-    if job.run.on == "simcloud":
-        market_of(job)
-    for parameter in job.problem.space.parameters.values():
-        if isinstance(parameter, Clusters):
-            for cluster in parameter.options:
-                check_cluster(cluster)
-
-
-def local_executor(job: Job, clock: Clock) -> LocalExecutor:
-    """Runs the job's program on this machine."""
-    # A market that runs faster leaves less of this world's time between two checkpoints.
-    speed = 1.0 if job.run.market is None else max(1.0, job.run.market.speed)
-    return LocalExecutor(
-        job.problem,
-        job.command.arguments,
-        folder=job.folder,
-        runs=job.logs / job.name,
-        checkpoints=CheckpointStore(job.checkpoints, job.name),
-        clock=clock,
-        study=job.name,
-        save_every=SAVE_EVERY / speed,
-    )
+    """Refuse a job that cannot be run: at a place that is not available, or on a cluster larger than the host."""
+    executor_module(job.run.on).check_settings(program_settings(job))
 
 
 def executor_of(opened: OpenedStudy) -> Executor:
-    """Runs the job's program on this machine, which stands in for rented ones where the job says so.
-
-    A study that goes on finds the market later, by the seconds that it has trained.
-    """
-    job, clock = opened.job, opened.clock
-    local = local_executor(job, clock)
-    if job.run.market is None:
-        return local
-    from leantune.executors.rented import RentedExecutor
-    from leantune.executors.renting import Renter
-    from leantune.executors.run_folder import RunFolder
-    from leantune.revocation.predictors import predictor
-
-    market, speed = market_of(job), job.run.market.speed
-    time = market.clock(clock, speed, later=opened.history.seconds)
-    provider = market.provider(time)
-    save = market.save_seconds(speed)
-    renter = Renter(provider, time, predictor(), tag=job.name, boot=market.boot_seconds, save=save)
-    runs = job.logs / job.name
-    return RentedExecutor(
-        local, provider, renter, time, clock, lambda number: RunFolder(runs, number).remove_checkpoint()
-    )
+    """Runs the job's program at the place that the job names."""
+    settings = program_settings(opened.job, opened.history.seconds)
+    return executor_module(opened.job.run.on).make_executor(settings, opened.clock)
 
 
 def run(
@@ -340,7 +298,8 @@ def run(
 
 def dry_run(job: Job) -> DryRun:
     """What a run would do first and what that may cost; nothing is created and nothing is started."""
-    _check_place_if_local(job)
+    if is_available(job.run.on):  # one may look at a job for another place
+        check_place(job)
     history, budget = _known(job)
     problem = job.problem.with_budget(budget)
     strategy, rules = strategy_of(job), rules_of(job)
@@ -361,12 +320,6 @@ def dry_run(job: Job) -> DryRun:
     size = len(problem.choices.grid()) if problem.choices.enumerable else problem.choices.size
     pairs = None if size is None else size * len(problem.fractions)
     return DryRun(size, pairs, tuple(forecasts), len(history), budget, rules, over)
-
-
-def _check_place_if_local(job: Job) -> None:
-    """A dry run may look at a job for another place; one for this machine must fit it."""
-    if job.run.on in ("local", "simcloud"):
-        check_place(job)
 
 
 def _known(job: Job) -> tuple[History, Budget]:

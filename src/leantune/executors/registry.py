@@ -1,0 +1,127 @@
+"""The places that a job file may name (`run: {on: local}`), one line each, and what a place is told about a study.
+
+The module of a place is imported when trials are run there, not when a job file is read. It defines the functions of
+`ExecutorModule`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol, cast
+
+from leantune.clock import Clock
+from leantune.cloud.market_settings import MarketSettings
+from leantune.errors import JobError
+from leantune.executors.base import Arguments, Executor
+from leantune.problem import Problem
+from leantune.space import Cluster
+
+DEFAULT = "local"
+DEFAULT_RENTED = "simcloud"  # where `spot: true` is all that is said
+
+
+@dataclass(frozen=True)
+class ProgramSettings:
+    """The training program of a study, and where its runs are kept.
+
+    arguments: the command line of a trial. clusters: what trials may run on, each once. folder: where the program
+    starts. runs: gets a folder for each trial. checkpoints: the folder of checkpoints. spot, market: as the job file
+    says. trained_seconds: how long the study has trained already; a simulated market goes on from there.
+    """
+
+    study: str
+    problem: Problem
+    arguments: Arguments
+    clusters: tuple[Cluster, ...]
+    folder: Path
+    runs: Path
+    checkpoints: Path
+    spot: bool = False
+    market: MarketSettings | None = None
+    trained_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Charges:
+    """How runs are paid for at a place, for the ledger.
+
+    billed: the dollars of a run are on a bill, else they are its seconds times the machine's price. speed: seconds of
+    the machines, in which runs are counted, in one second of this world. setup_seconds: paid for beside each run.
+    """
+
+    billed: bool = False
+    speed: float = 1.0
+    setup_seconds: float = 0.0
+
+
+class ExecutorModule(Protocol):
+    """What the module of a place defines."""
+
+    def check_settings(self, settings: ProgramSettings) -> None:
+        """Refuse (SpaceError, JobError) what can never run there. Nothing is made or started."""
+        ...
+
+    def charges(self, settings: ProgramSettings) -> Charges:
+        """How runs are paid for there."""
+        ...
+
+    def make_executor(self, settings: ProgramSettings, clock: Clock) -> Executor:
+        """An executor for the study's program; whoever asks closes it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where trials are run.
+
+    module: an `ExecutorModule`; empty: the name is kept for a later version. rents: machines are rented, so that `spot`
+    means something. simulated: on a market that `market` describes.
+    """
+
+    module: str = ""
+    rents: bool = False
+    simulated: bool = False
+
+
+PLACES: Mapping[str, Place] = MappingProxyType(
+    {
+        "local": Place("leantune.executors.local"),
+        "simcloud": Place("leantune.executors.simcloud", rents=True, simulated=True),
+        "aws": Place(rents=True),
+        "ray": Place(rents=True),
+    }
+)
+
+
+def is_available(name: str) -> bool:
+    """Whether trials can be run there in this version."""
+    return bool(PLACES[name].module)
+
+
+def executor_module(name: str) -> ExecutorModule:
+    """The module of a place, imported; JobError where it is not available."""
+    if not is_available(name):
+        first, *others = (place for place in PLACES if is_available(place))
+        raise JobError(
+            f"running on {name!r} is not available in this version",
+            where="run.on",
+            hint=f"Write on: {first} (or {', '.join(others)}), with machine sizes that this host can give",
+        )
+    return cast(ExecutorModule, import_module(PLACES[name].module))
+
+
+def charges_at(name: str, settings: ProgramSettings) -> Charges:
+    """How runs are paid for at a place; the usual way where it is not available."""
+    return executor_module(name).charges(settings) if is_available(name) else Charges()
+
+
+def unknown_place(name: str) -> tuple[str, str]:
+    """What is wrong with a name that is none, and what would be right."""
+    close = get_close_matches(name, PLACES, n=1)
+    meant = f"Did you mean {close[0]!r}? " if close else ""
+    return f"there is no place {name!r} to run", f"{meant}There are {', '.join(PLACES)}"
