@@ -60,9 +60,9 @@ class Marketplace:
         """Seconds of the market that saving or restoring a checkpoint in this world is expected to take."""
         return min(SAVE_SECONDS * speed, LONGEST_SAVE)
 
-    def provider(self, clock: Clock) -> SimCloud:
-        """Who rents out its machines."""
-        return SimCloud(self.feeds, self.policy, clock, boot_seconds=self.boot_seconds)
+    def provider(self, clock: Clock, launches: int = 0) -> SimCloud:
+        """Who rents out its machines; launches: how many it has rented out before."""
+        return SimCloud(self.feeds, self.policy, clock, boot_seconds=self.boot_seconds, launches=launches)
 
 
 def marketplace(machines: Sequence[Machine], settings: MarketSettings, *, spot: bool = True) -> Marketplace:

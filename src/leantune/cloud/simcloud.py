@@ -50,7 +50,8 @@ class SimCloud:
     """Rents out the machines of its feeds (a `Provider` that is also `Foreseeing`).
 
     launch_failures: probability that a launch is refused though the feed would grant it.
-    seed: of these refusals. A machine's slot, from which a feed draws its luck, is the number of its launch.
+    seed: of these refusals. launches: machines of an earlier life, whose names are not given again. A machine's slot,
+    from which a feed draws its luck, is the number of its launch.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class SimCloud:
         boot_seconds: float = 60.0,
         launch_failures: float = 0.0,
         seed: int = 0,
+        launches: int = 0,
     ) -> None:
         self._feeds = _by_key(feeds, policy)
         self._policy = policy
@@ -76,7 +78,7 @@ class SimCloud:
         self._luck = np.random.default_rng(seed)
         self._held: dict[str, _Held] = {}
         self._bills: dict[str, Bill] = {}
-        self._launches = 0
+        self._launches = launches
         # What will happen to machines, by time and then by order of entry; those of ended machines are passed over.
         self._ahead: list[tuple[float, int, Event]] = []
         self._entries = 0

@@ -6,13 +6,14 @@ The module of a place is imported when trials are run there, not when a job file
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from leantune.clock import Clock
 from leantune.cloud.market_settings import MarketSettings
@@ -20,9 +21,30 @@ from leantune.errors import JobError
 from leantune.executors.base import Arguments, Executor
 from leantune.problem import Problem
 from leantune.space import Cluster
+from leantune.store.rows import ReportRow, StayRow
+
+if TYPE_CHECKING:
+    from leantune.cloud.provider import Offer
+    from leantune.history import Trial
+    from leantune.rent.placement import Course
 
 DEFAULT = "local"
+DEFAULT_PREDICTOR = "online-hazard"
 DEFAULT_RENTED = "simcloud"  # where `spot: true` is all that is said
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a study that goes on has stored of its machines and programs."""
+
+    stays: tuple[StayRow, ...] = ()
+    reports: tuple[ReportRow, ...] = ()
+
+    @property
+    def latest(self) -> float:
+        """The last moment of the market that is known of."""
+        moments = (stay.ended or stay.left or stay.ready or stay.launched for stay in self.stays)
+        return max(moments, default=-math.inf)
 
 
 @dataclass(frozen=True)
@@ -31,7 +53,9 @@ class ProgramSettings:
 
     arguments: the command line of a trial. clusters: what trials may run on, each once. folder: where the program
     starts. runs: gets a folder for each trial. checkpoints: the folder of checkpoints. spot, market: as the job file
-    says. trained_seconds: how long the study has trained already; a simulated market goes on from there.
+    says. trained_seconds: how long the study has trained already, and past: what it has stored; a simulated market
+    goes on from there. aboard: puts a trial on a machine that its configuration does not name, None where it names one.
+    course: how far trials go, for whoever chooses machines. predictor: of revocations, a name or a file.
     """
 
     study: str
@@ -44,6 +68,11 @@ class ProgramSettings:
     spot: bool = False
     market: MarketSettings | None = None
     trained_seconds: float = 0.0
+    past: Past = Past()
+    parallel: int = 1
+    aboard: Callable[[Trial, Offer], Trial] | None = None
+    course: Course | None = None
+    predictor: str = DEFAULT_PREDICTOR
 
 
 @dataclass(frozen=True)
@@ -52,11 +81,15 @@ class Charges:
 
     billed: the dollars of a run are on a bill, else they are its seconds times the machine's price. speed: seconds of
     the machines, in which runs are counted, in one second of this world. setup_seconds: paid for beside each run.
+    worst_rate: USD per hour at most where the configuration names no machine. adds_up: the cost of a result is what all
+    its attempts were billed.
     """
 
     billed: bool = False
     speed: float = 1.0
     setup_seconds: float = 0.0
+    worst_rate: float | None = None
+    adds_up: bool = False
 
 
 class ExecutorModule(Protocol):

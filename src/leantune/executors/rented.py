@@ -167,16 +167,18 @@ def _no_disk(_number: int) -> None:
 
 @dataclass(frozen=True)
 class Ways:
-    """What differs between programs. aboard: the trial as it is started on a machine (a free machine is added to its
-    configuration). lose_disk: forgets what a machine held that was taken. checkpoint: seconds of the market that a
-    trial's checkpoint takes to be saved and to be restored, as far as known. bills_add_up: the dollars and seconds of
-    a result are those of all attempts, whatever was lost (a free machine); else those of the training that counts.
-    keeps_quotes: what the placement saw is written down with each machine.
+    """What differs between programs.
+
+    aboard: the trial as it is started on a machine (a free machine is added to its configuration). lose_disk: forgets
+    what a machine held that was taken. checkpoint: seconds of the market that a trial's checkpoint takes to be saved
+    and to be restored, as far as known (None: of any). bills_add_up: the dollars and seconds of a result are those of
+    all attempts, whatever was lost (a free machine); else those of the training that counts. keeps_quotes: what the
+    placement saw is written down with each machine.
     """
 
     aboard: Callable[[Trial, Offer], Trial] = _as_it_is
     lose_disk: Callable[[int], None] = _no_disk
-    checkpoint: Callable[[Trial], tuple[float, float]] = lambda trial: (5.0, 5.0)
+    checkpoint: Callable[[Trial | None], tuple[float, float]] = lambda trial: (5.0, 5.0)
     bills_add_up: bool = False
     keeps_quotes: bool = True
 
@@ -319,6 +321,15 @@ class RentedExecutor:
         out, self._out = self._out, []
         return out
 
+    def recall(self, stays: Sequence[StayRow]) -> None:
+        """Go on from what is stored of earlier machines: where checkpoints are, and how long saving took."""
+        for stay in stays:
+            known = self._known.get(stay.number) or _Known(*self._ways.checkpoint(None))
+            known.step = stay.kept
+            if stay.saving_seconds > 0:
+                known.save = stay.saving_seconds
+            self._known[stay.number] = known
+
     # -- two clocks
 
     def _there(self, here: float) -> float:
@@ -373,10 +384,14 @@ class RentedExecutor:
         rental.mark = (seconds, said.step)
 
     def _on_saved(self, rental: _Rental, event: Saved) -> None:
+        """A checkpoint is complete: what is stored of the machine says so, should this process be killed."""
         step, seconds = rental.reached if event.step is None else event.step, event.seconds * self._speed
         self._take_checkpoint(rental, step, seconds)
         if rental.mark is not None:
             rental.mark = (rental.mark[0] + seconds, rental.mark[1])
+        first = self._first(rental)
+        first.row = replace(first.row, kept=rental.kept, reached=rental.reached, ready=rental.ready)
+        self._out.append(Stayed(rental.trial.number, first.row))
         if rental.phase is Phase.SAVING:
             rental.phase = Phase.TRAINING
             self._set_periodic(rental, self._there(event.time))

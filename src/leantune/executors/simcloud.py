@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from leantune.clock import Clock
+from collections import defaultdict
+from collections.abc import Iterable
+
+from leantune.clock import Clock, ScaledClock
 from leantune.cloud.market_settings import MarketSettings
 from leantune.cloud.marketplace import Marketplace, marketplace
+from leantune.cloud.provider import Offer
 from leantune.errors import InvalidInput, JobError
 from leantune.executors import local
+from leantune.executors.base import Executor
 from leantune.executors.keeper import SAVE_EVERY
-from leantune.executors.registry import Charges, ProgramSettings
-from leantune.executors.rented import RentedExecutor
-from leantune.executors.renting import Renter
+from leantune.executors.registry import Charges, Past, ProgramSettings
+from leantune.executors.rented import Market, RentedExecutor, Ways
 from leantune.executors.run_folder import RunFolder
-from leantune.revocation.predictors import predictor
+from leantune.executors.watched import Watched
+from leantune.history import Trial
+from leantune.rent.placement import Course, FixedPlacement, FreePlacement, Pace, Placement
+from leantune.rent.provisioner import CheapestStep
+from leantune.rent.quotes import LiveForecaster
+from leantune.rent.step_times import StepTimes
+from leantune.revocation.predictors import named_or_saved
+
+POLL_SECONDS = 0.1  # of this world, until a notice is heard
 
 
 def market_of(settings: ProgramSettings) -> Marketplace:
@@ -32,21 +44,86 @@ def check_settings(settings: ProgramSettings) -> None:
 
 def charges(settings: ProgramSettings) -> Charges:
     """By the market's bills; a machine is paid for while it boots, and for the least that is billed."""
-    return Charges(True, _speed(settings), market_of(settings).setup_seconds)
+    worst = None
+    if settings.aboard is not None:
+        worst = max(cluster.usd_per_hour or 0.0 for cluster in settings.clusters)
+    return Charges(True, _speed(settings), market_of(settings).setup_seconds, worst, adds_up=worst is not None)
 
 
-def make_executor(settings: ProgramSettings, clock: Clock) -> RentedExecutor:
-    """Rents machines and runs the program here. A study that goes on finds the market later, by what it has trained."""
-    market, speed = market_of(settings), _speed(settings)
-    time = market.clock(clock, speed, later=settings.trained_seconds)
-    provider = market.provider(time)
-    save = market.save_seconds(speed)
-    renter = Renter(provider, time, predictor(), tag=settings.study, boot=market.boot_seconds, save=save)
+def make_executor(settings: ProgramSettings, clock: Clock) -> Executor:
+    """Rents machines and runs the program here. A study that goes on finds the market where it was left."""
+    place, speed = market_of(settings), _speed(settings)
+    time = ScaledClock(clock, speed, max(place.opens + settings.trained_seconds, settings.past.latest))
+    provider = place.provider(time, launches=len(settings.past.stays))
+    offers = provider.offers()
+    forecaster = LiveForecaster(offers, provider.history, named_or_saved(settings.predictor))
+    chooser = CheapestStep(place.policy, poll=POLL_SECONDS * speed)
+    placement = _placement(settings, place, offers, chooser, time.now())
+    # So that kernels are compiled before anything is paid for, and no launch is decided by prices that are over.
+    forecaster.quotes(time.now())
+    save = place.save_seconds(speed)
+    source = (settings.market or MarketSettings()).prices
+    market = Market(provider, time, offers, forecaster, tag=settings.study, source=source)
+    ways = Ways(
+        settings.aboard or _as_it_is,
+        lambda number: RunFolder(settings.runs, number).remove_checkpoint(),
+        lambda trial: (save, save),
+        bills_add_up=settings.aboard is not None,
+    )
     # A market that runs faster leaves less of this world's time between two checkpoints.
     programs = local.make_executor(settings, clock, save_every=SAVE_EVERY / max(1.0, speed))
-    return RentedExecutor(
-        programs, provider, renter, time, clock, lambda number: RunFolder(settings.runs, number).remove_checkpoint()
+    rented = RentedExecutor(programs, market, placement, clock, ways)
+    rented.recall(settings.past.stays)
+    return Watched(rented, clock)
+
+
+def _as_it_is(trial: Trial, _offer: Offer) -> Trial:
+    return trial
+
+
+def _placement(
+    settings: ProgramSettings, place: Marketplace, offers: tuple[Offer, ...], chooser: CheapestStep, now: float
+) -> Placement:
+    if settings.aboard is None:
+        return FixedPlacement(offers, chooser, place.boot_seconds)
+    speed = _speed(settings)
+    notice = max(place.policy.notice_seconds - POLL_SECONDS * speed, 0.0)
+    # With fewer programs at once than settings nobody can keep pace with one machine for each.
+    count = len(settings.problem.settings)
+    pace = 1.0 if 0 < count <= settings.parallel else None
+    times = StepTimes({offer.machine.name: offer.machine.vcpus for offer in offers}, max(count, 1))
+    recall_steps(times, settings.past)
+    last = 1.0 if settings.problem.steps is None else settings.problem.steps
+    return FreePlacement(
+        offers,
+        chooser,
+        Pace(boot=place.boot_seconds, notice=notice, pace=pace),
+        settings.course or Course(),
+        min((stay.launched for stay in settings.past.stays), default=now),
+        times,
+        side_by_side=[(number, last) for number in range(count)],
     )
+
+
+def recall_steps(times: StepTimes, past: Past) -> None:
+    """What earlier runs showed of seconds per step: from report to report, on the machine that the run was on."""
+    types = {(stay.number, stay.attempt): stay.market.partition("/")[0] for stay in past.stays}
+    runs: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
+    for row in past.reports:
+        if row.step is not None:
+            runs[row.number, row.attempt].append((row.seconds, row.step))
+    for (number, attempt), points in runs.items():
+        kind = types.get((number, attempt))
+        if kind is not None:
+            _recall_run(times, kind, number, points)
+
+
+def _recall_run(times: StepTimes, kind: str, number: int, points: Iterable[tuple[float, float]]) -> None:
+    before: tuple[float, float] | None = None
+    for seconds, step in points:
+        if before is not None and seconds > before[0] and step > before[1]:
+            times.measured(kind, number, seconds - before[0], step - before[1])
+        before = (seconds, step)
 
 
 def _speed(settings: ProgramSettings) -> float:

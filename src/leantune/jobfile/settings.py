@@ -76,7 +76,6 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
 
 def _market(entry: Entry | None, folder: Path) -> MarketSettings:
     """`market:`; a price file is relative to the job file's folder."""
-
     given = {} if entry is None else entry.fields([field.name for field in fields(MarketSettings)], _MARKET_HINT)
     default = MarketSettings()
     prices, regime, speed = given.get("prices"), given.get("regime"), default.speed

@@ -264,6 +264,12 @@ class StudyStore:
                 raise lease_lost(self.name, worker, stay.number, stay.attempt)
             change.put_stays([stay])
 
+    def settle_stay(self, stay: StayRow) -> None:
+        """More is known of a machine, during its run or after: a checkpoint, or its bill."""
+        check_stay(stay)
+        with self._changing() as change:
+            change.put_stays([stay])
+
     def stays(self, number: int | None = None) -> list[StayRow]:
         """The machines of one trial's runs, or of all, in the order of their launch."""
         statement = sql.STAYS if number is None else sql.STAYS_OF_TRIAL

@@ -40,6 +40,11 @@ class Strategy:
 
     recipe: Recipe
 
+    @property
+    def judges(self) -> bool:
+        """A recipe lets every test run to its end."""
+        return False
+
     def check(self, problem: Problem) -> None:
         """Refuse a problem that the recipe cannot serve."""
         if self.recipe.tests is Shares.PARTIAL and len(problem.fractions) == 1:

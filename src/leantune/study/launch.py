@@ -30,7 +30,7 @@ from leantune.study.definition import document_of
 from leantune.study.opening import open_or_create, open_unchanged
 
 if TYPE_CHECKING:
-    from leantune.cloud.marketplace import Marketplace
+    pass
 
 FIRST_PROPOSALS = 3  # shown by a dry run
 

@@ -120,6 +120,10 @@ class _Timed:
     clock: Clock
     seconds: dict[int, float] = field(default_factory=dict)  # of each proposal, by trial number
 
+    @property
+    def judges(self) -> bool:
+        return self.tuner.judges
+
     def check(self, problem: Problem) -> None:
         self.tuner.check(problem)
 

@@ -18,7 +18,8 @@ from leantune.cloud.billing import AWS, BillingPolicy
 from leantune.cloud.catalog import catalogue
 from leantune.cloud.catalog_tables import PRIVATE_HINT, regions, table_of
 from leantune.cloud.feeds import Capacity, MarketFeed, Mode
-from leantune.cloud.generated import Regime, generate_prices
+from leantune.cloud.generated import generate_prices
+from leantune.cloud.market_settings import Regime
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.price_summary import region_of
 from leantune.cloud.traces import capacities, read_mapping

@@ -378,7 +378,8 @@ def _executor(
     def run_of(trial: Trial) -> TrainingRun:
         return runs[int(str(trial.configuration[JOB]))]
 
-    def checkpoint(trial: Trial) -> tuple[float, float]:
+    def checkpoint(trial: Trial | None) -> tuple[float, float]:
+        assert trial is not None
         return run_of(trial).save_seconds, run_of(trial).restore_seconds
 
     market = Market(provider, ScaledClock(clock, 1.0, clock.now()), provider.offers(), forecaster, poll=scenario.poll)
