@@ -19,11 +19,15 @@ from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.simcloud import SimCloud
 from leantune.executors.base import Capacity, Finished, Terms
 from leantune.executors.local import LocalExecutor
-from leantune.executors.rented import RentedExecutor
-from leantune.executors.renting import Renter
+from leantune.executors.rented import Market as Rental
+from leantune.executors.rented import RentedExecutor, Ways
 from leantune.executors.run_folder import RunFolder
+from leantune.executors.watched import Watched
 from leantune.history import Trial
 from leantune.problem import Problem, maximize
+from leantune.rent.placement import FixedPlacement
+from leantune.rent.provisioner import CheapestStep
+from leantune.rent.quotes import LiveForecaster
 from leantune.space import Cluster, Machine, Space, integer
 from tests.executors.programs import PROBLEM, python, until_ended
 
@@ -121,7 +125,7 @@ class Unlimited(LocalExecutor):
 class World:
     """Everything of one market, to look at afterwards."""
 
-    executor: RentedExecutor
+    executor: Watched
     cloud: SimCloud
     clock: ScaledClock
     programs: LocalExecutor
@@ -173,11 +177,11 @@ def make_world(
         locks=place / "locks",
         checkpoints=CheckpointStore(place / "checkpoints", "s"),
     )
-    renter = Renter(cloud, clock, Certain(), tag="s", boot=boot)
-    executor = RentedExecutor(
-        inner, cloud, renter, clock, base, lambda number: RunFolder(place / "runs", number).remove_checkpoint()
-    )
-    return World(executor, cloud, clock, inner)
+    offers = cloud.offers()
+    market = Rental(cloud, clock, offers, LiveForecaster(offers, cloud.history, Certain()), tag="s")
+    ways = Ways(lose_disk=lambda number: RunFolder(place / "runs", number).remove_checkpoint())
+    rented = RentedExecutor(inner, market, FixedPlacement(offers, CheapestStep(POLICY), boot), base, ways)
+    return World(Watched(rented, base), cloud, clock, inner)
 
 
 @contextmanager

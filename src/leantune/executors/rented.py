@@ -43,7 +43,7 @@ from leantune.executors.base import (
     Terms,
     cores_for,
 )
-from leantune.history import Observation, Trial, TrialState
+from leantune.history import History, Observation, Trial, TrialState
 from leantune.rent.placement import Need, Placement
 from leantune.rent.provisioner import Choice, Held
 from leantune.rent.quotes import Forecaster, Quotes, quotes_text
@@ -329,6 +329,17 @@ class RentedExecutor:
             if stay.saving_seconds > 0:
                 known.save = stay.saving_seconds
             self._known[stay.number] = known
+
+    def due(self, history: History) -> str:
+        """Why the best of the paused trials must be chosen now: else the deadline is missed. Empty: it can wait."""
+        now = self._clock.now()
+        for trial in history.trials:
+            if trial.state is TrialState.PAUSED:
+                known = self._known[trial.number]
+                need = Need(trial, now, known.step, known.save, known.restore)
+                if self._placement.must_move(need):
+                    return "the deadline would not wait"
+        return ""
 
     # -- two clocks
 

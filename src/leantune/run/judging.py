@@ -106,6 +106,8 @@ class Judge:
                 return
         only, self._changed = self._changed, set()
         seen = view("")
+        if seen.due:
+            only = None
         self._apply(seen, self._tuner.judge(seen, only), claims)
 
     def close(self, view: Judging, reason: str) -> bool:

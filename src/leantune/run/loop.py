@@ -14,6 +14,7 @@ run and may not record it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -62,7 +63,8 @@ class Plan:
     lease: seconds after which a vanished worker's trial is given to another; None where nobody shares the study.
     poll: seconds after which a wait for running trials looks up again; None: only when something happens.
     deterministic: propose in whole batches of `batch`. max_failures: give up when so many trials have failed and none
-    came through.
+    came through. alone: nobody else ever works on the study, so that nobody can vanish. due: why the best of the paused
+    must be chosen now, where there is a deadline; empty while it can wait.
     """
 
     problem: Problem
@@ -74,6 +76,8 @@ class Plan:
     deterministic: bool = False
     batch: int = 1
     max_failures: int | None = 5
+    alone: bool = False
+    due: Callable[[History], str] | None = None
 
 
 class Outcome(StrEnum):
@@ -153,11 +157,11 @@ class Loop:
         self._recover()
         self._drop_lost()
         self._hear()
+        if self._plan.max_failures and not self._succeeded and self._failures >= self._plan.max_failures:
+            return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
         if self._plan.tuner.judges and self._only is None:
             self._judge.look(self.view, self._claims)
         step = self._fill(last)
-        if self._plan.max_failures and not self._succeeded and self._failures >= self._plan.max_failures:
-            return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
         if isinstance(step, End) and not self._claims:
             if self._judge.close(self.view, step.reason):
                 return None  # somebody goes on
@@ -171,7 +175,8 @@ class Loop:
     def view(self, closed: str = "") -> View:
         """What the tuner may see now."""
         look = self._store.look()
-        return View(self._under(look.budget), look.history, self._plan.seed, self._curves.by_trial, closed)
+        due = "" if self._plan.due is None else self._plan.due(look.history)
+        return View(self._under(look.budget), look.history, self._plan.seed, self._curves.by_trial, closed, due)
 
     def _under(self, budget: Budget) -> Problem:
         """The problem with the budget in force."""
@@ -183,12 +188,10 @@ class Loop:
 
     def _recover(self) -> None:
         """Queue again what vanished workers left running; a machine is paid for until its lease ends."""
-        if self._plan.lease is None and self._next_recovery == math.inf:
-            return
         now = self._clock.now()
         if now < self._next_recovery:
             return
-        self._next_recovery = now + RECOVERY_SECONDS if self._plan.lease is not None else math.inf
+        self._next_recovery = math.inf if self._plan.alone else now + RECOVERY_SECONDS
         running = self._store.running()  # before the workers: whoever claims has joined before
         workers = self._store.workers()
         dead = dead_workers(workers) - {self._worker.id}

@@ -302,6 +302,8 @@ def simulate(
         lease=None,
         poll=None,
         max_failures=None,
+        alone=True,
+        due=None if scenario.rules.finish_by is None else executor.due,
     )
     loop = Loop(store, plan, executor, clock)
     loop.run()
