@@ -5,6 +5,7 @@
                   |         |-> lost    -> queued   (the worker vanished; same)
                   |         |-> failed              (the program's own fault: an observation with its cost)
                   |         |-> stopped             (by us, with the prediction that decided it)
+                  |         |-> paused -> queued    (judged midway: waits with its checkpoint until it is chosen)
                   +---------+                       (taken off its machine by us, to run elsewhere)
 
 Invariants: trials are numbered 0, 1, 2, ... and stay in that order, never in the order they end; states follow
@@ -42,6 +43,7 @@ class TrialState(StrEnum):
     LOST = "lost"
     FAILED = "failed"
     STOPPED = "stopped"
+    PAUSED = "paused"
 
 
 VERIFICATION = "verification"  # how the note of a trial begins that verifies a recommendation
@@ -51,8 +53,9 @@ _S = TrialState
 LEGAL_MOVES: Mapping[TrialState, frozenset[TrialState]] = MappingProxyType(
     {
         _S.PROPOSED: frozenset({_S.QUEUED}),
-        _S.QUEUED: frozenset({_S.RUNNING}),
-        _S.RUNNING: frozenset({_S.DONE, _S.REVOKED, _S.LOST, _S.FAILED, _S.STOPPED, _S.QUEUED}),
+        _S.QUEUED: frozenset({_S.RUNNING, _S.PAUSED, _S.STOPPED}),
+        _S.RUNNING: frozenset({_S.DONE, _S.REVOKED, _S.LOST, _S.FAILED, _S.STOPPED, _S.QUEUED, _S.PAUSED}),
+        _S.PAUSED: frozenset({_S.QUEUED, _S.STOPPED}),
         _S.REVOKED: frozenset({_S.QUEUED}),
         _S.LOST: frozenset({_S.QUEUED}),
         _S.DONE: frozenset(),
@@ -69,6 +72,7 @@ _WAY_TO_RUNNING: Mapping[TrialState, tuple[TrialState, ...]] = MappingProxyType(
         _S.RUNNING: (),
         _S.REVOKED: (_S.QUEUED, _S.RUNNING),
         _S.LOST: (_S.QUEUED, _S.RUNNING),
+        _S.PAUSED: (_S.QUEUED, _S.RUNNING),
     }
 )
 
