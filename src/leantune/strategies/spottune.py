@@ -242,7 +242,7 @@ class SpotTune:
         if standing.ending is not Ending.CONVERGED:
             return None
         told = trial.observations[-1] if trial.observations else None
-        metrics = {**(told.metrics if told else {}), view.problem.goal.metric: standing.prediction.mean}
+        metrics = {view.problem.goal.metric: standing.prediction.mean, **(told.metrics if told else {})}
         seconds, cost = (told.seconds, told.cost) if told else (None, None)
         return Observation(FULL, ObservationKind.MEASURED, metrics, seconds, cost)
 

@@ -228,34 +228,35 @@ class Reader:
 
     def _standing(self, view: View, trial: Trial, states: Sequence[TrialState]) -> Standing:
         number, paused = trial.number, states[-1] is TrialState.PAUSED
-        ending = self._ending(view, trial, states)
+        turn = self.turn(view, trial, chosen=TrialState.PAUSED in states[:-2])
+        ending = _ending(states, turn)
         if ending is Ending.FINISHED:
             value = trial.observations[-1].value(view.problem.goal.metric)
             return Standing(number, Prediction(value, 0.0, why="trained to the end"), ending)
-        if ending is Ending.CONVERGED:
-            return Standing(number, Prediction(_last_value(view, trial), 0.0, why="converged"), ending)
+        if ending is Ending.CONVERGED and turn is not None:
+            return Standing(number, Prediction(turn.value, 0.0, why="converged"), ending)
         if ending in (Ending.DIVERGED, Ending.FAILED):
             return Standing(number, _OUT, ending)
         if paused or ending is Ending.NOT_SELECTED:
-            turn = self.turn(view, trial, chosen=False)
             known = (turn.prediction if turn is not None else None) or self.forecast(view, trial)
             if known is not None:
                 return Standing(number, known, ending, paused)
         unjudged = Prediction(_last_value(view, trial), math.inf, Outlook.NOT_PREDICTABLE, "not at theta yet")
         return Standing(number, unjudged, ending, paused)
 
-    def _ending(self, view: View, trial: Trial, states: Sequence[TrialState]) -> Ending | None:
-        match states[-1]:
-            case TrialState.DONE:
-                return Ending.FINISHED
-            case TrialState.FAILED:
-                return Ending.FAILED
-            case TrialState.STOPPED if states[-2] is TrialState.PAUSED:
-                return Ending.NOT_SELECTED
-            case TrialState.STOPPED:
-                turn = self.turn(view, trial, chosen=TrialState.PAUSED in states)
-                return Ending.STOPPED if turn is None else _ENDINGS.get(turn.kind, Ending.STOPPED)
-        return None
+
+def _ending(states: Sequence[TrialState], turn: Turn | None) -> Ending | None:
+    """How a trial that went through these states ended; turn: what its curve has come to."""
+    match states[-1]:
+        case TrialState.DONE:
+            return Ending.FINISHED
+        case TrialState.FAILED:
+            return Ending.FAILED
+        case TrialState.STOPPED if states[-2] is TrialState.PAUSED:
+            return Ending.NOT_SELECTED
+        case TrialState.STOPPED:
+            return Ending.STOPPED if turn is None else _ENDINGS.get(turn.kind, Ending.STOPPED)
+    return None
 
 
 def _last_value(view: View, trial: Trial) -> float:
