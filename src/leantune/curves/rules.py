@@ -17,8 +17,8 @@ from leantune.curves.stages import Jump, last_stage, scaled_losses, unscaled
 PLATEAU_SHARE = 1.0 / 3.0  # of the stage's points that must be flat
 PLATEAU_POINTS = 15  # at least
 PLATEAU_TOLERANCE = 0.005  # of the range of the stage
-_LEVEL = 3  # points of a level
-_OPENING = 1.0 / 3.0  # the part of a curve that says how bad it was at first
+LEVEL_POINTS = 3  # points of a level
+OPENING_SHARE = 1.0 / 3.0  # the part of a curve that says how bad it was at first
 
 
 def finite(curve: Curve) -> Curve:
@@ -36,9 +36,9 @@ def diverged(curve: Curve) -> str:
     if not np.isfinite(curve.values[-1]):
         return f"the value at step {curve.steps[-1]:g} is {curve.values[-1]}"
     loss, exponent = scaled_losses(finite(curve))
-    if len(loss) < 2 * _LEVEL:
+    if len(loss) < 2 * LEVEL_POINTS:
         return ""
-    opening = loss[: max(_LEVEL, math.ceil(len(loss) * _OPENING))]
+    opening = loss[: max(LEVEL_POINTS, math.ceil(len(loss) * OPENING_SHARE))]
     worst = float(opening.max())
     worse = level(loss) - worst
     if worse > max(worst - float(opening.min()), abs(worst)):
@@ -48,7 +48,7 @@ def diverged(curve: Curve) -> str:
 
 def level(values: FloatArray) -> float:
     """The median of the last points."""
-    return float(np.median(values[-_LEVEL:]))
+    return float(np.median(values[-LEVEL_POINTS:]))
 
 
 def drop_ahead(curve: Curve, final_step: float) -> float | None:
@@ -107,7 +107,7 @@ def not_predictable(curve: Curve, why: str) -> Prediction:
 
 def worsens(loss: FloatArray) -> bool:
     """Whether the level of the last third is worse than that of the first third by more than neighbours scatter."""
-    if len(loss) < 2 * _LEVEL:
+    if len(loss) < 2 * LEVEL_POINTS:
         return False
     first, _, last = np.array_split(loss, 3)
     noise = float(np.median(np.abs(np.diff(loss))))

@@ -69,18 +69,24 @@ class Jump:
 
 
 @njit(cache=True, nogil=True)
-def _jumps(values: FloatArray, before: int, after: int, limits: FloatArray) -> list[int]:
+def jump_at(values: FloatArray, i: int, before: int, after: int, limits: FloatArray) -> bool:
+    """Whether the level falls as suddenly at i as a stage's beginning does; 2 * before <= i <= len(values) - after."""
     scatter, share, steeper = limits
+    earlier, recent = values[i - 2 * before : i - before], values[i - before : i]
+    level = np.median(recent)
+    fall = level - np.median(values[i : i + after])
+    noise = 1.4826 * np.median(np.abs(np.diff(recent))) / np.sqrt(2.0)
+    trend = max(np.median(earlier) - level, 0.0)
+    return bool(fall > scatter * noise and fall > share * abs(level) and fall > steeper * trend)
+
+
+@njit(cache=True, nogil=True)
+def _jumps(values: FloatArray, before: int, after: int, limits: FloatArray) -> list[int]:
     found = [0 for _ in range(0)]
     held = 0.0  # the fall at the place found last, while places next to it qualify too
     for i in range(2 * before, len(values) - after + 1):
-        earlier, recent = values[i - 2 * before : i - before], values[i - before : i]
-        level = np.median(recent)
-        fall = level - np.median(values[i : i + after])
-        noise = 1.4826 * np.median(np.abs(np.diff(recent))) / np.sqrt(2.0)
-        trend = max(np.median(earlier) - level, 0.0)
         near = len(found) > 0 and i - found[-1] < before
-        if fall > scatter * noise and fall > share * abs(level) and fall > steeper * trend:
+        if jump_at(values, i, before, after, limits):
             step = values[i - 1] - values[i]
             if not near:
                 found.append(i)

@@ -20,8 +20,7 @@ from leantune.jobfile.settings import RunSettings, read_budget, read_checkpoints
 from leantune.jobfile.tree import Entry, as_yaml, read_tree
 from leantune.problem import COST, Constraint, Goal, Problem, maximize, minimize, parse_fractions
 from leantune.space import Clusters, Space
-from leantune.strategies.registry import RECIPES, recipe
-from leantune.strategies.strategy import Strategy
+from leantune.strategies.registry import STRATEGIES, named_tuner
 from leantune.units import parse_share
 
 KEYS = (
@@ -316,12 +315,12 @@ def _strategy(entry: Entry | None, problem: Problem, root: Entry) -> tuple[str, 
         chosen = given.pop("name")
         name = chosen.text(_STRATEGY_HINT)
         with chosen.blamed():
-            recipe(name)
+            named_tuner(name)
         options = {option: _option(name, option, value) for option, value in given.items()}
     else:
         name, options = entry.text(_STRATEGY_HINT), {}
     with (entry or root).blamed():
-        Strategy(recipe(name, **options)).check(problem)
+        named_tuner(name, **options).check(problem)
     return name, options
 
 
@@ -330,8 +329,8 @@ def _default_strategy(problem: Problem) -> str:
 
 
 def _option(strategy: str, option: str, entry: Entry) -> object:
-    """A value of the type that the recipe declares for its option."""
-    known = get_type_hints(RECIPES[strategy])
+    """A value of the type that the strategy declares for its option."""
+    known = get_type_hints(STRATEGIES[strategy])
     known.pop("return", None)
     if option not in known:
         close = get_close_matches(option, known, n=1)
@@ -340,7 +339,7 @@ def _option(strategy: str, option: str, entry: Entry) -> object:
     given = None if entry.value is None else entry.scalar("a value", _STRATEGY_HINT)
     try:
         value: object = TypeAdapter(known[option]).validate_python(given, strict=True)
-        recipe(strategy, **{option: value})
+        named_tuner(strategy, **{option: value})
     except ValidationError as error:
         raise entry.error(f"{option} of {strategy}: {error.errors()[0]['msg'].lower()}", _STRATEGY_HINT) from None
     except InvalidInput as error:

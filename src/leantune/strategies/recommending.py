@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -30,7 +32,7 @@ def recommendation_at(
     configuration = table.configurations[row]
     tested = _measured_fractions(table.history, configuration.id)
     goal = metrics[problem.goal.metric]
-    why = f"{_best_word(problem)} predicted {problem.goal.metric} at full data, {goal}"
+    why = f"{best_word(problem)} predicted {problem.goal.metric} at full data, {goal}"
     if problem.constraints and rule.weighs_risk:
         why = f"The best to be expected at full data, chance of the limits included, {problem.goal.metric} {goal}"
     notes: tuple[Note, ...] = ()
@@ -88,8 +90,11 @@ def cheapest_measured(problem: Problem, history: History) -> Recommendation | No
     if problem.goal.at is At.FULL:
         at_full = [(trial, seen) for trial, seen in tested if seen.fraction == 1]
         tested = at_full or tested
-    if not tested:
-        return None
+    return best_measured(problem, tested) if tested else None
+
+
+def best_measured(problem: Problem, tested: Sequence[tuple[Trial, Observation]]) -> Recommendation:
+    """The best of these results, at least one, that meets the limits; none: the nearest to them."""
     sign = 1.0 if problem.goal.direction is Direction.MINIMIZE else -1.0
 
     def order(row: tuple[Trial, Observation]) -> tuple[float, float, int]:
@@ -106,7 +111,7 @@ def cheapest_measured(problem: Problem, history: History) -> Recommendation | No
         if problem.constraints
         else f"{len(tested)} results"
     )
-    words = f"{_best_word(problem)} measured {problem.goal.metric} among {those}."
+    words = f"{best_word(problem)} measured {problem.goal.metric} among {those}."
     why = words if feasible else "No result met the limits; this one came nearest to them."
     notes = () if feasible else (Note(NoteKind.FALLBACK, "no measured result meets the limits"),)
     held = {c.text: float(_holds(c, seen)) for c in problem.constraints}
@@ -114,13 +119,14 @@ def cheapest_measured(problem: Problem, history: History) -> Recommendation | No
 
 
 def excess(problem: Problem, seen: Observation) -> float:
-    """How far the measured values are from the limits, relative to them; 0 when all hold. A bound proves nothing."""
+    """How far the measured values are from the limits, relative to them; 0 when all hold. A bound proves nothing, and
+    a value that nobody knows is infinitely far.
+    """
     total = 0.0
     for constraint in problem.constraints:
         if not _holds(constraint, seen):
-            total += max(
-                abs(seen.value(constraint.metric) - constraint.limit) / max(abs(constraint.limit), 1e-12), 1e-9
-            )
+            distance = abs(seen.value(constraint.metric) - constraint.limit) / max(abs(constraint.limit), 1e-12)
+            total += math.inf if math.isnan(distance) else max(distance, 1e-9)
     return total
 
 
@@ -139,7 +145,8 @@ def _measured_fractions(history: History, configuration_id: str) -> list[Fractio
     )
 
 
-def _best_word(problem: Problem) -> str:
+def best_word(problem: Problem) -> str:
+    """Which end of the goal's metric is the better one."""
     return "Smallest" if problem.goal.direction is Direction.MINIMIZE else "Largest"
 
 

@@ -1,15 +1,17 @@
-"""The named strategies (ALGORITHMS.md, "Strategies"): each a recipe of one screen.
+"""The named strategies (ALGORITHMS.md, "Strategies"): each a recipe of one screen, but for SpotTune.
 
 A new one is a function here that returns a Recipe, with its options as arguments, and a line in RECIPES. Parts that
-few recipes have are imported by the recipe itself, so that a study loads its own strategy alone.
+few recipes have are imported by the recipe itself, so that a study loads its own strategy alone. One that is not made
+of a recipe's parts is a Tuner of its own, with a line in STRATEGIES.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from inspect import signature
+from typing import TypeVar
 
 from leantune.acquisition.base import Feasibility, PerDollar, Times
 from leantune.acquisition.improvement import Improvement
@@ -26,7 +28,10 @@ from leantune.models.base import Fitter
 from leantune.problem import At
 from leantune.strategies.designs import LatinHypercube, SmallTests, Snapshots, UntilSpent
 from leantune.strategies.recipe import Incumbent, Recipe, Shares, Spend
+from leantune.strategies.spottune import SpotTune
 from leantune.strategies.stops import SmallImprovement
+from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import Tuner
 
 FULL_DATA = frozenset({At.FULL})
 
@@ -275,6 +280,14 @@ RECIPES: dict[str, Callable[..., Recipe]] = {
 }
 
 
+def spottune(theta: float = 0.7, mcnt: int = 3, plateau: bool = True) -> SpotTune:
+    """SpotTune: every setting up to theta of its steps, the best mcnt to the end; plateau: stop those that are flat."""
+    return SpotTune(theta, mcnt, plateau)
+
+
+STRATEGIES: dict[str, Callable[..., Recipe | Tuner]] = {**RECIPES, "spottune": spottune}
+
+
 def named_filter(name: str, share: float) -> Filter:
     """A filter by its name."""
     if name not in FILTERS:
@@ -288,15 +301,30 @@ def named_filter(name: str, share: float) -> Filter:
 
 def recipe(name: str, **options: object) -> Recipe:
     """The recipe of that name, with its options, such as horizon=1 for "nephele"."""
-    if name not in RECIPES:
-        close = get_close_matches(str(name), RECIPES, n=1)
-        hint = (
-            f"Did you mean {close[0]!r}? There are {', '.join(RECIPES)}" if close else f"There are {', '.join(RECIPES)}"
-        )
+    return _maker(RECIPES, name, options)(**options)
+
+
+def named_tuner(name: str, **options: object) -> Tuner:
+    """The strategy of that name at work, with its options, such as theta=0.5 for "spottune"."""
+    made = _maker(STRATEGIES, name, options)(**options)
+    return Strategy(made) if isinstance(made, Recipe) else made
+
+
+_Made = TypeVar("_Made")
+
+
+def _maker(
+    makers: Mapping[str, Callable[..., _Made]], name: str, options: Mapping[str, object]
+) -> Callable[..., _Made]:
+    """Who makes what has that name, and takes these options."""
+    if name not in makers:
+        close = get_close_matches(str(name), makers, n=1)
+        hint = f"There are {', '.join(makers)}"
+        hint = f"Did you mean {close[0]!r}? {hint}" if close else hint
         raise StrategyError(f"there is no strategy {name!r}", where="strategy", hint=hint)
-    known = signature(RECIPES[name]).parameters
+    known = signature(makers[name]).parameters
     unknown = [option for option in options if option not in known]
     if unknown:
         takes = ", ".join(known) or "none"
         raise StrategyError(f"{name} has no option {unknown[0]!r}", where="strategy", hint=f"Its options: {takes}")
-    return RECIPES[name](**options)
+    return makers[name]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from leantune.history import History
-from leantune.problem import Problem
+from leantune.problem import Budget, Problem
 from leantune.units import SECONDS_PER_HOUR
 
 
@@ -32,20 +32,24 @@ class StopRule(Protocol):
         """Why the study should end, or None."""
 
 
+def budget_spent(budget: Budget, history: History) -> str | None:
+    """Which of the user's limits on trials, dollars and hours is used up, or None."""
+    chosen = sum(not trial.verifies for trial in history.trials)  # verifying is asked for, not part of the search
+    if budget.trials is not None and chosen >= budget.trials:
+        return f"all {budget.trials} trials of the budget are used"
+    if budget.usd is not None and history.cost >= budget.usd:
+        return f"the budget of {budget.usd:g} USD is spent"
+    if budget.hours is not None and history.seconds >= budget.hours * SECONDS_PER_HOUR:
+        return f"the budget of {budget.hours:g} hours is used"
+    return None
+
+
 @dataclass(frozen=True)
 class BudgetSpent:
     """The user's limits on trials, dollars and hours."""
 
     def reason(self, view: StopView) -> str | None:
-        budget, history = view.problem.budget, view.history
-        chosen = sum(not trial.verifies for trial in history.trials)  # verifying is asked for, not part of the search
-        if budget.trials is not None and chosen >= budget.trials:
-            return f"all {budget.trials} trials of the budget are used"
-        if budget.usd is not None and history.cost >= budget.usd:
-            return f"the budget of {budget.usd:g} USD is spent"
-        if budget.hours is not None and history.seconds >= budget.hours * SECONDS_PER_HOUR:
-            return f"the budget of {budget.hours:g} hours is used"
-        return None
+        return budget_spent(view.problem.budget, view.history)
 
 
 @dataclass(frozen=True)

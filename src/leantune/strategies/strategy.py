@@ -172,6 +172,8 @@ class Strategy:
 
     def stop_reason(self, view: View) -> str | None:
         """Why the study is over, or None."""
+        if view.closed:
+            return view.closed
         problem, history, seed = view.problem, view.history, view.seed
         stop_view = StopView(
             problem,

@@ -40,6 +40,7 @@ class View:
 
     problem: with the budget in force. seed: the study's. curves: of trials that have reported steps, by number.
     closed: why nothing will be proposed any more, where the loop knows it: no dollars are left to start a trial with.
+    due: why the best of the paused must be chosen now, where the loop knows it: a deadline would not wait.
     """
 
     problem: Problem
@@ -47,6 +48,7 @@ class View:
     seed: int
     curves: Mapping[int, LearningCurve] = field(default_factory=dict)
     closed: str = ""
+    due: str = ""
 
 
 @dataclass(frozen=True)

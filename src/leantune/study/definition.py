@@ -15,7 +15,7 @@ from leantune.jobfile import Job
 from leantune.problem import Constraint, Problem
 from leantune.space import Boolean, Cluster, Clusters, Configuration, Float, Integer, Ordinal, Parameter
 from leantune.space.options import Listed
-from leantune.strategies.registry import RECIPES
+from leantune.strategies.registry import STRATEGIES
 
 HARMLESS = ("budget", "run", "store", "checkpoints")  # whatever they are, the trials so far stay comparable
 _ORDERED = ("fractions",)  # lists whose order means something
@@ -137,9 +137,9 @@ def _limit(constraint: Constraint) -> str:
 
 
 def _chosen_options(strategy: str, options: Mapping[str, object]) -> dict[str, object]:
-    if strategy not in RECIPES:
+    if strategy not in STRATEGIES:
         return dict(options)
-    defaults = {name: option.default for name, option in signature(RECIPES[strategy]).parameters.items()}
+    defaults = {name: option.default for name, option in signature(STRATEGIES[strategy]).parameters.items()}
     return {name: value for name, value in sorted(options.items()) if value != defaults.get(name)}
 
 

@@ -15,6 +15,7 @@ from leantune.executors.registry import ProgramSettings, charges_at, executor_mo
 from leantune.history import History, Note, NoteKind, Observation, Trial, TrialKind, TrialState
 from leantune.jobfile import Job, parse_job
 from leantune.problem import At, Budget, Problem
+from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Loop, Outcome, Plan
@@ -23,14 +24,10 @@ from leantune.store.database import Database
 from leantune.store.study import Money, StudyStore
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recommending import required
-from leantune.strategies.registry import recipe
-from leantune.strategies.strategy import Strategy
-from leantune.strategies.tuner import View
+from leantune.strategies.registry import named_tuner
+from leantune.strategies.tuner import Tuner, View
 from leantune.study.definition import document_of
 from leantune.study.opening import open_or_create, open_unchanged
-
-if TYPE_CHECKING:
-    pass
 
 FIRST_PROPOSALS = 3  # shown by a dry run
 
@@ -45,7 +42,7 @@ class OpenedStudy:
     clock: Clock
 
     @property
-    def strategy(self) -> Strategy:
+    def strategy(self) -> Tuner:
         """The strategy that the job names."""
         return strategy_of(self.job)
 
@@ -67,7 +64,7 @@ class OpenedStudy:
     @property
     def stop_reason(self) -> str | None:
         """Why the study is over, or None while it is not, or a trial is still to end."""
-        unfinished = (TrialState.QUEUED, TrialState.RUNNING)
+        unfinished = (TrialState.QUEUED, TrialState.RUNNING, TrialState.PAUSED)
         if any(trial.state in unfinished for trial in self.history.trials):
             return None
         return self.strategy.stop_reason(self._view(self.history))
@@ -88,7 +85,7 @@ class OpenedStudy:
         return required(self.strategy.recommend(self._view(history)))
 
     def _view(self, history: History) -> View:
-        return View(self.problem, history, self.job.seed)
+        return View(self.problem, history, self.job.seed, learning_curves(self.store, self.problem))
 
     def standing_verification(self) -> Trial | None:
         """The latest trial of all, if it verified a recommendation and kept the limits."""
@@ -163,9 +160,9 @@ def _keeps_limits(problem: Problem, trial: Trial) -> bool:
     return all(limit.holds(measured.value(limit.metric)) for limit in problem.constraints)
 
 
-def strategy_of(job: Job) -> Strategy:
+def strategy_of(job: Job) -> Tuner:
     """The strategy that the job names, checked against its problem."""
-    strategy = Strategy(recipe(job.strategy, **job.strategy_options))
+    strategy = named_tuner(job.strategy, **job.strategy_options)
     strategy.check(job.problem)
     return strategy
 

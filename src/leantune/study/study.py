@@ -33,6 +33,7 @@ from leantune.history import (
     observe,
 )
 from leantune.problem import Budget, Constraint, Goal, Problem
+from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, Plan
@@ -41,9 +42,9 @@ from leantune.store.database import Database
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import required
-from leantune.strategies.registry import recipe as named_recipe
+from leantune.strategies.registry import named_tuner
 from leantune.strategies.strategy import Strategy
-from leantune.strategies.tuner import Over, View, Wait
+from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.study.definition import describe
 from leantune.study.opening import open_or_create
 from leantune.units import parse_share
@@ -116,7 +117,7 @@ class Study:
         subject_to: Iterable[str | Constraint] = (),
         fractions: Iterable[int | float | str | Fraction] = (1,),
         budget: Budget | None = None,
-        strategy: str | Recipe = DEFAULT_STRATEGY,
+        strategy: str | Recipe | Tuner = DEFAULT_STRATEGY,
         seed: int = 0,
         snapshots: bool = False,
         steps: float | None = None,
@@ -140,7 +141,7 @@ class Study:
             steps=steps,
             settings=settings,
         )
-        self.strategy = Strategy(named_recipe(strategy) if isinstance(strategy, str) else strategy)
+        self.strategy = _tuner(strategy)
         self.strategy.check(self.problem)
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
@@ -148,7 +149,7 @@ class Study:
         self._clock = clock or RealClock()
         self._shared = store != IN_MEMORY
         self._database = Database(store)
-        document = describe(self.problem, self.strategy.recipe.name, _own_options(strategy), seed)
+        document = describe(self.problem, *_described(strategy), seed)
         try:
             self.store = open_or_create(self._database, name, self.problem, document, "", self._clock)
         except BaseException:
@@ -162,7 +163,7 @@ class Study:
 
     @property
     def _view(self) -> View:
-        return View(self.problem, self.history, self.seed)
+        return View(self.problem, self.history, self.seed, learning_curves(self.store, self.problem))
 
     @property
     def stop_reason(self) -> str | None:
@@ -301,9 +302,9 @@ class Study:
     @property
     def _limited(self) -> bool:
         budget = self.problem.budget
-        return any(limit is not None for limit in (budget.usd, budget.trials, budget.hours)) or bool(
-            self.strategy.recipe.stops
-        )
+        if any(limit is not None for limit in (budget.usd, budget.trials, budget.hours)):
+            return True
+        return bool(self.strategy.recipe.stops) if isinstance(self.strategy, Strategy) else True
 
     def recommendation(self) -> Recommendation:
         """The configuration to use, predicted metrics, the probability of each limit, and why."""
@@ -321,6 +322,16 @@ def _nothing_to_ask(answer: Wait | Over) -> StudyOver:
     return StudyOver(f"the study is over: {answer.why}", where="ask", hint=hint)
 
 
-def _own_options(strategy: str | Recipe) -> dict[str, object]:
-    """A recipe of the caller's own is known by what it is made of."""
-    return {} if isinstance(strategy, str) else {"recipe": repr(strategy)}
+def _tuner(strategy: str | Recipe | Tuner) -> Tuner:
+    if isinstance(strategy, str):
+        return named_tuner(strategy)
+    return Strategy(strategy) if isinstance(strategy, Recipe) else strategy
+
+
+def _described(strategy: str | Recipe | Tuner) -> tuple[str, dict[str, object]]:
+    """Its name and its options; one of the caller's own is known by what it is made of."""
+    if isinstance(strategy, str):
+        return strategy, {}
+    if isinstance(strategy, Recipe):
+        return strategy.name, {"recipe": repr(strategy)}
+    return getattr(strategy, "name", type(strategy).__name__), {"tuner": repr(strategy)}

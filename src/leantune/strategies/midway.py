@@ -1,0 +1,118 @@
+"""What becomes of a run, by its learning curve alone.
+
+A curve is walked along point by point, each point looked at once and in order:
+
+    no number                                              -> diverged
+    the last step                                          -> over: its program ends by itself
+    the first at or after theta * last step, predictable   -> theta: it pauses until the best are chosen
+    flat for a while, no drop of the learning rate to come -> converged
+
+The first of these counts; a run that was chosen walks on after theta. Equal curves give equal turns, however many
+points come between two looks. That a point is not looked at again is a matter of speed alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from leantune.curves.base import Curve, CurvePredictor, Outlook, Prediction
+from leantune.curves.plateaus import PlateauWatch
+from leantune.strategies.tuner import LearningCurve
+
+
+class TurnKind(StrEnum):
+    """What a run came to."""
+
+    DIVERGED = "diverged"
+    OVER = "over"
+    THETA = "theta"
+    CONVERGED = "converged"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Where a run came to something. prediction: of its end, at theta alone."""
+
+    kind: TurnKind
+    step: float
+    value: float
+    prediction: Prediction | None = None
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a run is to go through. drops: declared drops of the learning rate. plateau: whether a flat run is over."""
+
+    last_step: float
+    drops: tuple[float, ...] = ()
+    maximize: bool = False
+    theta: float = 0.7
+    plateau: bool = True
+
+    def curve(self, known: LearningCurve, points: int | None = None) -> Curve:
+        """The first so many points (None: all), as predictors take them."""
+        steps = np.array(known.steps[:points], dtype=np.float64)
+        return Curve(steps, np.array(known.values[:points], dtype=np.float64), self.drops, self.maximize)
+
+
+class Walk:
+    """How far a curve was walked along, and the turns on the way. theta: None before it, or if it is not predictable.
+
+    end: the turn after which nothing else counts.
+    """
+
+    def __init__(self, course: Course, predictor: CurvePredictor) -> None:
+        self.theta: Turn | None = None
+        self.end: Turn | None = None
+        self._course, self._predictor = course, predictor
+        self._goal = course.last_step * course.theta
+        self._curve = LearningCurve((), ())
+        self._looked = 0
+        self._reached_theta = False
+        self._watch = PlateauWatch(course.drops, maximize=course.maximize)
+
+    def leads_to(self, curve: LearningCurve, course: Course) -> bool:
+        """Whether what was walked along is the beginning of this curve, on this course."""
+        if course is not self._course and course != self._course:
+            return False
+        if curve is self._curve:
+            return True
+        known, mine = self._looked, self._curve
+        return (
+            len(curve.steps) >= known
+            and list(curve.steps[:known]) == list(mine.steps[:known])
+            and list(curve.values[:known]) == list(mine.values[:known])
+        )
+
+    def follow(self, curve: LearningCurve, *, chosen: bool) -> Turn | None:
+        """Walk on to the end of the curve; the turn that counts, if any: for a chosen run, one after theta."""
+        self._curve, steps, values = curve, curve.steps, curve.values
+        while self._looked < len(steps) and self.end is None and (chosen or self.theta is None):
+            self._look_at(float(steps[self._looked]), float(values[self._looked]))
+        return self.end if chosen or self.theta is None else self.theta
+
+    def _look_at(self, step: float, value: float) -> None:
+        self._looked += 1
+        if not math.isfinite(value):
+            self.end = Turn(TurnKind.DIVERGED, step, value)
+            return
+        flat = self._watch.add(step, value)
+        if step >= self._course.last_step:
+            self.end = Turn(TurnKind.OVER, step, value)
+        elif not self._reached_theta and step >= self._goal and self._is_predicted(step, value):
+            return
+        elif self._course.plateau and flat:
+            self.end = Turn(TurnKind.CONVERGED, step, value)
+
+    def _is_predicted(self, step: float, value: float) -> bool:
+        self._reached_theta = True
+        known = self._course.curve(self._curve, self._looked)
+        prediction = self._predictor.predict(known, self._course.last_step)
+        if prediction.outlook is Outlook.NOT_PREDICTABLE:
+            return False  # it goes on to its end
+        self.theta = Turn(TurnKind.THETA, step, value, prediction)
+        return True

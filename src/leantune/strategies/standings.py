@@ -1,0 +1,266 @@
+"""How trials stand when the best of them are chosen to be trained to the end, and who is.
+
+A selection is carried out trial by trial, and whoever carries it out may die on the way. So it can be made again as it
+was made: `until` is the moment up to which moves count. The first trial that was resumed at or after the proposal of
+another one tells when the selection was that the other one took part in (`Census.selected_at`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import compress
+from operator import is_not
+
+from leantune.curves.base import CurvePredictor, Outlook, Prediction
+from leantune.curves.selection import choose
+from leantune.errors import StrategyError
+from leantune.history import History, Move, Trial, TrialState
+from leantune.problem import Direction, Problem
+from leantune.strategies.midway import Course, Turn, TurnKind, Walk
+from leantune.strategies.tuner import View
+
+NOW = math.inf
+_OUT = Prediction(math.nan, math.inf, Outlook.DIVERGED)
+
+
+class Ending(StrEnum):
+    """How a trial ended."""
+
+    FINISHED = "finished"  # trained to the last step
+    CONVERGED = "converged"
+    DIVERGED = "diverged"
+    NOT_SELECTED = "not selected"
+    FAILED = "failed"
+    STOPPED = "stopped"  # by somebody else
+
+
+_ENDINGS = {TurnKind.DIVERGED: Ending.DIVERGED, TurnKind.CONVERGED: Ending.CONVERGED}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is thought of a trial. prediction: of its end; sd 0 where it is measured. paused: it waits to be chosen."""
+
+    number: int
+    prediction: Prediction
+    ending: Ending | None = None
+    paused: bool = False
+
+    @property
+    def out(self) -> bool:
+        """Whether it brought no result and never will."""
+        return self.ending not in (None, Ending.FINISHED, Ending.CONVERGED)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """ranking: numbers of all trials, most promising first. going_on: those that are trained to the end, or were."""
+
+    ranking: tuple[int, ...]
+    going_on: frozenset[int]
+
+
+def choose_among(standings: Sequence[Standing], mcnt: int, *, maximize: bool) -> Chosen:
+    """The best mcnt, results among them, and all that are not predictable; if all of these are out, all the paused."""
+    predictions = [_OUT if standing.out else standing.prediction for standing in standings]
+    found = choose(predictions, mcnt, maximize=maximize)
+    going_on = {standings[index].number for index in found.chosen}
+    if all(standings[index].out for index in found.chosen):
+        going_on |= {standing.number for standing in standings if standing.paused}
+    return Chosen(tuple(standings[ranked.index].number for ranked in found.ranking), frozenset(going_on))
+
+
+def states_until(trial: Trial, until: float) -> list[TrialState]:
+    """The states that it went through; at `until` itself nobody was resumed yet. Empty: it was not proposed yet."""
+    states: list[TrialState] = []
+    for move in trial.moves:
+        resumed = move.state is TrialState.QUEUED and bool(states) and states[-1] is TrialState.PAUSED
+        if move.time > until or (resumed and move.time == until):
+            break
+        states.append(move.state)
+    return states
+
+
+@dataclass
+class _Past:
+    """What the first `seen` moves of a trial say, the last of which was `last`: moves are only ever added."""
+
+    seen: int = 0
+    last: Move | None = None
+    paused: bool = False
+    resumed: tuple[float, ...] = ()
+
+    def leads_to(self, moves: Sequence[Move]) -> bool:
+        return self.seen == 0 or (len(moves) >= self.seen and moves[self.seen - 1] is self.last)
+
+    def follow(self, moves: Sequence[Move]) -> None:
+        for place in range(self.seen, len(moves)):
+            move = moves[place]
+            if move.state is TrialState.PAUSED:
+                self.paused = True
+            elif move.state is TrialState.QUEUED and self.last is not None and self.last.state is TrialState.PAUSED:
+                self.resumed = (*self.resumed, move.time)
+            self.last = move
+        self.seen = len(moves)
+
+
+class Census:
+    """What the moves of a study's trials say: who is paused, who is live, when somebody was resumed.
+
+    It is shown one history after the other, of the same study or not, and looks only at what is new in each: there may
+    be thousands of moves. Trials that verify a recommendation are left out.
+    """
+
+    def __init__(self) -> None:
+        self._trials: tuple[Trial, ...] = ()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.paused: set[int] = set()  # numbers of those that wait to be chosen
+        self.live: set[int] = set()  # of those that have neither paused nor ended
+        self.resumed: list[float] = []  # when paused trials were resumed, in order
+        self._pasts: dict[int, _Past] = {}
+
+    def follow(self, history: History) -> None:
+        """Take this history for the present one."""
+        trials, before = history.trials, self._trials
+        if trials is before:
+            return
+        if len(trials) < len(before):
+            before = ()
+            self._forget()
+        self._trials = trials
+        for number in [*compress(range(len(trials)), map(is_not, trials, before)), *range(len(before), len(trials))]:
+            self._look_at(trials[number])
+
+    def was_paused(self, trial: Trial) -> bool:
+        """Whether it has paused, now or earlier."""
+        past = self._pasts.get(trial.number)
+        return past is not None and past.paused
+
+    def selected_at(self, trial: Trial) -> float | None:
+        """When the selection was that this trial took part in; None while it is to come."""
+        return next((time for time in self.resumed if time >= trial.moves[0].time), None)
+
+    def _look_at(self, trial: Trial) -> None:
+        number, state = trial.number, trial.state
+        self.paused.discard(number)
+        self.live.discard(number)
+        past = self._pasts.get(number)
+        before = () if past is None else past.resumed
+        if past is None or not past.leads_to(trial.moves):
+            past = self._pasts[number] = _Past()
+        if trial.verifies:
+            past = self._pasts[number] = _Past()
+        else:
+            past.follow(trial.moves)
+            if state is TrialState.PAUSED:
+                self.paused.add(number)
+            elif trial.pending:
+                self.live.add(number)
+        if past.resumed != before:
+            self.resumed = sorted(time for one in self._pasts.values() for time in one.resumed)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads from curves and moves how trials stand. theta, plateau, last_steps, drops: as of SpotTune.
+
+    Curves are walked along once; that they were before changes no answer.
+    """
+
+    predictor: CurvePredictor
+    theta: float
+    plateau: bool
+    last_steps: Mapping[str, float]
+    drops: Mapping[str, tuple[float, ...]]
+    _walks: dict[int, Walk] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _courses: dict[tuple[str, float | None, Direction], Course] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def course(self, problem: Problem, trial: Trial) -> Course:
+        """What the trial is to go through."""
+        key = (trial.configuration.id, problem.steps, problem.goal.direction)
+        course = self._courses.get(key)
+        if course is None:
+            course = self._courses[key] = self._new_course(problem, trial)
+        return course
+
+    def _new_course(self, problem: Problem, trial: Trial) -> Course:
+        identity = trial.configuration.id
+        last = self.last_steps.get(identity, problem.steps)
+        if last is None:
+            hint = "Give steps, or the last step of every setting"
+            raise StrategyError("its last step is not known", where=f"trial {trial.number}", hint=hint)
+        maximize = problem.goal.direction is Direction.MAXIMIZE
+        return Course(last, tuple(self.drops.get(identity, ())), maximize, self.theta, self.plateau)
+
+    def turn(self, view: View, trial: Trial, *, chosen: bool) -> Turn | None:
+        """What its curve has come to; for a chosen one, after theta."""
+        curve = view.curves.get(trial.number)
+        if curve is None:
+            return None
+        course, walk = self.course(view.problem, trial), self._walks.get(trial.number)
+        if walk is None or not walk.leads_to(curve, course):
+            walk = self._walks[trial.number] = Walk(course, self.predictor)
+        return walk.follow(curve, chosen=chosen)
+
+    def forecast(self, view: View, trial: Trial) -> Prediction | None:
+        """Where it would end, by all that it has reported; None where that is nothing."""
+        curve, course = view.curves.get(trial.number), self.course(view.problem, trial)
+        if curve is None or not len(curve.steps):
+            return None
+        return self.predictor.predict(course.curve(curve), course.last_step)
+
+    def standings(self, view: View, until: float = NOW) -> dict[int, Standing]:
+        """By number, of all trials that were proposed by then and verify nothing."""
+        ours = (trial for trial in view.history.trials if not trial.verifies)
+        pairs = ((trial, states_until(trial, until)) for trial in ours)
+        return {trial.number: self._standing(view, trial, states) for trial, states in pairs if states}
+
+    def standing(self, view: View, trial: Trial) -> Standing:
+        """Of one trial, now."""
+        return self._standing(view, trial, states_until(trial, NOW))
+
+    def _standing(self, view: View, trial: Trial, states: Sequence[TrialState]) -> Standing:
+        number, paused = trial.number, states[-1] is TrialState.PAUSED
+        turn = self.turn(view, trial, chosen=TrialState.PAUSED in states[:-2])
+        ending = _ending(states, turn)
+        if ending is Ending.FINISHED:
+            value = trial.observations[-1].value(view.problem.goal.metric)
+            return Standing(number, Prediction(value, 0.0, why="trained to the end"), ending)
+        if ending is Ending.CONVERGED and turn is not None:
+            return Standing(number, Prediction(turn.value, 0.0, why="converged"), ending)
+        if ending in (Ending.DIVERGED, Ending.FAILED):
+            return Standing(number, _OUT, ending)
+        if paused or ending is Ending.NOT_SELECTED:
+            known = (turn.prediction if turn is not None else None) or self.forecast(view, trial)
+            if known is not None:
+                return Standing(number, known, ending, paused)
+        unjudged = Prediction(_last_value(view, trial), math.inf, Outlook.NOT_PREDICTABLE, "not at theta yet")
+        return Standing(number, unjudged, ending, paused)
+
+
+def _ending(states: Sequence[TrialState], turn: Turn | None) -> Ending | None:
+    """How a trial that went through these states ended; turn: what its curve has come to."""
+    match states[-1]:
+        case TrialState.DONE:
+            return Ending.FINISHED
+        case TrialState.FAILED:
+            return Ending.FAILED
+        case TrialState.STOPPED if states[-2] is TrialState.PAUSED:
+            return Ending.NOT_SELECTED
+        case TrialState.STOPPED:
+            return Ending.STOPPED if turn is None else _ENDINGS.get(turn.kind, Ending.STOPPED)
+    return None
+
+
+def _last_value(view: View, trial: Trial) -> float:
+    """The last number that it reported; 0 before the first."""
+    curve = view.curves.get(trial.number)
+    values = () if curve is None else curve.values
+    return next((float(value) for value in reversed(values) if math.isfinite(value)), 0.0)
