@@ -58,6 +58,10 @@ class PatientClock:
         """Seconds slept, but for those at a stop."""
         return self._at
 
+    def monotonic(self) -> float:
+        """Programs take real time."""
+        return time.monotonic()
+
     def sleep(self, seconds: float) -> None:
         """Really, so that programs go on meanwhile."""
         time.sleep(seconds)

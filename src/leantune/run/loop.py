@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
-from leantune.executors.base import Executor, Finished, Terms
+from leantune.executors.base import Capacity, Executor, Finished, How, Report, Terms
 from leantune.history import History, Trial, TrialState
 from leantune.problem import Problem
 from leantune.run.batches import before_batch
@@ -34,7 +34,7 @@ from leantune.run.events import (
 from leantune.run.heartbeat import Heartbeat
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
-from leantune.store.study import Claim, Look, Money, ReportRow, StudyStore
+from leantune.store.study import Booking, Claim, Look, Money, ReportRow, StudyStore
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
@@ -179,7 +179,7 @@ class Loop:
         """End runs that were given to others while this process could not renew them."""
         for number in self._heart.take_lost() if self._heart else ():
             if self._claims.pop(number, None) is not None and number in self._executor.running:
-                self._executor.stop(number)
+                self._executor.end(number, How.KILL)
 
     # -- what is to be started
 
@@ -188,31 +188,31 @@ class Loop:
         while len(self._claims) < self._plan.rules.parallel and not self._interrupts:
             look = self._store.look()
             waiting = look.history.trials if self._only is None else (look.history.trial(self._only),)
-            queued = [trial for trial in waiting if trial.state is TrialState.QUEUED]
-            if queued:
-                fitting = next((trial for trial in queued if self._could_start(trial, look.money)), None)
-                if fitting is None:
-                    return self._wait_to_start(queued[0], look)
-                self._start(fitting)  # or another worker was faster
-                continue
+            queued = next((trial for trial in waiting if trial.state is TrialState.QUEUED), None)
+            if queued is not None:
+                capacity = self._executor.capacity()
+                if self._start_queued(capacity) or self._booking_where_it_fits(capacity, queued, look.money):
+                    continue  # the latter: another worker was faster
+                return self._wait_to_start(queued, look)
             if self._only is not None:
                 return Waiting(OTHERS_RUN) if waiting[0].pending and not self._claims else ONLY_ONE_HAS_RUN
             step = self._propose(look, last)
             if step is not None:
                 return step
+            if not self._interrupts:
+                # What was just proposed, unless another worker was faster.
+                self._start_queued(self._executor.capacity())
         return None
 
-    def _start(self, trial: Trial) -> None:
-        """Run a trial for which there is room, unless it was taken or the money was meanwhile."""
-        booking = self._plan.rules.booking
+    def _start_queued(self, capacity: Capacity) -> bool:
         claim = self._store.claim(
             self._worker.id,
             time=self._clock.now(),
             lease=self._lease,
-            fitting=lambda queued, money: booking(queued, money) if queued.number == trial.number else None,
+            fitting=lambda trial, money: self._booking_where_it_fits(capacity, trial, money),
         )
         if claim is None:
-            return
+            return False
         terms = Terms(
             claim.attempt,
             None if claim.booking.time_limit is None else Seconds(claim.booking.time_limit),
@@ -228,6 +228,7 @@ class Loop:
         self._executor.start(claim.trial, terms)
         self._observer(Started(claim.trial, claim.attempt, claim.booking))
         self._waiting, self._pause = None, SHORTEST_PAUSE
+        return True
 
     def _earlier_seconds(self, trial: Trial) -> float:
         """How long earlier runs of the trial trained: as measured where we ended them, up to their last report where
@@ -247,9 +248,10 @@ class Loop:
                 seconds += max((row.seconds for row in reports if row.attempt == attempt), default=0.0)
         return seconds
 
-    def _could_start(self, trial: Trial, money: Money) -> bool:
-        """Whether there is room and money; asked before the store's transaction, in which others wait."""
-        return self._executor.room_for(trial) and self._plan.rules.booking(trial, money) is not None
+    def _booking_where_it_fits(self, capacity: Capacity, trial: Trial, money: Money) -> Booking | None:
+        """Only calculates: it is called inside the store's transaction."""
+        wanted = self._only in (None, trial.number) and capacity.fits(trial)
+        return self._plan.rules.booking(trial, money) if wanted else None
 
     def _propose(self, look: Look, last: int | None) -> End | Waiting | None:
         """Propose one trial (None), unless the study is over or somebody has to be waited for."""
@@ -345,15 +347,16 @@ class Loop:
     # -- what has ended
 
     def _collect(self, timeout: float | None) -> None:
-        ended = self._executor.wait(None if timeout is None else Seconds(timeout))
-        self._pass_reports_on()
+        self._executor.wait(None if timeout is None else Seconds(timeout))
+        events = self._executor.step(self._clock.now())
+        self._pass_reports_on([event for event in events if isinstance(event, Report)])
+        ended = [event for event in events if isinstance(event, Finished)]
         for finished in ended:
             self._record(finished)
         if ended:
             self._waiting = None
 
-    def _pass_reports_on(self) -> None:
-        reports = self._executor.reports()
+    def _pass_reports_on(self, reports: list[Report]) -> None:
         rows = [
             ReportRow(claim.trial.number, claim.attempt, said.seconds, said.metrics, said.step, said.fraction)
             for said in reports
@@ -411,7 +414,7 @@ class Loop:
         self._collect(0.0)  # what has ended meanwhile need not be asked to end
         self._observer(Stopping(self._interrupts == 1, len(self._claims)))
         for number in self._executor.running:
-            self._executor.interrupt(number)
+            self._executor.end(number, How.SAVE)
         while self._executor.running and self._interrupts == 1:
             self._drop_lost()
             self._collect(self._plan.poll)

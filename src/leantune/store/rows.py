@@ -108,13 +108,29 @@ class ReportRow:
 
 
 @dataclass(frozen=True)
-class StayRow:
-    """One job on one machine: a run has one for each machine that was launched for it.
+class JudgedMove:
+    """A change of a trial that does not run, decided while it was in the state `expected`.
 
-    usd_per_hour: at the launch; source: where that price is from; quotes: what the placement saw, as JSON. launched,
-    ready, left, ended: when it was launched, the program could start, the program left it, its bill ended. The program
-    went on after `step_from`, came to `reached`, and a checkpoint keeps it up to `kept`. gross_usd, refund_usd: None
-    until they are known.
+    state: paused, queued or stopped; what is stopped may bring observations, which count resumed_dollars of its moves
+    again (see Trial).
+    """
+
+    number: int
+    expected: TrialState
+    state: TrialState
+    cause: str
+    observations: tuple[Observation, ...] = ()
+    resumed_dollars: float = 0.0
+
+
+@dataclass(frozen=True)
+class StayRow:
+    """One job on one machine: one row of the ledger.
+
+    max_price: the most that is paid for an hour, None on demand. usd_per_hour: at launch, and source says where that
+    price is from. quotes: JSON, what the placement saw. launched, ready, left, ended: moments; left: when its program
+    was gone. step_from: where its program began; reached: the last step it showed; kept: the last step in a checkpoint.
+    saving_seconds: how long saving took. gross_usd, refund_usd: of the bill, None while there is none.
     """
 
     number: int
@@ -138,22 +154,6 @@ class StayRow:
     refund_usd: float | None = None
     revoked: bool = False
     why: str = ""
-
-
-@dataclass(frozen=True)
-class JudgedMove:
-    """A change of a trial that does not run, decided while it was in the state `expected`.
-
-    state: paused, queued or stopped; what is stopped may bring observations, which count resumed_dollars of its moves
-    again (see Trial).
-    """
-
-    number: int
-    expected: TrialState
-    state: TrialState
-    cause: str
-    observations: tuple[Observation, ...] = ()
-    resumed_dollars: float = 0.0
 
 
 @dataclass(frozen=True)
