@@ -14,7 +14,7 @@ from leantune.store import known
 from leantune.store.database import Database
 from leantune.store.known import Known
 from leantune.store.study import Booking, StudyStore
-from leantune.testing.store_contract import FULL, SMALL, contract_space, measured
+from leantune.testing.store_samples import FULL, SMALL, contract_space, measured
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ LEGAL_MOVES; a trial in a final state never changes; what a trial observed lies 
 order; a trial is charged once, however many snapshots it brings.
 """
 
-from leantune.history.histories import History, counted_notes
+from leantune.history.histories import History, counted_notes, in_order
 from leantune.history.moves import FINAL_STATES, LEGAL_MOVES, Move, Moves, TrialState
 from leantune.history.notes import Note, NoteKind
 from leantune.history.observations import Estimate, Observation, ObservationKind
@@ -37,6 +37,7 @@ __all__ = [
     "TrialKind",
     "TrialState",
     "counted_notes",
+    "in_order",
     "moved",
     "observe",
     "proposed",

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from leantune.errors import HistoryError, IllegalMove, ObservationError
 from leantune.history.moves import (
     FINAL_STATES,
-    LEGAL_MOVES,
     WAY_TO_RUNNING,
     Move,
     Moves,
@@ -148,11 +147,13 @@ def moved(trial: Trial, *steps: Move) -> Trial:
     return _changed(trial, state, log, trial.observations, trial.resumed_dollars)
 
 
-def recorded(trial: Trial, observations: Iterable[Observation], end: Move, resumed_dollars: float = 0.0) -> Trial:
+def recorded(
+    trial: Trial, observations: Iterable[Observation], end: Move, resumed_dollars: float = 0.0, *, ran: bool = True
+) -> Trial:
     """The trial ended by the move `end` with what it showed, by way of the moves it skipped (queued -> running).
 
-    A trial that waits is stopped where it stands, without having run. resumed_dollars: those of earlier moves that the
-    observations count again (see Trial).
+    ran=False: it has not run since the last move, and is stopped where it waits. resumed_dollars: those of earlier
+    moves that the observations count again (see Trial).
     """
     where = f"trial {trial.number}"
     if not trial.pending:
@@ -165,9 +166,7 @@ def recorded(trial: Trial, observations: Iterable[Observation], end: Move, resum
             where=where,
             hint=f"Give at most the {already:g} dollars of its earlier runs",
         )
-    steps: tuple[TrialState, ...] = ()
-    if end.state not in LEGAL_MOVES[trial.state]:
-        steps = WAY_TO_RUNNING[trial.state]
+    steps = WAY_TO_RUNNING[trial.state] if ran else ()
     ended = moved(trial, *(Move(state, end.time) for state in steps), end)
     return _changed(ended, ended.state, ended.moves, shown, resumed_dollars)
 

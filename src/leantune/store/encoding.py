@@ -22,6 +22,8 @@ _SHARES_APART = " "
 
 def clean(text: str) -> str:
     """The text with what no database column holds replaced: NUL (PostgreSQL), halves of surrogate pairs (UTF-8)."""
+    if text.isascii() and "\x00" not in text:  # nearly always
+        return text
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 

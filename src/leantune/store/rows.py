@@ -108,39 +108,6 @@ class ReportRow:
 
 
 @dataclass(frozen=True)
-class StayRow:
-    """One job on one machine: a run has one for each machine that was launched for it.
-
-    usd_per_hour: at the launch; source: where that price is from; quotes: what the placement saw, as JSON. launched,
-    ready, left, ended: when it was launched, the program could start, the program left it, its bill ended. The program
-    went on after `step_from`, came to `reached`, and a checkpoint keeps it up to `kept`. gross_usd, refund_usd: None
-    until they are known.
-    """
-
-    number: int
-    attempt: int
-    machine: str
-    market: str
-    on_demand: bool
-    max_price: float | None
-    usd_per_hour: float
-    source: str
-    launched: float
-    quotes: str = ""
-    step_from: float = 0.0
-    ready: float | None = None
-    left: float | None = None
-    ended: float | None = None
-    kept: float = 0.0
-    reached: float = 0.0
-    saving_seconds: float = 0.0
-    gross_usd: float | None = None
-    refund_usd: float | None = None
-    revoked: bool = False
-    why: str = ""
-
-
-@dataclass(frozen=True)
 class JudgedMove:
     """A change of a trial that does not run, decided while it was in the state `expected`.
 

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
-from leantune.errors import LeaseLost, Outdated, StoreError
+from leantune.errors import LeaseLost, Outdated, StoreError, UnknownStudy
 from leantune.history import FINAL_STATES, Move, Observation, Trial, TrialState, moved, recorded
-from leantune.store.encoding import clean
+from leantune.store.encoding import clean, clean_observation
 from leantune.store.rows import Booking, Claim, JudgedMove, Money, StayRow
 
+_LONGEST_NAME = 200
 _ROUNDING = 1e-12  # relative, of sums of dollars
 _BACK_TO_QUEUE = (TrialState.REVOKED, TrialState.LOST)  # where a trial stays for no moment
 _JUDGED = (TrialState.PAUSED, TrialState.QUEUED, TrialState.STOPPED)
@@ -46,7 +48,7 @@ def judged_trial(trial: Trial, judged: JudgedMove, observations: Sequence[Observ
     if judged.state is not TrialState.STOPPED:
         _check_no_result(trial, observations, judged.resumed_dollars)
         return moved(trial, move)
-    stopped = recorded(trial, observations, move, judged.resumed_dollars)
+    stopped = recorded(trial, observations, move, judged.resumed_dollars, ran=False)
     if not math.isclose(stopped.cost, trial.cost, rel_tol=1e-9, abs_tol=1e-9):
         raise StoreError(
             f"its dollars would change from {trial.cost:g} to {stopped.cost:g}, and nothing was paid",
@@ -91,15 +93,36 @@ def checked_stays(claim: Claim, stays: Iterable[StayRow]) -> list[StayRow]:
 
 def check_stay(stay: StayRow) -> None:
     """Refuse a stay whose numbers make no sense (SQLite would turn NaN into NULL)."""
-    where = f"machine {stay.machine!r} of trial {stay.number}"
+    where = f"trial {stay.number}"
     if not stay.machine:
         raise StoreError("a machine without a name", where=where, hint="Name it as the provider does")
     not_negative(stay.usd_per_hour, "usd_per_hour", where)
-    numbers = (stay.launched, stay.step_from, stay.kept, stay.reached, stay.saving_seconds)
-    known = (stay.max_price, stay.ready, stay.left, stay.ended, stay.gross_usd, stay.refund_usd)
-    for value in (*numbers, *known):
-        if value is not None and not math.isfinite(value):
-            raise StoreError(f"{value} is among its numbers", where=where, hint="Give finite numbers, or None")
+    # One sum instead of eleven looks: what is not finite does not become so by adding.
+    numbers = stay.launched + stay.step_from + stay.kept + stay.reached + stay.saving_seconds
+    times = (stay.ready or 0.0) + (stay.left or 0.0) + (stay.ended or 0.0)
+    dollars = (stay.max_price or 0.0) + (stay.gross_usd or 0.0) + (stay.refund_usd or 0.0)
+    if not math.isfinite(numbers + times + dollars):
+        raise StoreError(f"a number of it is not finite: {stay}", where=where, hint="Give finite numbers, or None")
+
+
+def outdated_proposal(study: str, after: int | None, count: int) -> Outdated:
+    """What whoever proposes is told when another one was faster."""
+    return Outdated(
+        f"the proposal was computed from {after} trials, and there are {count}",
+        where=f"study {study!r}",
+        hint="Look at the history again, and propose again",
+    )
+
+
+def told_dollars(observations: Sequence[Observation]) -> float:
+    """What a run cost that was told: as at its largest share."""
+    return next((seen.cost for seen in reversed(observations) if seen.cost is not None), 0.0)
+
+
+def storable(study: str, number: int, observations: Iterable[Observation]) -> list[Observation]:
+    """Observations as any store can keep them."""
+    where = f"trial {number} of study {study!r}"
+    return [clean_observation(observation, where) for observation in observations]
 
 
 def lease_lost(study: str, worker: str, number: int, attempt: int) -> LeaseLost:
@@ -130,6 +153,22 @@ def not_negative(value: float, name: str, where: str = "store") -> float:
     if not 0.0 <= value < math.inf:
         raise StoreError(f"{name} is {value}", where=where, hint="Give a finite number of at least 0")
     return float(value)
+
+
+def checked_name(name: str) -> str:
+    """The name of a study, or a StoreError."""
+    if not name or not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
+        hint = f"Use at most {_LONGEST_NAME} letters, digits, '-', '_', '.'"
+        raise StoreError(f"{name!r} cannot be the name of a study", where="store", hint=hint)
+    return name
+
+
+def unknown_study(name: str, names: Sequence[str], where: str) -> UnknownStudy:
+    """What is told when there is no study of that name."""
+    close = get_close_matches(name, names, n=1)
+    known = f"There are {', '.join(names[:10])}" if names else "There is none yet"
+    hint = f"Did you mean {close[0]!r}? {known}" if close else known
+    return UnknownStudy(f"there is no study {name!r}", where=where, hint=hint)
 
 
 def named(worker: str) -> str:

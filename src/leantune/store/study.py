@@ -1,11 +1,7 @@
-"""One study in a store: its trials, its money, its workers. Every method is one transaction.
+"""One study in a SQL database: its trials, its money, its workers. Every method is one transaction (see `base.Store`).
 
 Any number of processes may use the same study: whoever changes it holds its lock, looks at the newest history, lets the
 pure `History` decide what is legal, and writes only what is new. Times are the caller's: the store reads no clock.
-
-Invariants: a running trial that was claimed has one worker, one lease and one open row in the ledger, any other trial
-none, nor an open stay on a machine; a trial's runs are counted 1, 2, ... and claimed once each; no claim takes spent +
-reserved above the budget; dollars in the history are those in the ledger.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +12,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from leantune.errors import Outdated, UnknownStudy
+from leantune.errors import UnknownStudy
 from leantune.history import Estimate, History, Move, Note, Observation, Trial, TrialKind, TrialState
 from leantune.problem import Budget
 from leantune.space import Space
@@ -26,7 +22,6 @@ from leantune.store.connections import Connections
 from leantune.store.encoding import (
     clean,
     clean_notes,
-    clean_observation,
     definition_text,
     metrics_text,
     read_metrics,
@@ -56,7 +51,10 @@ from leantune.store.rules import (
     lease_lost,
     named,
     not_negative,
+    outdated_proposal,
     positive,
+    storable,
+    told_dollars,
 )
 from leantune.store.upgrade import check_revision
 
@@ -98,7 +96,7 @@ class StudyStore:
         self._known = Known()
 
     def history(self) -> History:
-        """All trials, up to date; only what changed since the last call is read."""
+        """See Store. Only what changed since the last call is read."""
         with self._looking() as (_, _, known):
             return known.history
 
@@ -116,10 +114,7 @@ class StudyStore:
         after: int | None = None,
         queue: bool = True,
     ) -> Trial:
-        """Add a trial, and queue it. Whoever was proposing (see `may_propose`) no longer is.
-
-        after: the number of trials that the proposal was computed from; Outdated when there are more by now.
-        """
+        """See Store."""
         checked = self._space.configuration(configuration)
         trial = None
         with self._changing() as change:
@@ -133,11 +128,7 @@ class StudyStore:
                     history = history.move(number, TrialState.QUEUED, time=float(time))
                 trial = change.add(history, number)
         if trial is None:  # told only now, so that the marker is gone for good
-            raise Outdated(
-                f"the proposal was computed from {after} trials, and there are {number}",
-                where=f"study {self.name!r}",
-                hint="Look at the history again, and propose again",
-            )
+            raise outdated_proposal(self.name, after, number)
         return trial
 
     def record(
@@ -149,17 +140,14 @@ class StudyStore:
         state: TrialState = TrialState.DONE,
         cause: str = "",
     ) -> Trial:
-        """End a trial with a result that was told, whoever ran it; what it cost goes through the ledger as well.
-
-        A worker that runs the trial at that moment loses it.
-        """
-        shown = self._storable(number, observations)
+        """See Store."""
+        shown = storable(self.name, number, observations)
         with self._changing() as change:
             before = change.run(number)
             history = change.history.record(number, shown, time=float(time), state=state, cause=clean(cause))
             attempt = before.attempt + (before.worker is None)
             trial = change.put(history, number, Run(attempt))
-            dollars = next((seen.cost for seen in reversed(trial.observations) if seen.cost is not None), 0.0)
+            dollars = told_dollars(trial.observations)
             if before.worker is None:
                 change.pay(number, attempt, trial.configuration.usd_per_hour, dollars, float(time))
             else:
@@ -169,29 +157,21 @@ class StudyStore:
             return trial
 
     def may_propose(self, worker: str, *, time: float, for_seconds: float) -> bool:
-        """Whether this worker is the one that computes the next proposal, until `for_seconds` from now.
-
-        True when nobody else is, or its time is over. `propose` ends it, and `release_proposing`.
-        """
+        """See Store."""
         until = finite(time, "time") + positive(for_seconds, "for_seconds")
         with self._writing() as connection:
             values = {"study": self._id, "who": named(worker), "now": float(time), "until": until}
             return connection.execute(sql.MAY_PROPOSE, values).rowcount == 1
 
     def release_proposing(self, worker: str) -> None:
-        """Let others propose, if this worker was the one."""
+        """See Store."""
         with self._writing() as connection:
             connection.execute(sql.STOP_PROPOSING, {"study": self._id, "who": worker})
 
     def claim(
         self, worker: str, *, time: float, lease: float, fitting: Callable[[Trial, Money], Booking | None]
     ) -> Claim | None:
-        """Start the oldest queued trial for which `fitting` gives a booking; None when there is none.
-
-        `fitting` is called within the transaction, while every other writer waits, with the trial and the money as they
-        are. It must be pure: arithmetic over the money and over what was read before (which trials have room), no
-        executor, no clock, no change of the store. StoreError when a booking exceeds what is left of the budget.
-        """
+        """See Store."""
         until = finite(time, "time") + positive(lease, "lease")
         named(worker)
         with self._changing() as change:
@@ -209,7 +189,7 @@ class StudyStore:
             return None
 
     def renew(self, worker: str, numbers: Iterable[int], *, time: float, lease: float) -> frozenset[int]:
-        """Extend this worker's leases of these trials; those that it still holds are returned."""
+        """See Store."""
         until, wanted = finite(time, "time") + positive(lease, "lease"), frozenset(numbers)
         if not wanted:
             return wanted
@@ -234,16 +214,10 @@ class StudyStore:
         resumed_dollars: float = 0.0,
         stays: Iterable[StayRow] = (),
     ) -> Trial:
-        """End a run and settle it with `dollars`; LeaseLost when the trial is no longer this worker's.
-
-        done, failed, stopped: the trial is over, with these observations; dollars that none of them tells are those of
-        the move. queued, revoked, lost: it goes back to the queue, paused: it waits to be chosen again, and its dollars
-        are those of the move. seconds: how long the machine was ours. stays: the run's machines as they are by now;
-        those that are not named end with it.
-        """
+        """See Store."""
         number, paid = claim.trial.number, not_negative(dollars, "dollars")
         end = Move(TrialState(state), float(time), clean(cause), paid, seconds)
-        shown, machines = self._storable(number, observations), checked_stays(claim, stays)
+        shown, machines = storable(self.name, number, observations), checked_stays(claim, stays)
         with self._changing() as change:
             run = change.run(number)
             if (run.worker, run.attempt) != (claim.worker, claim.attempt):
@@ -256,7 +230,7 @@ class StudyStore:
             return change.put(change.history.with_trial(trial), number, Run(claim.attempt))
 
     def open_stay(self, worker: str, stay: StayRow) -> None:
-        """A machine was launched for a run; LeaseLost when that run is no longer this worker's."""
+        """See Store."""
         check_stay(stay)
         with self._changing() as change:
             run = change.run(stay.number)
@@ -271,16 +245,14 @@ class StudyStore:
             change.put_stays([stay])
 
     def stays(self, number: int | None = None) -> list[StayRow]:
-        """The machines of one trial's runs, or of all, in the order of their launch."""
+        """See Store."""
         statement = sql.STAYS if number is None else sql.STAYS_OF_TRIAL
         with self._connections.reading() as connection:
             return [StayRow(*row) for row in connection.execute(statement, self._of_trial(number))]
 
     def judge(self, changes: Sequence[JudgedMove], *, time: float) -> list[Trial]:
-        """Pause, queue or stop trials that do not run: all of them, or (Outdated) none, when one has moved on since it
-        was judged.
-        """
-        shown = [self._storable(judged.number, judged.observations) for judged in changes]
+        """See Store."""
+        shown = [storable(self.name, judged.number, judged.observations) for judged in changes]
         with self._changing() as change:
             trials = []
             for judged, seen in zip(changes, shown, strict=True):
@@ -290,7 +262,7 @@ class StudyStore:
             return trials
 
     def running(self) -> list[Claim]:
-        """Every run that a worker holds, by trial; nothing is changed."""
+        """See Store."""
         with self._looking() as (connection, _, known):
             return [
                 Claim(known.history.trial(number), attempt, worker, started, until, Booking(usd, rate, limit))
@@ -300,11 +272,7 @@ class StudyStore:
             ]
 
     def lose(self, claim: Claim, *, time: float, cause: str, dollars: float, seconds: float | None = None) -> bool:
-        """Take a trial from a worker that vanished: running -> lost -> queued, settled with `dollars`.
-
-        Its machines are over as far as we know, and the dollars those of the machine where there is one. False, and
-        nothing is changed, when the trial has moved on or its lease was renewed since `claim` was looked up.
-        """
+        """See Store."""
         number, paid = claim.trial.number, not_negative(dollars, "dollars")
         end = Move(TrialState.LOST, float(time), clean(cause), paid, seconds)
         with self._changing() as change:
@@ -321,41 +289,41 @@ class StudyStore:
             return True
 
     def money(self) -> Money:
-        """The budget's dollars, and what is spent and reserved of them."""
+        """See Store."""
         with self._looking() as (_, budget, known):
             return known.money(budget)
 
     def look(self) -> Look:
-        """History, budget and money as of one moment."""
+        """See Store."""
         with self._looking() as (_, budget, known):
             return Look(known.history, budget, known.money(budget))
 
     def ledger(self) -> list[LedgerRow]:
-        """Every run's dollars, by trial and attempt."""
+        """See Store."""
         with self._connections.reading() as connection:
             return [LedgerRow(*row) for row in connection.execute(sql.LEDGER, {"study": self._id})]
 
     def budget(self) -> Budget:
-        """The budget in force."""
+        """See Store."""
         with self._looking() as (_, budget, _):
             return budget
 
     def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
-        """Change the budget; the earlier ones stay on record."""
+        """See Store."""
         with self._locking() as (connection, _):
             limits = {"usd": budget.usd, "hours": budget.hours}
             connection.execute(sql.SET_BUDGET, {"study": self._id, "most_trials": budget.trials, **limits})
             log_budget(connection, self._id, BudgetChange(finite(time, "time"), budget, clean(cause)))
 
     def redefine(self, definition: Mapping[str, object], job: str) -> None:
-        """Replace what defines the study; whether its trials still fit is for the caller to know."""
+        """See Store."""
         with self._locking() as (connection, _):
             values = {"new_definition": definition_text(definition), "new_job": clean(job)}
             connection.execute(sql.REDEFINE, {"study": self._id, **values})
         self.definition, self.job = MappingProxyType(dict(definition)), job
 
     def budgets(self) -> list[BudgetChange]:
-        """Every budget the study has had, oldest first."""
+        """See Store."""
         with self._connections.reading() as connection:
             return [
                 BudgetChange(time, Budget(usd, trials, hours), cause)
@@ -363,7 +331,7 @@ class StudyStore:
             ]
 
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
-        """Keep what running trials said about themselves."""
+        """See Store."""
         with self._changing() as change:
             for number in {row.number for row in reports}:
                 change.history.trial(number)
@@ -383,7 +351,7 @@ class StudyStore:
                 change.connection.execute(sql.INSERT_REPORTS, rows)
 
     def reports(self, number: int | None = None, after: int = 0) -> list[ReportRow]:
-        """Reports of one trial, or of all, in the order of arrival; only those that came after the one of that id."""
+        """See Store."""
         statement = sql.REPORTS if number is None else sql.REPORTS_OF_TRIAL
         with self._connections.reading() as connection:
             rows = connection.execute(statement, {**self._of_trial(number), "after": after})
@@ -393,7 +361,7 @@ class StudyStore:
             ]
 
     def join(self, worker: WorkerRow) -> None:
-        """A process begins to work on the study, or begins again."""
+        """See Store."""
         values = {
             "study_id": self._id,
             "id": named(worker.id),
@@ -410,17 +378,17 @@ class StudyStore:
             connection.execute(sql.INSERT_WORKER, values)
 
     def seen(self, worker_id: str, time: float) -> None:
-        """The worker was alive at that time; nothing happens when it has left."""
+        """See Store."""
         with self._writing() as connection:
             connection.execute(sql.SEEN, {"study": self._id, "who": worker_id, "now": finite(time, "time")})
 
     def leave(self, worker_id: str) -> None:
-        """The worker no longer works on the study; leaving twice is fine."""
+        """See Store."""
         with self._writing() as connection:
             connection.execute(sql.DELETE_WORKER, {"study": self._id, "who": worker_id})
 
     def workers(self) -> list[WorkerRow]:
-        """The processes that work on the study, in the order of joining."""
+        """See Store."""
         with self._connections.reading() as connection:
             return [WorkerRow(*row) for row in connection.execute(sql.WORKERS, {"study": self._id})]
 
@@ -469,10 +437,6 @@ class StudyStore:
 
     def _of_trial(self, number: int | None) -> dict[str, int]:
         return {"study": self._id} if number is None else {"study": self._id, "trial": number}
-
-    def _storable(self, number: int, observations: Iterable[Observation]) -> list[Observation]:
-        where = f"trial {number} of study {self.name!r}"
-        return [clean_observation(observation, where) for observation in observations]
 
 
 def log_budget(connection: sa.Connection, study_id: int, change: BudgetChange) -> None:
