@@ -20,7 +20,7 @@ from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import RealClock
 from leantune.errors import InvalidInput, LeanTuneError, SpaceError, UnknownTrial
 from leantune.executors import local_run
-from leantune.executors.base import Begun, Executor, Finished, How, Report, Saved, Terms
+from leantune.executors.base import GATHER_SECONDS, Begun, Executor, Finished, How, Report, Saved, Terms
 from leantune.executors.local import LocalExecutor
 from leantune.history import History, ObservationKind, TrialKind, TrialState
 from leantune.problem import Problem, maximize
@@ -109,6 +109,25 @@ print('{"lr": 3}'); print("accuracy=0.7 is not looked at")
         (step, {"accuracy": step / 10}) for step in range(3)
     ]
     assert all(0.0 <= report.seconds <= end.seconds and report.number == 0 for report in reports)
+
+
+def test_reports_wait_for_others_and_an_end_does_not(tmp_path: Path) -> None:
+    code = """
+import time
+for step in range(200):
+    print('{"accuracy": 0.5, "step": %d}' % step, flush=True); time.sleep(0.002)
+"""
+    with local(tmp_path, python(code)) as executor:
+        executor.start(trial_of())
+        batches = []
+        while executor.running:
+            executor.wait()
+            batches.append(executor.step(0.0))
+    events = [event for batch in batches for event in batch]
+    assert [event.step for event in events if isinstance(event, Report)] == list(range(200))
+    end = events[-1]
+    assert isinstance(end, Finished)
+    assert len(batches) <= 3 + end.seconds / GATHER_SECONDS
 
 
 def test_a_program_reports_through_current_trial(tmp_path: Path) -> None:
