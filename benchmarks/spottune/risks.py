@@ -23,7 +23,8 @@ from leantune.arrays import FloatArray
 from leantune.cloud.feeds import Capacity
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.predictor import HORIZON, Predictor
-from leantune.lab.replay.kept import decisive_files, digest
+from leantune.files import digest
+from leantune.lab.replay.kept import decisive_files
 from leantune.lab.training.training import Attempt, Plan, Slices, judged, train_kind
 from leantune.revocation import saved
 from leantune.revocation.predictors import UNTRAINED, predictor

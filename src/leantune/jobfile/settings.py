@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -111,9 +110,7 @@ def _place(entry: Entry) -> Place:
         if place == name:
             known: Place = place
             return known
-    close = get_close_matches(name, get_args(Place), n=1)
-    meant = f"Did you mean {close[0]!r}? " if close else ""
-    raise entry.error(f"there is no place {name!r} to run", f"{meant}There are {', '.join(get_args(Place))}")
+    raise entry.unknown(f"there is no place {name!r} to run", name, get_args(Place))
 
 
 def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
