@@ -184,7 +184,7 @@ def _kept(outcome: Outcome, source: str, plan: Plan, folder: Path) -> Path:
         "plan": asdict(plan),
         "options": {attempt.market: asdict(attempt.options) for attempt in result.kept},
         "validation_brier": {attempt.market: attempt.brier for attempt in result.kept},
-        "test": outcome.judged.as_json(),
+        "test": asdict(outcome.judged),
     }
     path = folder / f"{result.predictor.kind}{SUFFIX}"
     save(Saved(result.predictor, provenance), path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -76,7 +76,7 @@ def _periods(slices: Slices) -> dict[str, list[str]]:
 def as_json(source: str, series: Sequence[PriceSeries], outcomes: Outcomes, files: Sequence[Path]) -> dict[str, object]:
     """What was trained on what, every score, and the files."""
     rows = [
-        {**row.judged.as_json(), "file": str(path), "seconds": row.result.seconds}
+        {**asdict(row.judged), "file": str(path), "seconds": row.result.seconds}
         for row, path in zip(outcomes.rows, files, strict=True)
     ]
     return {
@@ -84,7 +84,7 @@ def as_json(source: str, series: Sequence[PriceSeries], outcomes: Outcomes, file
         "markets": [str(one.market) for one in series],
         "periods": _periods(outcomes.slices),
         "predictors": rows,
-        "untrained": outcomes.untrained.as_json(),
+        "untrained": asdict(outcomes.untrained),
         "best": outcomes.best.name,
     }
 
