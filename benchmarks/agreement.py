@@ -12,7 +12,7 @@ from statistics import mean, median
 import numpy as np
 
 from benchmarks.datasets import Dataset
-from benchmarks.histories import history_of
+from benchmarks.histories import history_of, proposed
 from leantune.acquisition.base import Acquisition, Belief, Pairs, PerDollar, Times
 from leantune.acquisition.entropy import InformationGain
 from leantune.acquisition.trimtuner import alpha_t
@@ -110,7 +110,7 @@ def compare(
         history = history_of(dataset, problem, free.start, observations=observations, seed=seed)
         best, pairs, values = _asked(free, problem, history, seed)
         for name, other in changed.items():
-            proposal = Strategy(other).ask(problem, history, seed=seed)[0]
+            proposal = proposed(Strategy(other), problem, history, seed)
             same = (best.configuration, best.fraction) == (proposal.configuration, proposal.fraction)
             rows[name].append((1, 1.0) if same else _rank(problem, proposal, pairs, values))
     return [_summary(free.name, name, observations, found) for name, found in rows.items()]
@@ -120,7 +120,7 @@ def _asked(free: Recipe, problem: Problem, history: History, seed: int) -> tuple
     """The free recipe's proposal, and its acquisition at the pairs it looked at."""
     assert free.acquisition is not None
     recorded = _Recorded(free.acquisition)
-    proposal = Strategy(replace(free, acquisition=recorded)).ask(problem, history, seed=seed)[0]
+    proposal = proposed(Strategy(replace(free, acquisition=recorded)), problem, history, seed)
     return proposal, *recorded.answers[-1]
 
 

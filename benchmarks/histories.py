@@ -12,7 +12,17 @@ from leantune.history import History, Observation, ObservationKind, Trial, obser
 from leantune.problem import Problem
 from leantune.space import Configuration
 from leantune.strategies.designs import Design
+from leantune.strategies.proposals import Proposal
 from leantune.strategies.seeds import derived_seed
+from leantune.strategies.tuner import Tuner, View
+
+
+def proposed(tuner: Tuner, problem: Problem, history: History, seed: int) -> Proposal:
+    """The next test, where there is one."""
+    answer = tuner.ask(View(problem, history, seed))
+    if not isinstance(answer, Proposal):
+        raise errors.StudyOver(answer.why, where="benchmark", hint="Give it a shorter history")
+    return answer
 
 
 def history_of(dataset: Dataset, problem: Problem, start: Design, *, observations: int, seed: int) -> History:

@@ -9,7 +9,7 @@ timed. Each runs on one thread, with the settings that the library chooses by it
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -35,6 +35,7 @@ from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import cheapest_measured
 from leantune.strategies.registry import recipe
 from leantune.strategies.seeds import derived_seed
+from leantune.strategies.tuner import Judgement, Over, View
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -205,37 +206,39 @@ class OptunaTuner:
         """Only finite spaces are translated."""
         optuna_distributions(problem.space, (Fraction(1),))
 
-    def ask(self, problem: Problem, history: History, *, seed: int, count: int = 1) -> tuple[Proposal, ...]:
-        """The next tests, all at full data."""
-        proposals: list[Proposal] = []
+    def ask(self, view: View) -> Proposal | Over:
+        """The next test, at full data."""
+        reason = self.stop_reason(view)
+        if reason is not None:
+            return Over(reason)
         with one_blas_thread():
-            for _ in range(count):
-                proposal = self._propose(problem, history, seed)
-                proposals.append(proposal)
-                history, _trial = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
-        return tuple(proposals)
+            return self._propose(view.problem, view.history, view.seed)
 
-    def recommend(self, problem: Problem, history: History, *, seed: int) -> Recommendation:
+    def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
+        """Every trial runs to its end."""
+        return {}
+
+    def recommend(self, view: View) -> Recommendation | None:
         """The best measured one that keeps the limits, by the same rule as for all strategies without models: a run
         that was cut proves no limit.
         """
-        return cheapest_measured(problem, history)
+        return cheapest_measured(view.problem, view.history)
 
-    def stop_reason(self, problem: Problem, history: History, *, seed: int) -> str | None:
+    def stop_reason(self, view: View) -> str | None:
         """It ends when the dollars are spent."""
-        spent = problem.budget.usd is not None and history.cost >= problem.budget.usd
-        return "the budget is spent" if spent else None
+        usd = view.problem.budget.usd
+        return "the budget is spent" if usd is not None and view.history.cost >= usd else None
 
-    def _propose(self, problem: Problem, history: History, seed: int) -> Proposal:
+    def _propose(self, problem: Problem, history: History, seed: int) -> Proposal | Over:
         full = (Fraction(1),)
         start = LatinHypercube(OPTUNA_START).next(problem, history, seed)
         if start is not None:
             return Proposal(start.configuration, full[0], full, {}, ("start",))
-        grid = problem.space.grid()
+        grid = problem.choices.grid()
         tested = set(grid.indices_of(trial.configuration for trial in history.trials))
         untested = np.array([row not in tested for row in range(len(grid))])
         if not untested.any():
-            raise errors.StudyOver("every configuration has been tested", where=f"optuna {self.sampler}")
+            return Over("every configuration has been tested")
         rows = {_as_key(optuna_parameters(problem, x, full[0])): row for row, x in enumerate(grid)}
         row, note = self._untested_row(problem, history, seed, rows, untested)
         return Proposal(grid[row], full[0], full, {}, (f"optuna {self.sampler}", *note))

@@ -18,6 +18,7 @@ from benchmarks.histories import history_of
 from benchmarks.timing import median_seconds, peak_mb
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import View
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE_PAIRS = 1_440
@@ -57,7 +58,7 @@ def run(case: Case) -> Result:
     problem = dataset.problem()
     strategy = Strategy(recipe(case.recipe))
     history = history_of(dataset, problem, strategy.recipe.start, observations=case.observations, seed=SEED)
-    seconds = median_seconds([partial(strategy.ask, problem, history, seed=SEED)] * 2)
+    seconds = median_seconds([partial(strategy.ask, View(problem, history, SEED))] * 2)
     return Result(dataset.pairs, case.observations, case.recipe, seconds, peak_mb())
 
 

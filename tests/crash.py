@@ -106,9 +106,9 @@ class Result:
             )
             for t in history.trials
         )
-        recommended = Strategy(case.recipe).recommend(case.problem, history, seed=case.seed)
+        advice = toy.recommended(Strategy(case.recipe), case.problem, history, seed=case.seed)
         database.close()
-        return cls(proposals, repr(recommended))
+        return cls(proposals, repr(advice))
 
 
 def check(history: History, store: StudyStore, case: Case) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +23,10 @@ from leantune.problem import (
     minimize,
     parse_fractions,
 )
-from leantune.space import Space, boolean
+from leantune.space import Space, boolean, integer
 
 SPACE = Space(x=boolean())
+NUMBERS = Space(n=integer(1, 5))
 
 
 # Goals
@@ -280,3 +282,36 @@ def test_parts_of_the_wrong_kind(parts: tuple[Space, Goal], says: str) -> None:
         Problem(*parts)
     assert caught.value.where == "problem"
     assert caught.value.hint.startswith("Write ")
+
+
+def test_the_last_step_and_a_list_of_settings() -> None:
+    problem = Problem(NUMBERS, maximize("a"), steps=20, settings=[{"n": 3}, {"n": 1}], budget=Budget(usd=1))
+    assert (problem.steps, [one["n"] for one in problem.settings]) == (20.0, [3, 1])
+    raised = problem.with_budget(Budget(usd=2))
+    assert (raised.budget.usd, raised.steps, raised.settings) == (2, 20.0, problem.settings)
+    assert [one["n"] for one in raised.choices.grid()] == [3, 1]
+    plain = Problem(NUMBERS, maximize("a"))
+    assert (plain.steps, plain.settings, plain.choices) == (None, (), plain.space)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"steps": 0}, r"steps is 0 \(steps\). Give the last step"),
+        ({"steps": math.inf}, "steps is inf"),
+        ({"steps": True}, "steps is True"),
+        ({"steps": "20"}, "steps is '20'"),
+        ({"settings": [{"n": 1}, {"n": 99}]}, "99.*settings, number 2"),
+        ({"settings": [{"m": 1}]}, "settings, number 1"),
+        ({"settings": [{"n": 1}, {"n": 2}, {"n": 1}]}, "comes twice.*number 3.*It is number 1 already"),
+        ({"settings": [3]}, "3 is no setting.*settings, number 1"),
+    ],
+)
+def test_wrong_steps_and_settings(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ProblemError, match=says):
+        Problem(NUMBERS, maximize("a"), **wrong)
+
+
+def test_a_budget_is_checked_when_it_is_replaced() -> None:
+    with pytest.raises(ProblemError, match="is not a budget"):
+        Problem(NUMBERS, maximize("a")).with_budget(5)  # type: ignore[arg-type]

@@ -14,8 +14,10 @@ from leantune.models.gp import GpFitter
 from leantune.models.trees import TreesFitter
 from leantune.problem import Budget, Goal, Problem, maximize, minimize
 from leantune.space import Configuration, Space, choice, machine, ordinal
+from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.registry import recipe
+from leantune.strategies.tuner import Tuner, View
 
 MACHINES = (
     machine("small", vcpus=1, memory=2, usd_per_hour=0.5),
@@ -120,3 +122,26 @@ def measurements(problem: Problem) -> dict[tuple[str, Fraction], Measurement]:
         for configuration in problem.space.grid()
         for share in problem.fractions
     }
+
+
+def asked(tuner: Tuner, problem: Problem, history: History, *, seed: int) -> Proposal:
+    """The next test, where there is one."""
+    answer = tuner.ask(View(problem, history, seed))
+    assert isinstance(answer, Proposal), answer
+    return answer
+
+
+def batch(tuner: Tuner, problem: Problem, history: History, *, seed: int, count: int) -> list[Proposal]:
+    """So many tests to run at once."""
+    proposals = []
+    for _ in range(count):
+        proposals.append(proposal := asked(tuner, problem, history, seed=seed))
+        history, _trial = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
+    return proposals
+
+
+def recommended(tuner: Tuner, problem: Problem, history: History, *, seed: int) -> Recommendation:
+    """What to use, where something is known."""
+    found = tuner.recommend(View(problem, history, seed))
+    assert found is not None
+    return found

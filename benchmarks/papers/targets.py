@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from benchmarks.papers.experiments import OURS
 from benchmarks.papers.measures import arrivals, ends, near_full, within
 from benchmarks.papers.results import Results, Runs
+from benchmarks.papers.verdicts import Measure
 from benchmarks.papers.words import arrived, number, percent
 from leantune.lab.replay.arrivals import Median, median
 from leantune.lab.replay.runs import PAPER
@@ -21,12 +22,13 @@ NEAR_FULL = 1.1
 
 @dataclass(frozen=True)
 class Target:
-    """One aim; reached: None where there are no runs."""
+    """One aim; reached: None where there are no runs. judged_by: the number behind that, where it is kept."""
 
     text: str
     wanted: str
     ours: str
     reached: bool | None
+    judged_by: Measure | None = None
 
     @property
     def verdict(self) -> str:

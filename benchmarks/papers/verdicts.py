@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from statistics import geometric_mean
 
@@ -36,8 +36,25 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
+class Measure:
+    """A number as it was measured, with its 95 % interval where there is one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def of(cls, found: Median) -> Measure:
+        """A median with its interval."""
+        return cls(found.value, found.low, found.high)
+
+
+@dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, with its place, its number, ours, and a sentence on the difference where there is one."""
+    """A sentence of a paper, with its place, its number, ours, and a sentence on the difference where there is one.
+
+    judged_by: the number behind the verdict, where it is kept (a ratio of what is spent, a share, a score).
+    """
 
     text: str
     where: str
@@ -45,10 +62,11 @@ class Claim:
     ours: str
     verdict: Verdict
     why: str = ""
+    judged_by: Measure | None = None
 
-    def as_json(self) -> dict[str, str]:
-        """Plain JSON."""
-        return asdict(self)
+    def as_json(self) -> dict[str, object]:
+        """Plain JSON; without judged_by where that is not kept."""
+        return {name: value for name, value in asdict(self).items() if name != "judged_by" or value is not None}
 
 
 def advantage(paper: float, ours: float) -> Verdict:
@@ -61,7 +79,7 @@ def advantage(paper: float, ours: float) -> Verdict:
 def settled(claim: Claim) -> Claim:
     """The claim, without a sentence on a difference where there is none."""
     if claim.verdict in (Verdict.HOLDS, Verdict.NO_DATA):
-        return Claim(claim.text, claim.where, claim.paper, claim.ours, claim.verdict)
+        return replace(claim, why="")
     return claim
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.papers.verdicts import Claim, Verdict, advantage, settled
+from benchmarks.papers.verdicts import Claim, Measure, Verdict, advantage, settled
 from benchmarks.papers.words import number, percent
 from benchmarks.spottune.evidence import Chosen, CurveErrors, largest_models
 from benchmarks.spottune.experiments import THETAS
@@ -96,7 +96,7 @@ def _saving(text: str, paper: float, ours: Ratio, more: Mapping[str, Ratio], why
     others = [f"{name}: {saved(one.mean_of)}" for name, one in more.items() if one.known]
     told = "; ".join([f"{saved(ours.mean_of)}, of means {saved(ours.of_means)}", *others])
     verdict = advantage(1 / (1 - paper), 1 / ours.mean_of.value)
-    return settled(Claim(text, where, percent(paper), told, verdict, why))
+    return settled(Claim(text, where, percent(paper), told, verdict, why, Measure.of(ours.mean_of)))
 
 
 def _costs(volatile: Found, smooth: Found) -> list[Claim]:
@@ -124,7 +124,8 @@ def _costs(volatile: Found, smooth: Found) -> list[Claim]:
         family = min(found.families, key=lambda one: found.families[one])
         told = f"{percent(1 - found.families[family])} ({family}), on average {saved(found.mean_of)}"
         verdict = advantage(1 / (1 - paper), 1 / found.families[family])
-        made.append(settled(Claim(text, "IV-B", f"up to {percent(paper)}", told, verdict, PRICES)))
+        by = Measure(found.families[family])
+        made.append(settled(Claim(text, "IV-B", f"up to {percent(paper)}", told, verdict, PRICES, by)))
     return made
 
 
@@ -137,15 +138,18 @@ def _times(volatile: Found, smooth: Found) -> list[Claim]:
         more = ratio(volatile, PRINTED[0.7], SINGLES[name], selected), ratio(smooth, EARLY, SINGLES[name], selected)
         told = _times_told(found, *more)
         verdict = advantage(paper, 1 / found.mean_of.value) if found.known else Verdict.NO_DATA
-        made.append(settled(Claim(text, "IV-B, Fig. 7b", f"{paper:g}x", told, verdict, why)))
+        made.append(settled(Claim(text, "IV-B, Fig. 7b", f"{paper:g}x", told, verdict, why, _by(found))))
     found = ratio(volatile, EARLY, FASTEST, selected)
     more = ratio(volatile, PRINTED[0.7], FASTEST, selected), ratio(smooth, EARLY, FASTEST, selected)
     text = "theta = 0.7 reaches this share of the fastest's speed"
     verdict = verdict_of_share(0.6459, 1 / found.mean_of.value) if found.known else Verdict.NO_DATA
-    made.append(
-        settled(Claim(text, "IV-B, Fig. 7b", percent(0.6459), _times_told(found, *more, share=True), verdict, why))
-    )
+    told = _times_told(found, *more, share=True)
+    made.append(settled(Claim(text, "IV-B, Fig. 7b", percent(0.6459), told, verdict, why, _by(found))))
     return made
+
+
+def _by(found: Ratio) -> Measure | None:
+    return Measure.of(found.mean_of) if found.known else None
 
 
 def _times_told(found: Ratio, printed: Ratio, smooth: Ratio, *, share: bool = False) -> str:
@@ -176,7 +180,7 @@ def _rates(volatile: Found, smooth: Found) -> list[Claim]:
             told = "; ".join([f"{factor(found.mean_of)}, of means {factor(found.of_means)}", *more])
             why = "Cost and time both: a rate multiplies the two differences above."
             verdict = advantage(paper, 1 / found.mean_of.value)
-            made.append(settled(Claim(text, "IV-B, Fig. 7c", f"{paper:g}x", told, verdict, why)))
+            made.append(settled(Claim(text, "IV-B, Fig. 7c", f"{paper:g}x", told, verdict, why, _by(found))))
     return made
 
 
@@ -190,13 +194,13 @@ def _selection(results: Results) -> list[Claim]:
     if not late or not early:
         rows = zip(texts, ("100 %", "70 to 80 %"), strict=True)
         return [Claim(text, "IV-B, Fig. 8c", paper, "not run", Verdict.NO_DATA) for text, paper in rows]
-    worst = min(late)
+    worst, mean = min(late), sum(early) / len(early)
     verdict = Verdict.HOLDS if worst == 1.0 else Verdict.IN_PART if worst >= 0.8 else Verdict.NOT
     told = ", ".join(f"{theta:g}: {percent(rate)}" for theta, rate in known.items() if 0.2 <= theta <= 0.4)
-    share = verdict_of_share(0.7, sum(early) / len(early))
+    share = verdict_of_share(0.7, mean)
     return [
-        settled(Claim(texts[0], "IV-B, Fig. 8c", "100 %", f"{percent(worst)} at least", verdict, why)),
-        settled(Claim(texts[1], "IV-B, Fig. 8c", "70 to 80 %", told, share, why)),
+        settled(Claim(texts[0], "IV-B, Fig. 8c", "100 %", f"{percent(worst)} at least", verdict, why, Measure(worst))),
+        settled(Claim(texts[1], "IV-B, Fig. 8c", "70 to 80 %", told, share, why, Measure(mean))),
     ]
 
 
@@ -213,7 +217,8 @@ def _free(volatile: Found, smooth: Found) -> Claim:
     more = [f"{name}: {percent(one.value)}" for name, one in others.items() if one.count]
     ours = f"{percent(found.value)} [{percent(found.low)}, {percent(found.high)}]"
     told = "; ".join([ours, *more])
-    return settled(Claim(text, "IV-C, Fig. 9", percent(0.775), told, verdict_of_share(0.775, found.value), REFUNDS))
+    verdict = verdict_of_share(0.775, found.value)
+    return settled(Claim(text, "IV-C, Fig. 9", percent(0.775), told, verdict, REFUNDS, Measure.of(found)))
 
 
 def _predictors(evidence: Evidence) -> list[Claim]:
@@ -230,7 +235,8 @@ def _predictors(evidence: Evidence) -> list[Claim]:
         if "revpred-printed" in scores:
             told += f"; RevPred as printed {number(scores['revpred-printed'])}"
         why = "Both are asked about the same max prices here and calibrated; in the paper each has its own."
-        made.append(settled(Claim(text, "IV-D, Fig. 10", f"+{percent(paper - 1)}", told, advantage(paper, ours), why)))
+        by, verdict = Measure(ours), advantage(paper, ours)
+        made.append(settled(Claim(text, "IV-D, Fig. 10", f"+{percent(paper - 1)}", told, verdict, why, by)))
     return made
 
 
@@ -246,7 +252,7 @@ def _loop(results: Results) -> list[Claim]:
         told = "; ".join(f"{rule}: {factor(one.mean_of)}" for rule, one in found.items())
         why = "A better Brier score over all max prices is not yet a cheaper choice among the few that the rule weighs."
         verdict = advantage(paper, 1 / found[Rule.OURS].mean_of.value)
-        made.append(settled(Claim(text, "IV-D, Fig. 10c", printed, told, verdict, why)))
+        made.append(settled(Claim(text, "IV-D, Fig. 10c", printed, told, verdict, why, _by(found[Rule.OURS]))))
     return made
 
 
@@ -267,7 +273,8 @@ def _earlycurve(evidence: Evidence) -> Claim:
         return Claim(text, "IV-E, Fig. 11", "far below", "not run", Verdict.NO_DATA)
     told = ", ".join(f"{name} {percent(value)}" for name, value in found.items())
     verdict = Verdict.HOLDS if found["earlycurve"] < found["slaq"] else Verdict.NOT
-    return settled(Claim(text, "IV-E, Fig. 11", "far below", told, verdict, "The drops leave few points to a stage."))
+    why, by = "The drops leave few points to a stage.", Measure(found["earlycurve"] / found["slaq"])
+    return settled(Claim(text, "IV-E, Fig. 11", "far below", told, verdict, why, by))
 
 
 def _checkpoints(volatile: Found) -> Claim:
@@ -277,7 +284,8 @@ def _checkpoints(volatile: Found) -> Claim:
         return Claim(text, "IV-F, Fig. 12", "10 %", "not run", Verdict.NO_DATA)
     boots = over_families(volatile, EARLY, lambda one: one.overhead_share)
     told = f"{percent(found.value)}; with booting {percent(boots.value)}"
-    return settled(Claim(text, "IV-F, Fig. 12", "10 %", told, verdict_of_limit(0.1, found.value), "Larger models."))
+    verdict = verdict_of_limit(0.1, found.value)
+    return settled(Claim(text, "IV-F, Fig. 12", "10 %", told, verdict, "Larger models.", Measure.of(found)))
 
 
 def _sizes() -> list[Claim]:
@@ -290,7 +298,8 @@ def _sizes() -> list[Claim]:
         told = f"{number(whole.gigabytes)} GB in 120 s, {number(left.gigabytes)} GB in the 110 s that polling leaves"
         close = abs(whole.gigabytes / paper - 1) <= 0.05
         verdict = Verdict.HOLDS if close else Verdict.NOT
-        made.append(settled(Claim(text, "IV-F", f"{paper:g} GB", told, verdict, "Another rate.")))
+        by = Measure(whole.gigabytes)
+        made.append(settled(Claim(text, "IV-F", f"{paper:g} GB", told, verdict, "Another rate.", by)))
     return made
 
 
@@ -301,4 +310,5 @@ def _variation(evidence: Evidence) -> Claim:
     worst = max(evidence.variations.values())
     told = ", ".join(f"{name} {number(value)}" for name, value in evidence.variations.items())
     why = "Recorded on a shared machine, and over intervals of fractions of a second."
-    return settled(Claim(text, "IV-A, Fig. 6", "below 0.1", told, verdict_of_limit(0.1, worst), why))
+    verdict = verdict_of_limit(0.1, worst)
+    return settled(Claim(text, "IV-A, Fig. 6", "below 0.1", told, verdict, why, Measure(worst)))

@@ -1,6 +1,7 @@
 """The command: train the predictors that are missing, simulate what is missing, write the page.
 
     python -m benchmarks.spottune [--quick] [--starts N] [--only volatile,theta] [--json]
+    python -m benchmarks.spottune --against tests/benchmarks/spottune/frozen_verdicts.json
 
 Predictors and tunings are kept in ./leantune-spottune as they come: what was run once is not run again, and an
 interrupted run goes on where it was.
@@ -20,6 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.spottune import evidence as measuring
+from benchmarks.spottune import frozen
 from benchmarks.spottune.claims import Evidence
 from benchmarks.spottune.experiments import OUTLINES, Effort, Group, groups, kinds_needed
 from benchmarks.spottune.page import Content, Written, write_page
@@ -41,16 +43,20 @@ def main(arguments: list[str] | None = None) -> None:
     given = _parser().parse_args(arguments)
     console = Console(stderr=True)
     try:
-        _run(given, console)
+        same_verdicts = _run(given, console)
     except LeanTuneError as error:
         console.print(f"[red]{error}[/red]", highlight=False)
         sys.exit(2)
     except KeyboardInterrupt:
         console.print("interrupted: what was finished is kept, the same command goes on")
         sys.exit(130)
+    if not same_verdicts:
+        sys.exit(1)
 
 
-def _run(given: argparse.Namespace, console: Console) -> None:
+def _run(given: argparse.Namespace, console: Console) -> bool:
+    """Whether the verdicts are those of --against; True where nothing is compared."""
+    before = frozen.read(given.against) if given.against else None
     effort, generated, lacking = _effort(given)
     for told in (*(f"{name}: no price files at hand, generated prices are used" for name in generated), *lacking):
         console.print(told, highlight=False, soft_wrap=True)
@@ -64,8 +70,16 @@ def _run(given: argparse.Namespace, console: Console) -> None:
     content = Content(results, _evidence(place, effort), speeds, effort, generated, lacking)
     written = write_page(content, given.docs or (given.results / "quick-docs" if given.quick else DOCS))
     console.print(f"wrote {written.page} and {len(written.figures)} figures", highlight=False, soft_wrap=True)
+    now = frozen.entries(results, written.claims, written.targets)
+    if given.freeze:
+        frozen.write(given.freeze, now)
+    moved = [] if before is None else frozen.changes(before, now)
+    if moved:
+        told = "\n".join([*(one.line for one in moved), frozen.summary(moved)])
+        print(told, file=sys.stderr if given.json else sys.stdout)
     if given.json:
         print(json.dumps(_summary(written), indent=2))
+    return all(one.same_verdict for one in moved)
 
 
 def _effort(given: argparse.Namespace) -> tuple[Effort, tuple[str, ...], tuple[str, ...]]:
@@ -148,6 +162,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="folder of the prices, traces and speeds")
     parser.add_argument("--recording", type=Path, help="folder of recorded families, rather than the shipped ones")
     parser.add_argument("--processes", type=_positive, default=2, help="simulations at once (2)")
+    parser.add_argument("--freeze", type=Path, metavar="FILE", help="write verdicts and numbers to this file")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="say what moved since; exit code 1: a verdict")
     parser.add_argument("--json", action="store_true", help="print claims and targets as JSON")
     return parser
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.papers.targets import Target
+from benchmarks.papers.verdicts import Measure
 from benchmarks.papers.words import number, percent, spread
 from benchmarks.spottune.claims import Evidence
 from benchmarks.spottune.measures import gap, hit_rate
@@ -26,12 +27,14 @@ def targets(results: Results, evidence: Evidence) -> list[Target]:
         "at least half",
         spread(found.closed) if found.known else "not run",
         found.closed.value >= HALF if found.known else None,
+        Measure.of(found.closed) if found.known else None,
     )
     pace = Target(
         "Completion time (finished) over that on demand on the type with the cheapest steps there, volatile prices",
         "no slower: at most 1",
         f"{spread(found.time)}; until selected {spread(found.selected)}" if found.known else "not run",
         found.time.value <= SLOWER if found.known else None,
+        Measure.of(found.time) if found.known else None,
     )
     return [closed, pace, _top_3(results), *(_brier(evidence.scores, rival) for rival in RIVALS)]
 
@@ -48,6 +51,7 @@ def _top_3(results: Results) -> Target:
         "100 %",
         percent(min(known)) if known else "not run",
         min(known) == 1.0 if known else None,
+        Measure(min(known)) if known else None,
     )
 
 
@@ -56,4 +60,4 @@ def _brier(scores: Mapping[str, Mapping[str, Any]], rival: str) -> Target:
     if "revpred" not in scores or rival not in scores:
         return Target(text, "lower", "not run", None)
     ours, other = scores["revpred"]["pooled"]["brier"], scores[rival]["pooled"]["brier"]
-    return Target(text, "lower", f"{number(ours)} against {number(other)}", ours < other)
+    return Target(text, "lower", f"{number(ours)} against {number(other)}", ours < other, Measure(ours / other))

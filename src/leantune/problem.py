@@ -6,7 +6,8 @@ where every pair (configuration, share) counts as an answer.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -17,8 +18,8 @@ from typing import TypeVar
 import numpy as np
 
 from leantune.arrays import FloatArray
-from leantune.errors import InvalidInput, ProblemError
-from leantune.space import Space
+from leantune.errors import InvalidInput, ProblemError, SpaceError
+from leantune.space import Configuration, Space
 from leantune.units import Kind, parse_quantity, parse_share
 
 COST = "cost"  # dollars of one run: seconds x rate, or told
@@ -205,7 +206,8 @@ class Problem:
     """A space, a goal, limits, shares of the data and a budget, checked together.
 
     snapshots: one run of the training program reports at every fraction it passes, so that a start at several
-    fractions is one run.
+    fractions is one run. steps: the last step of a training, None where nobody said it. settings: the list of
+    configurations to test, in that order; empty: all of the space. choices: the space, without what is not listed.
     """
 
     space: Space
@@ -214,6 +216,9 @@ class Problem:
     fractions: tuple[Fraction, ...]
     budget: Budget
     snapshots: bool
+    steps: float | None
+    settings: tuple[Configuration, ...]
+    choices: Space
 
     def __init__(
         self,
@@ -224,6 +229,8 @@ class Problem:
         budget: Budget = Budget(),  # noqa: B008 - frozen
         *,
         snapshots: bool = False,
+        steps: float | None = None,
+        settings: Iterable[Mapping[str, object]] = (),
     ) -> None:
         if not isinstance(space, Space):
             raise ProblemError(f"{space!r} is not a space", where="problem", hint="Write Space(lr=log(1e-5, 1e-1))")
@@ -237,10 +244,17 @@ class Problem:
         object.__setattr__(self, "fractions", parse_fractions(fractions))
         object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "snapshots", bool(snapshots))
+        object.__setattr__(self, "steps", _checked_steps(steps))
+        object.__setattr__(self, "settings", _checked_settings(space, settings))
+        object.__setattr__(self, "choices", space.only(self.settings) if self.settings else space)
 
     def with_budget(self, budget: Budget) -> "Problem":
         """The same problem with another budget."""
-        return Problem(self.space, self.goal, self.constraints, self.fractions, budget, snapshots=self.snapshots)
+        if not isinstance(budget, Budget):
+            raise ProblemError(f"{budget!r} is not a budget", where="problem", hint="Write Budget(usd=5)")
+        changed = copy(self)  # nothing else has to be checked again
+        object.__setattr__(changed, "budget", budget)
+        return changed
 
     @cached_property
     def levels(self) -> FloatArray:
@@ -317,6 +331,33 @@ def _checked_constraints(given: Iterable[str | Constraint]) -> tuple[Constraint,
                 f"no {metric} can keep both limits", where=where, hint="Put the >= limit below the <= limit"
             )
     return constraints
+
+
+def _checked_steps(steps: float | None) -> float | None:
+    if steps is None:
+        return None
+    number = isinstance(steps, int | float | np.integer | np.floating) and not isinstance(steps, bool)
+    if not (number and math.isfinite(steps) and steps > 0):
+        hint = "Give the last step that the program reports, such as steps=100"
+        raise ProblemError(f"steps is {steps!r}", where="steps", hint=hint)
+    return float(steps)
+
+
+def _checked_settings(space: Space, given: Iterable[Mapping[str, object]]) -> tuple[Configuration, ...]:
+    settings: dict[Configuration, int] = {}
+    for place, values in enumerate(given, start=1):
+        where = f"settings, number {place}"
+        if not isinstance(values, Mapping):
+            raise ProblemError(f"{values!r} is no setting", where=where, hint="Write settings=[{'lr': 0.1}]")
+        try:
+            setting = space.configuration(values)
+        except SpaceError as error:
+            raise ProblemError(f"{error.what} ({error.where})", where=where, hint=error.hint) from None
+        if setting in settings:
+            hint = f"It is number {settings[setting]} already: list it once"
+            raise ProblemError("the setting comes twice", where=where, hint=hint)
+        settings[setting] = place
+    return tuple(settings)
 
 
 def _option(kind: type[_Option], given: str, where: str) -> _Option:

@@ -19,6 +19,7 @@ from leantune.problem import Problem
 from leantune.space import Configuration
 from leantune.strategies.designs import LatinHypercube, Snapshots
 from leantune.strategies.recommending import excess
+from tests.toy import asked, recommended
 
 DATASET: Dataset = generated("methods", trimtuner_space())
 PROBLEM: Problem = DATASET.problem()
@@ -81,7 +82,7 @@ def played(tests: int, sampler: Literal["tpe", "gp"], seed: int = 3) -> History:
     """A history that the tuner chose, test by test."""
     history, tuner = History(), methods.optuna_tuner(sampler)
     for _ in range(tests):
-        (proposal,) = tuner.ask(PROBLEM, history, seed=seed)
+        proposal = asked(tuner, PROBLEM, history, seed=seed)
         history, trial = history.propose(proposal.configuration, proposal.fraction, note="\n".join(proposal.notes))
         told = seen(proposal.configuration)
         history = history.record(trial.number, [observe(PROBLEM, trial, told.metrics, seconds=told.seconds)], time=0.0)
@@ -98,9 +99,9 @@ def test_optuna_chooses_untested_full_runs_from_the_start_of_eic(sampler: Litera
     assert [trial.notes[0] for trial in history.trials] == ["start"] * 4 + [f"optuna {sampler}"] * 6
     start = LatinHypercube(4)
     assert start.next(PROBLEM, history, 3) is None
-    again = methods.optuna_tuner(sampler).ask(PROBLEM, History(history.trials[:9]), seed=3)[0]
+    again = asked(methods.optuna_tuner(sampler), PROBLEM, History(history.trials[:9]), seed=3)
     assert again.configuration == history.trials[9].configuration
-    found = methods.optuna_tuner(sampler).recommend(PROBLEM, history, seed=3)
+    found = recommended(methods.optuna_tuner(sampler), PROBLEM, history, seed=3)
     kept = [trial for trial in history.trials if excess(PROBLEM, trial.observations[-1]) == 0.0]
     best = max(kept, key=lambda trial: trial.observations[-1].metrics["accuracy"])
     assert found.configuration == best.configuration

@@ -20,6 +20,7 @@ from leantune.cli.exit_codes import ExitCode
 from leantune.lab.replay.tables import default_data, preset_names, preset_text
 from leantune.lab.replay.tables.description import parse_description
 from tests.cli.tiny import invoke
+from tests.data import needs
 from tests.lab.replay.small import write as write_table
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]
@@ -101,9 +102,7 @@ def write_market_files(folder: Path) -> None:
 def skip_without_data(named: list[str]) -> None:
     """Published tables are not shipped."""
     for table in set(named) & set(preset_names()):
-        file = default_data() / parse_description(preset_text(table), table).file
-        if not file.is_file():
-            pytest.skip(f"there is no file {file}")
+        needs(default_data() / parse_description(preset_text(table), table).file)
 
 
 def test_version_is_the_packages() -> None:

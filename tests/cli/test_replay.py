@@ -29,11 +29,11 @@ from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
 
 class Sleeper(Strategy):
-    def ask(self, problem, history, *, seed, count=1):
-        if len(history.trials) == 4:
+    def ask(self, view):
+        if len(view.history.trials) == 4:
             Path("asleep").touch()
             time.sleep(300)
-        return super().ask(problem, history, seed=seed, count=count)
+        return super().ask(view)
 
 def sleeper(): return Sleeper(recipe("random"))
 """

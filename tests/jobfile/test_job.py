@@ -548,7 +548,17 @@ def test_a_list_of_settings_and_the_last_step() -> None:
     assert job.steps == 40.0
     assert job.settings == ({"lr": 0.2, "batch": 8}, {"lr": 0.1, "batch": 9})
     assert (parsed().steps, parsed().settings) == (None, ())
-    assert "settings" not in document_of(job) and "steps" not in document_of(job)
+    assert job.problem.steps == 40.0
+    cluster = {"type": "a", "nodes": 1}
+    assert document_of(job)["settings"] == [{**setting, "cluster": cluster} for setting in job.settings]
+    assert "settings" not in document_of(parsed()) and "steps" not in document_of(parsed())
+
+
+def test_settings_are_tested_on_every_cluster() -> None:
+    space = "space: {lr: [0.1, 0.2, 0.3], cluster: {machines: {a: {vcpus: 1, memory: 1 GiB}}, nodes: [1, 2]}}"
+    job = parsed(space=space, train="train: python train.py", settings="settings: [{lr: 0.3}, {lr: 0.1}]")
+    found = [(setting["lr"], getattr(setting.cluster, "nodes", None)) for setting in job.problem.settings]
+    assert found == [(0.3, 1), (0.3, 2), (0.1, 1), (0.1, 2)]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from leantune.strategies.recipe import Caps
 from leantune.strategies.recommending import cheapest_measured
 from leantune.strategies.strategy import Strategy
 from leantune.study import AskedTrial, Study
-from tests.toy import quick
+from tests.toy import quick, recommended
 
 FRACTIONS = ("1/60", "1/10", "1/4", "1/2", 1)
 LIMITS = ("cost <= 0.10 USD", "time <= 10 min @ 0.95")
@@ -264,7 +264,7 @@ def long_view(trials: int = 300, *, seed: int = 5) -> StudyView:
         failed = crashes(asked)
         kind = ObservationKind.FAILED if failed else ObservationKind.MEASURED
         books.end(trial, observe(problem, trial, {} if failed else metrics, seconds=took, kind=kind, cause=failed))
-    best = Strategy(quick("random")).recommend(problem, books.history, seed=1)
+    best = recommended(Strategy(quick("random")), problem, books.history, seed=1)
     return view_of(problem, books.history, recommendation=best, books=books, stop_reason="the budget is used")
 
 

@@ -184,3 +184,36 @@ def test_configurations_are_checked_and_canonical() -> None:
         MIXED.configuration({"batch": 256, "lr": 1.0})
     with pytest.raises(SpaceError, match=r"predicate even forbids \{'n': 3\}"):
         Space(n=integer(1, 9), valid=even).configuration({"n": 3})
+
+
+LISTED = [{"lr": 0.01, "batch": 256}, {"lr": 1e-4, "batch": 16, "momentum": 0.5}, {"lr": 1e-3, "batch": 256}]
+
+
+def test_a_space_of_nothing_but_a_list() -> None:
+    MIXED.pool(5, seed=0)
+    space = MIXED.only([*LISTED, LISTED[0]])
+    assert [dict(one) for one in space.grid()] == LISTED
+    assert (space.size, space.enumerable, MIXED.size) == (3, True, None)
+    for drawn in (space.pool(10, seed=1), space.latin_hypercube(10, seed=1)):
+        assert sorted(map(repr, drawn)) == sorted(map(repr, space.grid()))
+    assert len(space.pool(2, seed=1)) == len(space.latin_hypercube(2, seed=1)) == 2
+    assert len({tuple(map(repr, space.latin_hypercube(3, seed=seed))) for seed in range(9)}) > 1
+    assert np.array_equal(space.grid().features, Configurations.of(MIXED, LISTED).features)
+
+
+def test_what_is_not_listed_is_no_configuration() -> None:
+    space = MIXED.only(LISTED)
+    assert space.configuration(LISTED[1]) == MIXED.configuration(LISTED[1])
+    with pytest.raises(SpaceError, match=r"is not listed.*Take one of the 3"):
+        space.configuration({"lr": 0.02, "batch": 256})
+    with pytest.raises(SpaceError, match="no configuration is listed"):
+        MIXED.only([])
+    with pytest.raises(SpaceError, match="batch"):
+        MIXED.only([{"lr": 0.02, "batch": 5}])
+
+
+def test_a_finite_space_that_was_listed_can_be_restricted() -> None:
+    space = Space(n=integer(1, 10))
+    assert len(space.grid()) == 10
+    assert [one["n"] for one in space.only([{"n": 7}, {"n": 2}]).grid()] == [7, 2]
+    assert len(space.grid()) == 10

@@ -65,3 +65,15 @@ def test_best_tested_prefers_larger_fractions_then_values() -> None:
     cheapest = Problem(problem.space, minimize("cost", at="anywhere"), (), problem.fractions)
     costs = {trial.configuration.id: trial.cost for trial in history.trials if trial.fraction == 1}
     assert best_tested(cheapest, history)[0].id == min(costs, key=lambda key: costs[key])
+
+
+def test_nothing_but_the_listed_settings_is_on_offer() -> None:
+    space = Space(x=linear(0, 1), y=linear(0, 1))
+    listed = [{"x": 0.5, "y": 0.5}, {"x": 0.1, "y": 0.9}, {"x": 0.7, "y": 0.2}]
+    problem = Problem(space, maximize("accuracy"), (), (1,), settings=listed)
+    history, _ = History().propose(problem.settings[1], Fraction(1))
+    used = quick("eic")
+    table = Table.of(problem, history, used, 0)
+    assert list(table.configurations) == list(problem.settings)
+    assert table.notes == ()
+    assert table.untested(used)[:, 0].tolist() == [True, False, True]

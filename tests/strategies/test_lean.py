@@ -10,15 +10,29 @@ import pytest
 
 from leantune.acquisition.base import Belief, Pairs
 from leantune.arrays import FloatArray
-from leantune.errors import StudyOver
 from leantune.filters.ranked import NoFilter
 from leantune.history import History, ObservationKind, observe
 from leantune.problem import Budget, Problem, maximize
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import Over, View
 from tests.strategies.quick_lean import modelled_lean, quick_lean
-from tests.toy import FRACTIONS, LIMIT, accuracy, best_feasible, measure, quick, seconds, told, toy_problem, toy_space
+from tests.toy import (
+    FRACTIONS,
+    LIMIT,
+    accuracy,
+    asked,
+    batch,
+    best_feasible,
+    measure,
+    quick,
+    recommended,
+    seconds,
+    told,
+    toy_problem,
+    toy_space,
+)
 
 PAIRS = [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)]
 
@@ -26,7 +40,7 @@ PAIRS = [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)]
 def run(used: Recipe, problem: Problem, trials: int, seed: int = 1) -> tuple[History, list[Proposal]]:
     strategy, history, proposals = Strategy(used), History(), []
     for _ in range(trials):
-        proposal = strategy.ask(problem, history, seed=seed)[0]
+        proposal = asked(strategy, problem, history, seed=seed)
         proposals.append(proposal)
         history, trial = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
         history = history.record(trial.number, measure(problem, trial), time=0.0)
@@ -37,7 +51,7 @@ def run(used: Recipe, problem: Problem, trials: int, seed: int = 1) -> tuple[His
 def test_lean_finds_a_feasible_near_optimum(snapshots: bool) -> None:
     problem = toy_problem(snapshots=snapshots)
     history, _ = run(quick_lean(), problem, 16)
-    found = Strategy(quick_lean()).recommend(problem, history, seed=1)
+    found = recommended(Strategy(quick_lean()), problem, history, seed=1)
     rate = found.configuration.usd_per_hour
     assert rate is not None
     assert found.feasible
@@ -49,7 +63,7 @@ def test_lean_serves_the_cheapest_anywhere_too() -> None:
     problem = toy_problem(anywhere=True)
     Strategy(quick_lean()).check(problem)
     history, _ = run(quick_lean(), problem, 14)
-    found = Strategy(quick_lean()).recommend(problem, history, seed=1)
+    found = recommended(Strategy(quick_lean()), problem, history, seed=1)
     assert found.feasible
     assert found.tested
     assert found.metrics["accuracy"].mean >= 0.75
@@ -82,7 +96,7 @@ class Wants:
 
 def wanted(used: Recipe, problem: Problem, history: History, row: int = 3) -> tuple[Fraction, ...]:
     """Where a full test of one configuration would report."""
-    proposal = Strategy(replace(used, acquisition=Wants(row), filter=NoFilter())).ask(problem, history, seed=5)[0]
+    proposal = asked(Strategy(replace(used, acquisition=Wants(row), filter=NoFilter())), problem, history, seed=5)
     assert proposal.configuration == problem.space.grid()[row]
     return proposal.snapshots
 
@@ -111,7 +125,7 @@ def test_a_single_share_leaves_nothing_to_report_on_the_way() -> None:
     problem = Problem(toy_space(), maximize("accuracy"), [f"cost <= {LIMIT} USD"], (1,), snapshots=True)
     history, proposals = run(quick_lean(), problem, 6)
     assert {proposal.snapshots for proposal in proposals} == {(Fraction(1),)}
-    assert np.isfinite(Strategy(quick_lean()).recommend(problem, history, seed=1).metrics["accuracy"].mean)
+    assert np.isfinite(recommended(Strategy(quick_lean()), problem, history, seed=1).metrics["accuracy"].mean)
 
 
 def test_it_starts_small() -> None:
@@ -135,16 +149,15 @@ def test_degenerate_histories_are_survived(case: str, anywhere: bool) -> None:
             seen = observe(problem, trial, {"accuracy": 0.5}, seconds=100.0 if case == "constant" else 1e6)
             history = history.record(trial.number, [seen], time=0.0)
     strategy = Strategy(modelled_lean())
-    proposal = strategy.ask(problem, history, seed=3)[0]
+    proposal = asked(strategy, problem, history, seed=3)
     assert (proposal.configuration.id, proposal.fraction) not in {
         (trial.configuration.id, trial.fraction) for trial in history.trials
     }
     assert all(np.isfinite([estimate.mean, estimate.sd]).all() for estimate in proposal.expected.values())
     if case == "failed":
-        with pytest.raises(StudyOver, match="nothing to recommend"):
-            strategy.recommend(problem, history, seed=3)
+        assert strategy.recommend(View(problem, history, 3)) is None
         return
-    found = strategy.recommend(problem, history, seed=3)
+    found = recommended(strategy, problem, history, seed=3)
     assert all(np.isfinite([estimate.mean, estimate.sd]).all() for estimate in found.metrics.values())
     assert all(0.0 <= p <= 1.0 for p in found.probabilities.values())
 
@@ -152,13 +165,13 @@ def test_degenerate_histories_are_survived(case: str, anywhere: bool) -> None:
 def test_equal_history_and_seed_give_the_equal_proposal() -> None:
     problem = toy_problem(snapshots=True)
     history = told(problem, PAIRS)
-    one, again = (Strategy(modelled_lean()).ask(problem, history, seed=7)[0] for _ in range(2))
+    one, again = (asked(Strategy(modelled_lean()), problem, history, seed=7) for _ in range(2))
     assert one == again
     assert one.expected
     replayed = History(told(problem, PAIRS).trials)
-    assert Strategy(modelled_lean()).ask(problem, replayed, seed=7)[0] == one
-    recommended = [Strategy(modelled_lean()).recommend(problem, history, seed=7) for _ in range(2)]
-    assert recommended[0] == recommended[1]
+    assert asked(Strategy(modelled_lean()), problem, replayed, seed=7) == one
+    advice = [recommended(Strategy(modelled_lean()), problem, history, seed=7) for _ in range(2)]
+    assert advice[0] == advice[1]
 
 
 def test_same_order_of_results_whatever_the_order_of_arrival() -> None:
@@ -171,18 +184,14 @@ def test_same_order_of_results_whatever_the_order_of_arrival() -> None:
             history, _ = history.propose(problem.space.grid()[row * 3], FRACTIONS[level], FRACTIONS[: level + 1])
         for number in order:
             history = history.record(number, measure(problem, history.trial(number)), time=float(number))
-        proposals.append(strategy.ask(problem, history, seed=7)[0])
+        proposals.append(asked(strategy, problem, history, seed=7))
     assert proposals[0] == proposals[1]
 
 
-def test_a_batch_is_a_sequence_of_asks_with_pending_trials() -> None:
+def test_a_batch_reports_no_pair_twice() -> None:
     problem, strategy = toy_problem(snapshots=True), Strategy(modelled_lean())
-    history = told(problem, PAIRS)
-    batch = strategy.ask(problem, history, seed=2, count=3)
-    for proposal in batch:
-        assert strategy.ask(problem, history, seed=2)[0] == proposal
-        history, _ = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
-    reported = [(proposal.configuration.id, share) for proposal in batch for share in proposal.snapshots]
+    proposals = batch(strategy, problem, told(problem, PAIRS), seed=2, count=3)
+    reported = [(proposal.configuration.id, share) for proposal in proposals for share in proposal.snapshots]
     assert len(set(reported)) == len(reported)
 
 
@@ -190,7 +199,7 @@ def test_while_nothing_is_known_tests_are_on_the_least_data() -> None:
     """Every run so far has failed, so that there is nothing to learn from."""
     problem = toy_problem()
     history = told(problem, [(0, 0), (5, 0), (9, 0)], kind=ObservationKind.FAILED)
-    (proposal,) = Strategy(quick("lean")).ask(problem, history, seed=3)
+    proposal = asked(Strategy(quick("lean")), problem, history, seed=3)
     assert proposal.fraction == problem.fractions[0]
     assert "least data" in proposal.notes[0]
 
@@ -208,10 +217,19 @@ class Listening:
 
 @pytest.mark.parametrize(
     ("budget", "left"),
-    [(None, 1.0), (Budget(trials=20), 0.75), (Budget(trials=20, usd=1e-9), 0.0), (Budget(trials=4), 0.0)],
+    [(None, 1.0), (Budget(trials=20), 0.75), (Budget(trials=20, hours=0.25), 0.63), (Budget(trials=8), 0.375)],
 )
 def test_what_is_left_of_the_budget(budget: Budget | None, left: float) -> None:
     problem, heard = toy_problem(budget=budget), list[float]()
     strategy = Strategy(replace(quick("lean"), acquisition=Listening(heard)))
-    strategy.ask(problem, told(problem, PAIRS), seed=1)
-    assert heard == [left]
+    asked(strategy, problem, told(problem, PAIRS), seed=1)
+    assert heard == [pytest.approx(left, abs=0.01)]
+
+
+@pytest.mark.parametrize("budget", [Budget(trials=20, usd=1e-9), Budget(trials=5), Budget(hours=1e-6)])
+def test_a_budget_that_is_used_ends_the_study_before_anything_is_computed(budget: Budget) -> None:
+    problem, heard = toy_problem(budget=budget), list[float]()
+    strategy = Strategy(replace(quick("lean"), acquisition=Listening(heard)))
+    view = View(problem, told(problem, PAIRS), 1)
+    assert strategy.ask(view) == Over(str(strategy.stop_reason(view)))
+    assert heard == []

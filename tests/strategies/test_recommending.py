@@ -10,9 +10,10 @@ import pytest
 from leantune.errors import StudyOver
 from leantune.history import History, ObservationKind, TrialState, observe
 from leantune.problem import Problem, maximize, minimize
-from leantune.strategies.recommending import cheapest_measured, excess
+from leantune.strategies.recommending import cheapest_measured, excess, required
 from leantune.strategies.strategy import Strategy
-from tests.toy import quick, told, toy_problem, toy_space
+from leantune.strategies.tuner import View
+from tests.toy import quick, recommended, told, toy_problem, toy_space
 
 
 def measured(problem: Problem, rows: list[tuple[int, int, float, float]], kind: str = "measured") -> History:
@@ -32,7 +33,7 @@ def anywhere() -> Problem:
 def test_cheapest_that_meets_the_limits_at_any_fraction() -> None:
     problem = anywhere()
     history = measured(problem, [(0, 1, 0.9, 50.0), (0, 0, 0.85, 20.0), (1, 0, 0.7, 1.0), (2, 1, 0.9, 100.0)])
-    found = cheapest_measured(problem, history)
+    found = required(cheapest_measured(problem, history))
     assert (found.configuration, found.fraction) == (problem.space.grid()[0], Fraction(1, 10))
     assert found.feasible
     assert found.metrics["time"].mean == 20.0
@@ -42,7 +43,7 @@ def test_cheapest_that_meets_the_limits_at_any_fraction() -> None:
 def test_none_meets_the_limits_the_nearest_is_said_to_be_infeasible() -> None:
     problem = anywhere()
     history = measured(problem, [(0, 1, 0.4, 50.0), (1, 1, 0.76, 50.0), (2, 1, 0.9, 600.0)])
-    found = cheapest_measured(problem, history)
+    found = required(cheapest_measured(problem, history))
     assert found.configuration == problem.space.grid()[1]
     assert not found.feasible
     assert "nearest" in found.why
@@ -58,21 +59,22 @@ def test_a_cut_run_does_not_prove_that_a_time_limit_held() -> None:
 def test_random_search_prefers_full_data_when_the_goal_is_there() -> None:
     problem = Problem(toy_space(), maximize("accuracy"), (), ("1/10", 1))
     history = measured(problem, [(0, 0, 0.99, 5.0), (1, 1, 0.7, 50.0)])
-    found = Strategy(quick("random")).recommend(problem, history, seed=0)
+    found = recommended(Strategy(quick("random")), problem, history, seed=0)
     assert found.configuration == problem.space.grid()[1]
 
 
 def test_nothing_told_yet() -> None:
     for name in ("random", "eic", "nephele"):
         problem = toy_problem(anywhere=name == "nephele")
-        with pytest.raises(StudyOver, match="nothing to recommend"):
-            Strategy(quick(name)).recommend(problem, History(), seed=0)
+        assert Strategy(quick(name)).recommend(View(problem, History(), 0)) is None
+    with pytest.raises(StudyOver, match="nothing to recommend"):
+        required(None)
 
 
 def test_predicted_recommendations_explain_themselves() -> None:
     problem = toy_problem()
     history = told(problem, [(row, 2) for row in range(0, 24, 2)])
-    found = Strategy(quick("eic")).recommend(problem, history, seed=0)
+    found = recommended(Strategy(quick("eic")), problem, history, seed=0)
     assert found.why.startswith("Largest predicted accuracy")
     assert "of 24 configurations" in found.why
     assert set(found.probabilities) == {"cost <= 0.05 USD"}
@@ -87,7 +89,7 @@ def test_predicted_recommendations_explain_themselves() -> None:
 
 def test_limits_that_nothing_meets_are_said() -> None:
     problem = Problem(toy_space(), maximize("accuracy"), ["cost <= 0.000001 USD"], ("1/10", "1/2", 1))
-    found = Strategy(quick("eic")).recommend(problem, told(problem, [(row, 2) for row in range(0, 24, 2)]), seed=0)
+    found = recommended(Strategy(quick("eic")), problem, told(problem, [(row, 2) for row in range(0, 24, 2)]), seed=0)
     assert not found.feasible
     assert "No configuration meets the limits" in found.why
     assert found.notes
@@ -96,8 +98,8 @@ def test_limits_that_nothing_meets_are_said() -> None:
 def test_time_limits_are_judged_though_dollars_are_modelled() -> None:
     problem = Problem(toy_space(), maximize("accuracy"), ["time <= 100 s"], ("1/10", "1/2", 1))
     history = told(problem, [(row, 2) for row in range(0, 24, 2)])
-    by_dollars = Strategy(replace(quick("eic"), spend="dollars")).recommend(problem, history, seed=0)
-    by_seconds = Strategy(replace(quick("eic"), spend="seconds")).recommend(problem, history, seed=0)
+    by_dollars = recommended(Strategy(replace(quick("eic"), spend="dollars")), problem, history, seed=0)
+    by_seconds = recommended(Strategy(replace(quick("eic"), spend="seconds")), problem, history, seed=0)
     for found in (by_dollars, by_seconds):
         assert 0.9 <= found.probabilities["time <= 100 s"] <= 1.0
 
@@ -110,6 +112,6 @@ def test_a_failed_run_is_no_test_of_the_recommendation() -> None:
         history, trial = history.propose(configuration, Fraction(1))
         failed = observe(problem, trial, {}, seconds=1.0, kind=ObservationKind.FAILED)
         history = history.record(trial.number, [failed], time=0.0, state=TrialState.FAILED)
-    found = Strategy(quick("ei")).recommend(problem, history, seed=0)
+    found = recommended(Strategy(quick("ei")), problem, history, seed=0)
     assert not found.tested
     assert "up to 1/2 of the data, not at full data" in found.why

@@ -8,6 +8,7 @@ from leantune.history import History
 from leantune.problem import Budget, Problem
 from leantune.strategies.stops import BudgetSpent, NoGain, SmallImprovement, StopView
 from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import View
 from tests.toy import quick, told, toy_problem
 
 
@@ -55,11 +56,11 @@ def test_rules_work_on_real_models() -> None:
     everything = told(problem, [(row, level) for row in range(0, 24, 2) for level in range(3)])
     strategy = Strategy(quick("cherrypick"))
     stopping = Strategy(type(strategy.recipe)(**{**vars(strategy.recipe), "stops": (SmallImprovement(share=10.0),)}))
-    assert strategy.stop_reason(problem, everything, seed=1) is None
-    reason = stopping.stop_reason(problem, everything, seed=1)
+    assert strategy.stop_reason(View(problem, everything, 1)) is None
+    reason = stopping.stop_reason(View(problem, everything, 1))
     assert reason is not None
     assert "expected improvement" in reason
     full = toy_problem()
     history = told(full, [(row, 2) for row in range(20)])
     calm = Strategy(type(strategy.recipe)(**{**vars(quick("eic")), "stops": (NoGain(rounds=4, least=0.5),)}))
-    assert "not improved" in str(calm.stop_reason(full, history, seed=1))
+    assert "not improved" in str(calm.stop_reason(View(full, history, 1)))

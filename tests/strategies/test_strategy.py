@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leantune.errors import StrategyError, StudyOver
+from leantune.errors import StrategyError
 from leantune.filters.ranked import NoFilter
 from leantune.history import History, ObservationKind, TrialState, observe
 from leantune.problem import Budget, Problem, maximize
@@ -22,7 +22,22 @@ from leantune.strategies.proposals import Proposal
 from leantune.strategies.recipe import Caps, Recipe, Shares
 from leantune.strategies.registry import RECIPES, recipe
 from leantune.strategies.strategy import Strategy
-from tests.toy import LIMIT, accuracy, best_feasible, measure, modelled, quick, seconds, told, toy_problem, toy_space
+from leantune.strategies.tuner import LearningCurve, Over, View
+from tests.toy import (
+    LIMIT,
+    accuracy,
+    asked,
+    batch,
+    best_feasible,
+    measure,
+    modelled,
+    quick,
+    recommended,
+    seconds,
+    told,
+    toy_problem,
+    toy_space,
+)
 
 CHEAPEST = ("nephele", "lynceus", "cherrypick")
 MODELLED = tuple(name for name in RECIPES if name != "random")
@@ -35,7 +50,7 @@ def problem_for(name: str, budget: Budget | None = None) -> Problem:
 def run(used: Recipe, problem: Problem, trials: int, seed: int = 1) -> tuple[History, list[Proposal]]:
     strategy, history, proposals = Strategy(used), History(), []
     for _ in range(trials):
-        proposal = strategy.ask(problem, history, seed=seed)[0]
+        proposal = asked(strategy, problem, history, seed=seed)
         proposals.append(proposal)
         history, trial = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
         history = history.record(trial.number, measure(problem, trial), time=0.0)
@@ -63,7 +78,7 @@ def test_constrained_recipes_find_a_feasible_near_optimum(name: str) -> None:
     problem = problem_for(name)
     strategy = Strategy(quick(name))
     history, _ = run(strategy.recipe, problem, 22)
-    found = strategy.recommend(problem, history, seed=1)
+    found = recommended(strategy, problem, history, seed=1)
     rate = found.configuration.usd_per_hour
     assert rate is not None
     assert found.feasible
@@ -75,7 +90,7 @@ def test_constrained_recipes_find_a_feasible_near_optimum(name: str) -> None:
 def test_cheapest_recipes_recommend_a_measured_pair_within_the_limits(name: str) -> None:
     problem = problem_for(name)
     history, _ = run(quick(name), problem, 16)
-    found = Strategy(quick(name)).recommend(problem, history, seed=1)
+    found = recommended(Strategy(quick(name)), problem, history, seed=1)
     assert found.feasible
     assert found.tested
     assert found.metrics["accuracy"].mean >= 0.75
@@ -97,16 +112,15 @@ def test_degenerate_histories_are_survived(name: str, case: str) -> None:
     history = told(problem, pairs, kinds.get(case, ObservationKind.MEASURED))
     if case in ("constant", "infeasible"):
         history = _with_metrics(problem, pairs, 0.5, 100.0 if case == "constant" else 1e6)
-    proposal = Strategy(used).ask(problem, history, seed=3)[0]
+    proposal = asked(Strategy(used), problem, history, seed=3)
     assert (proposal.configuration.id, proposal.fraction) not in {
         (trial.configuration.id, trial.fraction) for trial in history.trials
     }
     if case == "failed":
         assert any("fallback" in note or note == "random" for note in proposal.notes)
-        with pytest.raises(StudyOver, match="nothing to recommend"):
-            Strategy(used).recommend(problem, history, seed=3)
+        assert Strategy(used).recommend(View(problem, history, 3)) is None
     else:
-        found = Strategy(used).recommend(problem, history, seed=3)
+        found = recommended(Strategy(used), problem, history, seed=3)
         assert all(np.isfinite([estimate.mean, estimate.sd]).all() for estimate in found.metrics.values())
         assert all(0.0 <= p <= 1.0 for p in found.probabilities.values())
 
@@ -120,27 +134,29 @@ def _with_metrics(problem: Problem, pairs: list[tuple[int, int]], value: float, 
     return history
 
 
-def test_a_batch_is_a_sequence_of_asks_with_pending_trials() -> None:
+def test_a_batch_has_no_pair_twice() -> None:
     problem = toy_problem()
     strategy = Strategy(modelled("trimtuner-gp"))
     history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)])
-    batch = strategy.ask(problem, history, seed=2, count=4)
-    one_by_one = []
-    for _ in range(4):
-        proposal = strategy.ask(problem, history, seed=2)[0]
-        one_by_one.append(proposal)
-        history, _ = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
-    assert [(p.configuration, p.fraction) for p in batch] == [(p.configuration, p.fraction) for p in one_by_one]
-    assert len({(p.configuration.id, p.fraction) for p in batch}) == 4
+    proposals = batch(strategy, problem, history, seed=2, count=4)
+    assert len({(p.configuration.id, p.fraction) for p in proposals}) == 4
+
+
+def test_every_trial_runs_to_its_end() -> None:
+    problem = toy_problem()
+    history, trial = History().propose(problem.space.grid()[0], Fraction(1))
+    history = history.move(trial.number, TrialState.QUEUED, time=0.0)
+    curve = LearningCurve([1.0, 2.0], [0.5, float("nan")])
+    assert Strategy(recipe("eic")).judge(View(problem, history, 0, {trial.number: curve})) == {}
 
 
 def test_pending_trials_change_the_proposal_through_their_simulated_outcome() -> None:
     problem = toy_problem()
     strategy = Strategy(modelled("eic"))
     history = told(problem, [(0, 2), (5, 2), (9, 2), (14, 2)])
-    first = strategy.ask(problem, history, seed=2)[0]
+    first = asked(strategy, problem, history, seed=2)
     pending, _ = history.propose(first.configuration, first.fraction)
-    second = strategy.ask(problem, pending, seed=2)[0]
+    second = asked(strategy, problem, pending, seed=2)
     assert second.configuration != first.configuration
 
 
@@ -155,7 +171,7 @@ def test_same_order_of_results_whatever_the_order_of_arrival() -> None:
             history, _ = history.propose(problem.space.grid()[row * 3], problem.fractions[row % 3])
         for number in order:
             history = history.record(number, measure(problem, history.trial(number)), time=float(number))
-        proposals.append(strategy.ask(problem, history, seed=7)[0])
+        proposals.append(asked(strategy, problem, history, seed=7))
     assert proposals[0] == proposals[1]
 
 
@@ -165,14 +181,14 @@ from leantune.filters.ranked import NoFilter
 from leantune.history import History
 from leantune.strategies.strategy import Strategy
 from tests.strategies.quick_lean import modelled_lean
-from tests.toy import modelled, told, toy_problem
+from tests.toy import asked, modelled, recommended, told, toy_problem
 answers = []
 for used in (*map(modelled, ("trimtuner-gp", "trimtuner", "fabolas", "eic")), modelled_lean()):
     problem = toy_problem(snapshots=True)
     history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1), (11, 2), (3, 1)])
     strategy = Strategy(used)
-    proposal = strategy.ask(problem, history, seed=11)[0]
-    found = strategy.recommend(problem, history, seed=11)
+    proposal = asked(strategy, problem, history, seed=11)
+    found = recommended(strategy, problem, history, seed=11)
     expected = {key: [value.mean.hex(), value.sd.hex()] for key, value in sorted(proposal.expected.items())}
     reports = [str(share) for share in proposal.snapshots]
     answers.append([proposal.configuration.id, reports, expected, found.configuration.id,
@@ -210,9 +226,9 @@ def test_failures_teach() -> None:
         history, trial = history.propose(grid[row], Fraction(1))
         failed = observe(problem, trial, {}, seconds=3.0, kind=ObservationKind.FAILED, cause="out of memory")
         history = history.record(trial.number, [failed], time=0.0, state=TrialState.FAILED, cause="out of memory")
-    proposals = strategy.ask(problem, history, seed=5, count=4)
+    proposals = batch(strategy, problem, history, seed=5, count=4)
     assert all(proposal.configuration["lr"] != 1e-2 for proposal in proposals)
-    assert strategy.recommend(problem, history, seed=5).configuration["lr"] != 1e-2
+    assert recommended(strategy, problem, history, seed=5).configuration["lr"] != 1e-2
 
 
 def test_nothing_left_to_test() -> None:
@@ -222,10 +238,10 @@ def test_nothing_left_to_test() -> None:
     for row in range(2):
         history, trial = history.propose(space.grid()[row], Fraction(1))
         history = history.record(trial.number, [observe(problem, trial, {"accuracy": 0.5 + row / 10})], time=0.0)
-    with pytest.raises(StudyOver, match="every pair"):
-        Strategy(quick("eic")).ask(problem, history, seed=0)
+    over = Strategy(quick("eic")).ask(View(problem, history, 0))
+    assert over == Over("every pair that the strategy may test has been tested")
     again = replace(quick("eic"), repeats=2)
-    assert Strategy(again).ask(problem, history, seed=0)[0].configuration in list(space.grid())
+    assert asked(Strategy(again), problem, history, seed=0).configuration in list(space.grid())
 
 
 def test_infinite_spaces_are_searched_by_pools_that_say_so() -> None:
@@ -234,7 +250,7 @@ def test_infinite_spaces_are_searched_by_pools_that_say_so() -> None:
     used = replace(quick("trimtuner-gp"), caps=Caps(pool=128))
     history = History()
     for _ in range(16):
-        proposal = Strategy(used).ask(problem, history, seed=4)[0]
+        proposal = asked(Strategy(used), problem, history, seed=4)
         assert float(str(proposal.configuration["momentum"])) <= 0.9
         history, trial = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
         rate = np.log10(float(str(trial.configuration["lr"])))
@@ -242,7 +258,7 @@ def test_infinite_spaces_are_searched_by_pools_that_say_so() -> None:
         seen = observe(problem, trial, {"accuracy": max(value, 0.0)}, seconds=60 * float(proposal.fraction))
         history = history.record(trial.number, [seen], time=0.0)
     assert any("pool" in note for note in proposal.notes)
-    found = Strategy(used).recommend(problem, history, seed=4)
+    found = recommended(Strategy(used), problem, history, seed=4)
     assert abs(np.log10(float(str(found.configuration["lr"]))) + 3.0) < 0.2
 
 
@@ -251,9 +267,9 @@ def test_caps_that_bite_are_visible() -> None:
     history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)])
     tight = Caps(candidates=4, representers=6, incumbents=5)
     plain = replace(modelled("trimtuner-gp"), filter=NoFilter())
-    capped = Strategy(replace(plain, caps=tight)).ask(problem, history, seed=2)[0]
+    capped = asked(Strategy(replace(plain, caps=tight)), problem, history, seed=2)
     assert len([note for note in capped.notes if note.startswith("cap:")]) == 3
-    free = Strategy(plain).ask(problem, history, seed=2)[0]
+    free = asked(Strategy(plain), problem, history, seed=2)
     assert not [note for note in free.notes if note.startswith("cap:")]
 
 
@@ -263,7 +279,7 @@ def test_limits_with_their_own_certainty_decide_who_qualifies() -> None:
     strict = Problem(toy_space(), maximize("accuracy"), [f"cost <= {LIMIT} USD @ 0.999"], ("1/10", "1/2", 1))
     strategy = Strategy(quick("eic"))
     for problem, least in ((loose, 0.5), (strict, 0.999)):
-        found = strategy.recommend(problem, told(problem, history_pairs), seed=1)
+        found = recommended(strategy, problem, told(problem, history_pairs), seed=1)
         assert found.feasible
         assert min(found.probabilities.values()) >= least
 
@@ -285,5 +301,23 @@ def test_tested_only_incumbents_are_tested() -> None:
     plain = quick("trimtuner-gp")
     used = replace(plain, incumbent=replace(plain.incumbent, tested_only=True))
     history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)])
-    found = Strategy(used).recommend(problem, history, seed=2)
+    found = recommended(Strategy(used), problem, history, seed=2)
     assert found.configuration.id in {trial.configuration.id for trial in history.trials}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_only_listed_settings_are_proposed_and_recommended(name: str) -> None:
+    plain = toy_problem(anywhere=name == "nephele")
+    listed = [plain.space.grid()[row] for row in (17, 3, 8, 20, 11)]
+    problem = Problem(plain.space, plain.goal, plain.constraints, plain.fractions, settings=listed)
+    strategy, history = Strategy(quick(name)), History()
+    for _ in range(16):
+        answer = strategy.ask(View(problem, history, 2))
+        if isinstance(answer, Over):
+            assert history.tested(listed[0].id), "it ends when all of them are tested"
+            break
+        assert isinstance(answer, Proposal)
+        assert answer.configuration in listed
+        history, trial = history.propose(answer.configuration, answer.fraction, answer.snapshots)
+        history = history.record(trial.number, measure(problem, trial), time=0.0)
+    assert recommended(strategy, problem, history, seed=2).configuration in listed

@@ -172,3 +172,17 @@ def test_what_a_job_file_adds() -> None:
 def test_a_definition_that_another_version_wrote_differs(stored: dict[str, object]) -> None:
     assert changes(stored, describe(PROBLEM, "eic", {}, 1)).breaking
     assert changes(describe(PROBLEM, "eic", {}, 1), stored).breaking
+
+
+def test_the_last_step_and_the_settings_where_they_are_given() -> None:
+    space, goal = Space(n=integer(1, 5), cluster=clusters([SMALL], nodes=[1, 2])), maximize("a")
+    plain = describe(Problem(space, goal), "eic", {}, 0)
+    assert "steps" not in plain and "settings" not in plain
+    listed = [space.grid()[3], space.grid()[0]]
+    given = describe(Problem(space, goal, steps=20, settings=listed), "eic", {}, 0)
+    assert json.loads(json.dumps(given["settings"]))[0] == {"n": 2, "cluster": {"type": "small", "nodes": 2}}
+    assert changes(plain, given).breaking[0] == "steps was not given and is 20.0"
+    moved = describe(Problem(space, goal, steps=20, settings=listed[::-1]), "eic", {}, 0)
+    assert changes(given, moved) == Changes(["settings is in another order"], [])
+    fewer = describe(Problem(space, goal, steps=20, settings=listed[:1]), "eic", {}, 0)
+    assert "is gone" in changes(given, fewer).breaking[0]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import get_type_hints
 
@@ -55,8 +56,8 @@ _STRATEGY_HINT = "Name one: strategy: lean, or with options: strategy: {name: ne
 class Job:
     """A checked job file.
 
-    steps, settings: of `leantune spot run` alone, and no part of the study: the last step of a training, and the list
-    of settings to train (empty: all of the space), each without a cluster.
+    steps, settings: the last step of a training, and the list of settings to train (empty: all of the space), each
+    without a cluster; the problem has them on every cluster.
     """
 
     name: str
@@ -98,7 +99,8 @@ def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
     name, seed = _name(given["name"]), _seed(given.get("seed"))
     space = read_space(given["space"])
     command = _command(given["train"], space, {"study": name, "seed": str(seed)})
-    problem = _problem(given, root, space)
+    steps, settings = _steps(given.get("steps")), _settings(given.get("settings"), space)
+    problem = _problem(given, root, space, steps, settings)
     strategy, options = _strategy(given.get("strategy"), problem, root)
     run, store = read_run(given.get("run"), folder), read_store(given.get("store"), folder)
     checkpoints = read_checkpoints(given.get("checkpoints"), folder)
@@ -115,8 +117,8 @@ def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
         store=store,
         checkpoints=checkpoints,
         warnings=_warnings(command, problem),
-        steps=_steps(given.get("steps")),
-        settings=_settings(given.get("settings"), space),
+        steps=steps,
+        settings=settings,
     )
 
 
@@ -197,6 +199,13 @@ def _settings(entry: Entry | None, space: Space) -> tuple[Mapping[str, object], 
     return tuple(found)
 
 
+def _on_every_cluster(settings: tuple[Mapping[str, object], ...], space: Space) -> Iterator[Mapping[str, object]]:
+    machines = {name: one.options for name, one in space.parameters.items() if isinstance(one, Clusters)}
+    for setting in settings:
+        for chosen in product(*machines.values()):
+            yield {**setting, **dict(zip(machines, chosen, strict=True))}
+
+
 def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Command:
     if isinstance(entry.value, list):
         for one in entry.value:
@@ -210,14 +219,29 @@ def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Comman
         raise entry.error(error.what, error.hint) from None
 
 
-def _problem(given: Mapping[str, Entry], root: Entry, space: Space) -> Problem:
+def _problem(
+    given: Mapping[str, Entry],
+    root: Entry,
+    space: Space,
+    steps: float | None,
+    settings: tuple[Mapping[str, object], ...],
+) -> Problem:
     goal = _goal(given, root)
     limits = [_limit(entry) for entry in given["subject_to"].one_or_more()] if "subject_to" in given else []
     snapshots = "snapshots" in given and given["snapshots"].truth()
     budget = read_budget(given.get("budget"), root)
     fractions = _fractions(given["fractions"]) if "fractions" in given else (Fraction(1),)
     try:
-        problem = Problem(space, goal, limits, fractions, budget, snapshots=snapshots)
+        problem = Problem(
+            space,
+            goal,
+            limits,
+            fractions,
+            budget,
+            snapshots=snapshots,
+            steps=steps,
+            settings=_on_every_cluster(settings, space),
+        )
     except ProblemError as error:  # each part was checked: what is left are limits that do not go together
         raise given["subject_to"].error(f"{error.what}: {error.where}", error.hint) from None
     _check_prices(problem, given)

@@ -124,7 +124,7 @@ def _trials(view: StudyView) -> Section:
 def _making(view: StudyView) -> Section:
     """The problem, and every fallback and cap that was met on the way."""
     problem, budget = view.problem, view.problem.budget
-    size = problem.space.size
+    size = problem.choices.size
     limits = [limit_text(c) + (f" @ {c.probability:g}" if c.probability else "") for c in problem.constraints]
     given = [
         usd(budget.usd) if budget.usd is not None else "",

@@ -15,8 +15,8 @@ from enum import StrEnum
 from itertools import pairwise
 
 from leantune.clock import Clock
-from leantune.errors import LeanTuneError, LeaseLost, Outdated, StudyOver
-from leantune.executors.base import Executor, Finished, Terms
+from leantune.errors import LeanTuneError, LeaseLost, Outdated
+from leantune.executors.base import Capacity, Executor, Finished, How, Report, Terms
 from leantune.history import NOTE_SEPARATOR, History, Trial, TrialState
 from leantune.problem import Problem
 from leantune.run.batches import before_batch
@@ -35,7 +35,7 @@ from leantune.run.heartbeat import Heartbeat
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
 from leantune.store.study import Booking, Claim, Look, Money, ReportRow, StudyStore
-from leantune.strategies.tuner import Tuner
+from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
@@ -179,7 +179,7 @@ class Loop:
         """End runs that were given to others while this process could not renew them."""
         for number in self._heart.take_lost() if self._heart else ():
             if self._claims.pop(number, None) is not None and number in self._executor.running:
-                self._executor.stop(number)
+                self._executor.end(number, How.KILL)
 
     # -- what is to be started
 
@@ -190,7 +190,8 @@ class Loop:
             waiting = look.history.trials if self._only is None else (look.history.trial(self._only),)
             queued = next((trial for trial in waiting if trial.state is TrialState.QUEUED), None)
             if queued is not None:
-                if self._start_queued() or self._could_start(queued, look.money):
+                capacity = self._executor.capacity()
+                if self._start_queued(capacity) or self._booking_where_it_fits(capacity, queued, look.money):
                     continue  # the latter: another worker was faster
                 return self._wait_to_start(queued, look)
             if self._only is not None:
@@ -199,12 +200,16 @@ class Loop:
             if step is not None:
                 return step
             if not self._interrupts:
-                self._start_queued()  # what was just proposed, unless another worker was faster
+                # What was just proposed, unless another worker was faster.
+                self._start_queued(self._executor.capacity())
         return None
 
-    def _start_queued(self) -> bool:
+    def _start_queued(self, capacity: Capacity) -> bool:
         claim = self._store.claim(
-            self._worker.id, time=self._clock.now(), lease=self._lease, fitting=self._booking_where_there_is_room
+            self._worker.id,
+            time=self._clock.now(),
+            lease=self._lease,
+            fitting=lambda trial, money: self._booking_where_it_fits(capacity, trial, money),
         )
         if claim is None:
             return False
@@ -243,11 +248,9 @@ class Loop:
                 seconds += max((row.seconds for row in reports if row.attempt == attempt), default=0.0)
         return seconds
 
-    def _could_start(self, trial: Trial, money: Money) -> bool:
-        return self._booking_where_there_is_room(trial, money) is not None
-
-    def _booking_where_there_is_room(self, trial: Trial, money: Money) -> Booking | None:
-        wanted = self._only in (None, trial.number) and self._executor.room_for(trial)
+    def _booking_where_it_fits(self, capacity: Capacity, trial: Trial, money: Money) -> Booking | None:
+        """Only calculates: it is called inside the store's transaction."""
+        wanted = self._only in (None, trial.number) and capacity.fits(trial)
         return self._plan.rules.booking(trial, money) if wanted else None
 
     def _propose(self, look: Look, last: int | None) -> End | Waiting | None:
@@ -274,12 +277,7 @@ class Loop:
         """Why nothing is to be proposed, now or ever."""
         if last is not None and len(look.history) >= last:
             return self._end_when_idle(End(Outcome.ENOUGH, "all trials of this call are proposed"), look.history)
-        seen = self._seen(look.history)
-        if seen is None:
-            return Waiting("the end of the batch")
-        problem = self._plan.problem.with_budget(look.budget)
-        reason = self._plan.strategy.stop_reason(problem, seen, seed=self._plan.seed)
-        return None if reason is None else self._end_when_idle(End(Outcome.OVER, reason), look.history)
+        return Waiting("the end of the batch") if self._seen(look.history) is None else None
 
     def _seen(self, history: History) -> History | None:
         """What proposals and stop rules may look at; None while a deterministic batch is not complete."""
@@ -289,11 +287,12 @@ class Loop:
         began, problem = self._clock.now(), self._plan.problem.with_budget(look.budget)
         seen = self._seen(look.history)
         assert seen is not None  # else `_over` had said so
-        try:
-            (proposal,) = self._plan.strategy.ask(problem, seen, seed=self._plan.seed)
-        except StudyOver as over:
-            return self._end_when_idle(End(Outcome.OVER, over.what), look.history)
+        proposal = self._plan.strategy.ask(View(problem, seen, self._plan.seed))
         self._proposal_seconds = self._clock.now() - began
+        if isinstance(proposal, Over):
+            return self._end_when_idle(End(Outcome.OVER, proposal.why), look.history)
+        if isinstance(proposal, Wait):
+            return Waiting(proposal.why)
         rules = self._plan.rules
         # A batch that must not depend on the order of arrival has a limit that does not either.
         known = Money(look.money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else look.money
@@ -349,15 +348,16 @@ class Loop:
     # -- what has ended
 
     def _collect(self, timeout: float | None) -> None:
-        ended = self._executor.wait(None if timeout is None else Seconds(timeout))
-        self._pass_reports_on()
+        self._executor.wait(None if timeout is None else Seconds(timeout))
+        events = self._executor.step(self._clock.now())
+        self._pass_reports_on([event for event in events if isinstance(event, Report)])
+        ended = [event for event in events if isinstance(event, Finished)]
         for finished in ended:
             self._record(finished)
         if ended:
             self._waiting = None
 
-    def _pass_reports_on(self) -> None:
-        reports = self._executor.reports()
+    def _pass_reports_on(self, reports: list[Report]) -> None:
         rows = [
             ReportRow(claim.trial.number, claim.attempt, said.seconds, said.metrics, said.step, said.fraction)
             for said in reports
@@ -415,7 +415,7 @@ class Loop:
         self._collect(0.0)  # what has ended meanwhile need not be asked to end
         self._observer(Stopping(self._interrupts == 1, len(self._claims)))
         for number in self._executor.running:
-            self._executor.interrupt(number)
+            self._executor.end(number, How.SAVE)
         while self._executor.running and self._interrupts == 1:
             self._drop_lost()
             self._collect(self._plan.poll)

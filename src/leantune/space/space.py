@@ -1,6 +1,7 @@
 """The space of configurations: what may be proposed."""
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +29,17 @@ class Space:
             valid = ()
         self._schema = Schema(parameters)
         self._predicates = _predicates(valid)
+        self._listed: Configurations | None = None
+
+    def only(self, configurations: Iterable[Mapping[str, object]]) -> "Space":
+        """The same parameters with no configurations but these: every method gives, in their order, no others."""
+        rows = Configurations.of(self, (self.configuration(values) for values in configurations)).codes
+        if not len(rows):
+            raise SpaceError("no configuration is listed", where="only()", hint="List at least one")
+        restricted = copy(self)
+        restricted.__dict__.pop("_grid", None)  # of the whole space, kept once it was listed
+        restricted._listed = Configurations(self._schema, without_repeats(rows))
+        return restricted
 
     @property
     def schema(self) -> Schema:
@@ -42,7 +54,7 @@ class Space:
     @property
     def size(self) -> int | None:
         """Number of combinations, before `when` and `valid`; None when infinite."""
-        return self._schema.size
+        return self._schema.size if self._listed is None else len(self._listed)
 
     @property
     def enumerable(self) -> bool:
@@ -75,6 +87,8 @@ class Space:
         A finite space of hardly more than `size` configurations is listed and drawn from without replacement.
         """
         self._check_count(size, "pool()")
+        if self._listed is not None:
+            return self._drawn(size, seed)
         centres = Configurations.of(self, around).codes
         near = self._allowed(neighbour_codes(self._schema, centres, seed))
         rng = np.random.default_rng(seed)
@@ -92,6 +106,8 @@ class Space:
         Fewer only when a finite space has no more, or predicates leave hardly any.
         """
         self._check_count(n, "latin_hypercube()")
+        if self._listed is not None:
+            return self._drawn(n, seed)
         codes = latin_codes(self._schema, n, seed, self._allowed)
         if len(codes) < n and self.enumerable:
             rest = np.random.default_rng(seed).permutation(self._grid.codes)
@@ -107,7 +123,11 @@ class Space:
             raise SpaceError(
                 f"predicate {_name(forbidding)} forbids {checked}", where="configuration", hint="Change a value"
             )
-        return Configuration(checked, (self._schema, row))
+        found = Configuration(checked, (self._schema, row))
+        if self._listed is not None and self._listed.index_of(found) is None:
+            hint = f"Take one of the {len(self._listed)} that are"
+            raise SpaceError(f"{dict(checked)} is not listed", where="configuration", hint=hint)
+        return found
 
     def __repr__(self) -> str:
         """The parameters, as declared."""
@@ -115,7 +135,14 @@ class Space:
 
     @cached_property
     def _grid(self) -> Configurations:
+        if self._listed is not None:
+            return self._listed
         return Configurations(self._schema, self._not_empty(self._allowed(enumerate_codes(self._schema))))
+
+    def _drawn(self, count: int, seed: int) -> Configurations:
+        """So many of those that are listed, at random; all where there are no more."""
+        rows = np.random.default_rng(seed).permutation(self._grid.codes)[:count]
+        return Configurations(self._schema, rows)
 
     def _small_beside(self, size: int) -> bool:
         # Sobol points of a small space repeat: listing it is cheaper than drawing until enough differ.

@@ -21,7 +21,7 @@ NEIGHBOURHOODS = 5  # best results so far whose neighbours join the pool of a sp
 
 @dataclass(frozen=True)
 class Table:
-    """The configurations on offer: the whole space where it can be enumerated, else a pool drawn for this proposal and
+    """The configurations on offer: all choices where they can be enumerated, else a pool drawn for this proposal and
     everything tested so far.
     """
 
@@ -32,9 +32,9 @@ class Table:
 
     @classmethod
     def of(cls, problem: Problem, history: History, recipe: Recipe, seed: int) -> Table:
-        if problem.space.enumerable:
-            return cls(problem, history, problem.space.grid())
-        pool = problem.space.pool(
+        if problem.choices.enumerable:
+            return cls(problem, history, problem.choices.grid())
+        pool = problem.choices.pool(
             recipe.caps.pool, seed=derived_seed(seed, "pool"), around=best_tested(problem, history)
         )
         tested = Configurations.of(problem.space, [trial.configuration for trial in history.trials])

@@ -71,7 +71,7 @@ class Snapshots:
 
     def next(self, problem: Problem, history: History, seed: int) -> Start | None:
         fractions = problem.fractions[:-1] or problem.fractions
-        chosen = problem.space.latin_hypercube(self.points, seed=derived_seed(seed, "start"))
+        chosen = problem.choices.latin_hypercube(self.points, seed=derived_seed(seed, "start"))
         return first_unseen((run for x in chosen for run in as_runs(problem, x, fractions)), history)
 
 
@@ -85,13 +85,13 @@ class LatinHypercube:
 
     def next(self, problem: Problem, history: History, seed: int) -> Start | None:
         fractions = problem.fractions[-1:] if self.at == "full" else (problem.fractions[:-1] or problem.fractions)
-        chosen = problem.space.latin_hypercube(self._count(problem), seed=derived_seed(seed, "start"))
+        chosen = problem.choices.latin_hypercube(self._count(problem), seed=derived_seed(seed, "start"))
         return first_unseen((run for x in chosen for run in as_runs(problem, x, fractions)), history)
 
     def _count(self, problem: Problem) -> int:
-        if self.share is None or not problem.space.enumerable:
+        if self.share is None or not problem.choices.enumerable:
             return self.points
-        return max(1, ceil(self.share * len(problem.space.grid())))
+        return max(1, ceil(self.share * len(problem.choices.grid())))
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class SmallTests:
 
     def _starts(self, problem: Problem, seed: int) -> Iterator[Start]:
         for hypercube in count():
-            for x in problem.space.latin_hypercube(self.points, seed=derived_seed(seed, "start", hypercube)):
+            for x in problem.choices.latin_hypercube(self.points, seed=derived_seed(seed, "start", hypercube)):
                 yield Start(x, problem.fractions[:1])
 
 
@@ -148,7 +148,7 @@ class UntilSpent:
         fractions = problem.fractions if self.at == "all" else problem.fractions[-1:]
         round_number = 0
         while True:
-            chosen = problem.space.latin_hypercube(ROUND, seed=derived_seed(seed, "start", round_number))
+            chosen = problem.choices.latin_hypercube(ROUND, seed=derived_seed(seed, "start", round_number))
             order = np.random.default_rng(derived_seed(seed, "fractions", round_number)).permutation(len(chosen))
             for x, position in zip(chosen, order.tolist(), strict=True):
                 yield Start(x, (fractions[position % len(fractions)],))

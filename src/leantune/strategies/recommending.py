@@ -69,19 +69,27 @@ def probability_of(belief: Belief, constraint: Constraint, row: IntArray) -> flo
     return below if constraint.upper != quantity.transform.descending else 1.0 - below
 
 
-def cheapest_measured(problem: Problem, history: History) -> Recommendation:
+def required(found: Recommendation | None) -> Recommendation:
+    """A recommendation for whoever needs one; StudyOver where there is none yet."""
+    if found is None:
+        raise StudyOver(
+            "there is nothing to recommend yet", where="recommendation", hint="Tell at least one result first"
+        )
+    return found
+
+
+def cheapest_measured(problem: Problem, history: History) -> Recommendation | None:
     """The best tested pair whose measured values meet the limits; none: the nearest to them (thesis Alg. 2, line 9).
 
-    Also the answer of strategies without models. Distance from the limits: sum of relative excesses.
+    Also the answer of strategies without models. Distance from the limits: sum of relative excesses. None before the
+    first result.
     """
     tested = [(trial, seen) for trial, seen in history.observations if seen.kind is not ObservationKind.FAILED]
     if problem.goal.at is At.FULL:
         at_full = [(trial, seen) for trial, seen in tested if seen.fraction == 1]
         tested = at_full or tested
     if not tested:
-        raise StudyOver(
-            "there is nothing to recommend yet", where="recommendation", hint="Tell at least one result first"
-        )
+        return None
     sign = 1.0 if problem.goal.direction is Direction.MINIMIZE else -1.0
 
     def order(row: tuple[Trial, Observation]) -> tuple[float, float, int]:

@@ -1,12 +1,13 @@
 """How a recipe is carried out.
 
-`ask` and `recommend` are pure functions of (problem, history, seed): the seed of proposal n is derived from the study's
-seed and n, nothing is carried over between calls, and BLAS runs on one thread, so that a resumed study, another process
-or another number of cores gives the same answer bit for bit.
+`ask` and `recommend` are pure functions of the view (problem, history, seed): the seed of proposal n is derived from
+the study's seed and n, nothing is carried over between calls, and BLAS runs on one thread, so that a resumed study,
+another process or another number of cores gives the same answer bit for bit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,7 +17,7 @@ from leantune.acquisition.base import Belief, ConstrainedAccuracy, Pairs
 from leantune.acquisition.improvement import Improvement
 from leantune.acquisition.incumbents import present_incumbent
 from leantune.arrays import BoolArray, IntArray
-from leantune.errors import StrategyError, StudyOver
+from leantune.errors import StrategyError
 from leantune.filters.base import Search, Searched
 from leantune.history import Estimate, History
 from leantune.models.blas import one_blas_thread
@@ -29,6 +30,7 @@ from leantune.strategies.recipe import Recipe, Shares
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
 from leantune.strategies.seeds import derived_seed
 from leantune.strategies.stops import BudgetSpent, StopView
+from leantune.strategies.tuner import Judgement, Over, View
 from leantune.units import SECONDS_PER_HOUR
 
 
@@ -54,19 +56,19 @@ class Strategy:
                 hint=f"Choose {others}, or change the goal's at=",
             )
 
-    def ask(self, problem: Problem, history: History, *, seed: int, count: int = 1) -> tuple[Proposal, ...]:
-        """The next `count` tests; pending ones, and those of the same batch, count as tested with the outcome the
-        models predict.
-        """
-        proposals: list[Proposal] = []
+    def ask(self, view: View) -> Proposal | Over:
+        """The next test; pending ones count as tested, with the outcome the models predict."""
+        reason = self.stop_reason(view)
+        if reason is not None:
+            return Over(reason)
         with one_blas_thread():
-            for _ in range(count):
-                proposal = self._propose(problem, history, seed)
-                proposals.append(proposal)
-                history, _trial = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
-        return tuple(proposals)
+            return self._propose(view.problem, view.history, view.seed)
 
-    def _propose(self, problem: Problem, history: History, seed: int) -> Proposal:
+    def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
+        """Nothing: a recipe lets every trial run to its end."""
+        return {}
+
+    def _propose(self, problem: Problem, history: History, seed: int) -> Proposal | Over:
         recipe = self.recipe
         start = recipe.start.next(problem, history, seed)
         if start is not None:
@@ -76,7 +78,7 @@ class Strategy:
         table = Table.of(problem, history, recipe, seed)
         untested = table.untested(recipe)
         if not untested.any():
-            raise StudyOver("every pair that the strategy may test has been tested", where=recipe.name)
+            return Over("every pair that the strategy may test has been tested")
         rng = np.random.default_rng(derived_seed(seed, "search"))
         belief = None if recipe.models is None else self._belief(table, seed)
         if belief is None or recipe.acquisition is None:
@@ -134,15 +136,16 @@ class Strategy:
         outcomes = [g.mean for g in belief.at(believed)]
         return belief.extended(believed, outcomes, simulated=False)
 
-    def recommend(self, problem: Problem, history: History, *, seed: int) -> Recommendation:
-        """The configuration to use, given what is known now."""
+    def recommend(self, view: View) -> Recommendation | None:
+        """The configuration to use, given what is known now; None before the first result."""
+        problem, history, seed = view.problem, view.history, view.seed
         if problem.goal.at is At.ANYWHERE:
             return cheapest_measured(problem, history)
         with one_blas_thread():
             table = Table.of(problem, history, self.recipe, derived_seed(seed, "recommendation", len(history.trials)))
             return self._recommend(table, seed)
 
-    def _recommend(self, table: Table, seed: int) -> Recommendation:
+    def _recommend(self, table: Table, seed: int) -> Recommendation | None:
         belief = None if self.recipe.models is None else self._settled_belief(table, seed)
         if belief is None:
             return cheapest_measured(table.problem, table.history)
@@ -162,15 +165,16 @@ class Strategy:
             return np.arange(len(table.configurations))
         return np.unique(table.rows[[bool(trial.observations) for trial in table.history.trials]])
 
-    def stop_reason(self, problem: Problem, history: History, *, seed: int) -> str | None:
+    def stop_reason(self, view: View) -> str | None:
         """Why the study is over, or None."""
-        view = StopView(
+        problem, history, seed = view.problem, view.history, view.seed
+        stop_view = StopView(
             problem,
             history,
             lambda rounds_ago: self._merit(problem, history, seed, rounds_ago),
             lambda: self._improvement(problem, history, seed),
         )
-        reasons = (rule.reason(view) for rule in (BudgetSpent(), *self.recipe.stops))
+        reasons = (rule.reason(stop_view) for rule in (BudgetSpent(), *self.recipe.stops))
         return next((reason for reason in reasons if reason is not None), None)
 
     def _merit(self, problem: Problem, history: History, seed: int, rounds_ago: int) -> float | None:

@@ -1,25 +1,104 @@
-"""What the loop and the replay ask of whoever chooses tests: our recipes, and other people's tuners beside them."""
+"""What the loop asks of whoever chooses tests, and judges them while they run.
+
+    check(problem)       may it serve this problem at all
+    ask(view)            the next test: Proposal, or Wait for a result, or Over
+    judge(view)          which of the live and the paused trials are not simply to go on
+    recommend(view)      the configuration to use, given what is known
+    stop_reason(view)    why nothing more will be proposed, or None: the cheap part of `ask`
+
+Our recipes, SpotTune and other people's tuners are all of this kind. Every answer is a pure function of the view:
+nothing is carried over between calls, so that a resumed study, another worker or a replay gives the same answer.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol
 
-from leantune.history import History
+from leantune.history import Estimate, History
 from leantune.problem import Problem
 from leantune.strategies.proposals import Proposal, Recommendation
 
 
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """The goal's metric as a run has reported it so far.
+
+    steps: increasing; a step that is done again after a revocation is left out. values: one for each step, NaN where
+    it was no number. A curve may grow; what it holds never changes.
+    """
+
+    steps: Sequence[float]
+    values: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """All that an answer may depend on.
+
+    problem: with the budget in force. seed: the study's. curves: of trials that have reported steps, by number.
+    closed: why nothing will be proposed any more, where the loop knows it: no dollars are left to start a trial with.
+    """
+
+    problem: Problem
+    history: History
+    seed: int
+    curves: Mapping[int, LearningCurve] = field(default_factory=dict)
+    closed: str = ""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing is to be proposed before something else has happened."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Over:
+    """Nothing is to be proposed any more."""
+
+    why: str
+
+
+class Verdict(StrEnum):
+    """What becomes of a trial."""
+
+    GO_ON = "go on"
+    PAUSE = "pause"  # save a checkpoint and wait for the others
+    RESUME = "resume"  # a paused trial is queued again
+    STOP = "stop"  # it will not pay, or there is nothing more to learn
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with its reason, and the prediction of the goal's metric that decided it, where one did."""
+
+    verdict: Verdict
+    why: str = ""
+    predicted: Estimate | None = None
+
+
 class Tuner(Protocol):
-    """Every answer is a pure function of (problem, history, seed): nothing is carried over between calls."""
+    """Chooses tests and judges them; see the module."""
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that it cannot serve, by a StrategyError."""
 
-    def ask(self, problem: Problem, history: History, *, seed: int, count: int = 1) -> tuple[Proposal, ...]:
-        """The next `count` tests; StudyOver when there is none."""
+    def ask(self, view: View) -> Proposal | Wait | Over:
+        """The next test. Pending ones count as tested."""
 
-    def recommend(self, problem: Problem, history: History, *, seed: int) -> Recommendation:
-        """The configuration to use, given what is known; StudyOver when nothing is."""
+    def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
+        """Trials that are not simply to go on, in the order in which they matter: best first.
 
-    def stop_reason(self, problem: Problem, history: History, *, seed: int) -> str | None:
-        """Why the study is over, or None."""
+        Queued, running and paused trials are judged. only: those that may have changed since the last call; None: all.
+        It spares the work of looking at the others and changes no verdict.
+        """
+
+    def recommend(self, view: View) -> Recommendation | None:
+        """The configuration to use; None while nothing is known."""
+
+    def stop_reason(self, view: View) -> str | None:
+        """Why nothing more will be proposed, or None. `ask` begins with it."""

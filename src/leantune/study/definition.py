@@ -13,7 +13,7 @@ from inspect import signature
 
 from leantune.jobfile import Job
 from leantune.problem import Constraint, Problem
-from leantune.space import Boolean, Cluster, Clusters, Float, Integer, Ordinal, Parameter
+from leantune.space import Boolean, Cluster, Clusters, Configuration, Float, Integer, Ordinal, Parameter
 from leantune.space.options import Listed
 from leantune.strategies.registry import RECIPES
 
@@ -32,7 +32,7 @@ class Changes:
 def describe(problem: Problem, strategy: str, options: Mapping[str, object], seed: int) -> dict[str, object]:
     """The definition of a study; options at their defaults count as not given."""
     goal = problem.goal
-    return {
+    described: dict[str, object] = {
         "space": [_parameter(name, parameter) for name, parameter in problem.space.parameters.items()],
         "goal": {
             "metric": goal.metric,
@@ -46,6 +46,11 @@ def describe(problem: Problem, strategy: str, options: Mapping[str, object], see
         "strategy": {"name": strategy, **_chosen_options(strategy, options)},
         "seed": seed,
     }
+    if problem.steps is not None:  # both only where given: older definitions do not mention them
+        described["steps"] = problem.steps
+    if problem.settings:
+        described["settings"] = [_setting(setting) for setting in problem.settings]
+    return described
 
 
 def document_of(job: Job) -> dict[str, object]:
@@ -100,6 +105,10 @@ def _kind(parameter: Parameter) -> dict[str, object]:
         case Boolean():
             return {"kind": "boolean"}
     return {"kind": type(parameter).__name__, "is": repr(parameter)}
+
+
+def _setting(setting: Configuration) -> dict[str, object]:
+    return {name: value.as_json() if isinstance(value, Cluster) else value for name, value in setting.items()}
 
 
 def _scale(parameter: Listed) -> dict[str, object]:

@@ -25,8 +25,10 @@ from leantune.space import Clusters, Configuration, Machine
 from leantune.store.database import Database
 from leantune.store.study import Money, StudyStore
 from leantune.strategies.proposals import Proposal, Recommendation
+from leantune.strategies.recommending import required
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import View
 from leantune.study.definition import document_of
 from leantune.study.opening import open_or_create, open_unchanged
 
@@ -71,7 +73,7 @@ class OpenedStudy:
         unfinished = (TrialState.QUEUED, TrialState.RUNNING)
         if any(trial.state in unfinished for trial in self.history.trials):
             return None
-        return self.strategy.stop_reason(self.problem, self.history, seed=self.job.seed)
+        return self.strategy.stop_reason(self._view(self.history))
 
     def recommendation(self) -> Recommendation:
         """The configuration to use, by what is known now; StudyOver while nothing is.
@@ -82,11 +84,14 @@ class OpenedStudy:
         history, verified = self.history, self.standing_verification()
         if verified is not None:
             before = History(history.trials[: verified.number])
-            advice = self.strategy.recommend(self.problem, before, seed=self.job.seed)
-            if advice.configuration == verified.configuration:
+            advice = self.strategy.recommend(self._view(before))
+            if advice is not None and advice.configuration == verified.configuration:
                 why = f"{advice.why} Trial {verified.number} has verified it since."
                 return replace(advice, tested=True, why=why)
-        return self.strategy.recommend(self.problem, history, seed=self.job.seed)
+        return required(self.strategy.recommend(self._view(history)))
+
+    def _view(self, history: History) -> View:
+        return View(self.problem, history, self.job.seed)
 
     def standing_verification(self) -> Trial | None:
         """The latest trial of all, if it verified a recommendation and kept the limits."""
@@ -339,22 +344,21 @@ def dry_run(job: Job) -> DryRun:
     history, budget = _known(job)
     problem = job.problem.with_budget(budget)
     strategy, rules = strategy_of(job), rules_of(job)
-    money, seed, foreseen = Money(budget.usd, history.cost, 0.0), job.seed, history
+    money, foreseen = Money(budget.usd, history.cost, 0.0), history
     forecasts: list[Forecast] = []
-    over = strategy.stop_reason(problem, history, seed=seed) or ""
-    while not over and len(forecasts) < FIRST_PROPOSALS:
-        try:
-            (proposal,) = strategy.ask(problem, foreseen, seed=seed)
-        except StudyOver as nothing_left:
-            over = nothing_left.what
+    while len(forecasts) < FIRST_PROPOSALS:
+        proposal = strategy.ask(View(problem, foreseen, job.seed))
+        if not isinstance(proposal, Proposal):
+            over = proposal.why
             break
         rate = proposal.configuration.usd_per_hour
         limit = rules.first_limit(rate, dict(proposal.expected), money)
         worst = None if rate is None or limit is None else rules.worst_case(rate, limit)
         forecasts.append(Forecast(proposal, limit, worst))
         foreseen, _ = foreseen.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
-        over = strategy.stop_reason(problem, foreseen, seed=seed) or ""
-    size = len(problem.space.grid()) if problem.space.enumerable else problem.space.size
+    else:
+        over = strategy.stop_reason(View(problem, foreseen, job.seed)) or ""
+    size = len(problem.choices.grid()) if problem.choices.enumerable else problem.choices.size
     pairs = None if size is None else size * len(problem.fractions)
     return DryRun(size, pairs, tuple(forecasts), len(history), budget, rules, over)
 

@@ -36,10 +36,12 @@ from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, Plan
 from leantune.space import Configuration, Space
 from leantune.store.database import Database
-from leantune.strategies.proposals import Recommendation
+from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
+from leantune.strategies.recommending import required
 from leantune.strategies.registry import recipe as named_recipe
 from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import Over, View, Wait
 from leantune.study.definition import describe
 from leantune.study.opening import open_or_create
 from leantune.units import parse_share
@@ -115,15 +117,27 @@ class Study:
         strategy: str | Recipe = DEFAULT_STRATEGY,
         seed: int = 0,
         snapshots: bool = False,
+        steps: float | None = None,
+        settings: Iterable[Mapping[str, object]] = (),
         store: str = IN_MEMORY,
         name: str = "study",
         clock: Clock | None = None,
     ) -> None:
         """snapshots: one run of the training program reports at every fraction it passes (then tell them with
-        `snapshots=`). store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a study that
-        is there already goes on, if it is the same. Without a store it lives as long as this object.
+        `snapshots=`). steps: the last step of a training, which SpotTune needs. settings: the configurations to test;
+        none: all of the space. store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a
+        study that is there already goes on, if it is the same. Without a store it lives as long as this object.
         """
-        self.problem = Problem(space, goal, subject_to, fractions, budget or Budget(), snapshots=snapshots)
+        self.problem = Problem(
+            space,
+            goal,
+            subject_to,
+            fractions,
+            budget or Budget(),
+            snapshots=snapshots,
+            steps=steps,
+            settings=settings,
+        )
         self.strategy = Strategy(named_recipe(strategy) if isinstance(strategy, str) else strategy)
         self.strategy.check(self.problem)
         if isinstance(seed, bool) or not isinstance(seed, int):
@@ -145,9 +159,13 @@ class Study:
         return self.store.history()
 
     @property
+    def _view(self) -> View:
+        return View(self.problem, self.history, self.seed)
+
+    @property
     def stop_reason(self) -> str | None:
         """Why the study is over (budget, stop rule), or None."""
-        return self.strategy.stop_reason(self.problem, self.history, seed=self.seed)
+        return self.strategy.stop_reason(self._view)
 
     @overload
     def ask(self) -> AskedTrial: ...
@@ -169,13 +187,12 @@ class Study:
     def _ask_batch(self, count: int) -> list[AskedTrial]:
         asked: list[AskedTrial] = []
         while len(asked) < count:
-            history = self.history
-            reason = self.strategy.stop_reason(self.problem, history, seed=self.seed)
-            if reason is not None:
+            view = self._view
+            proposal = self.strategy.ask(view)
+            if not isinstance(proposal, Proposal):
                 if asked:
                     break
-                raise StudyOver(f"the study is over: {reason}", where="ask", hint="Raise the budget to go on")
-            (proposal,) = self.strategy.ask(self.problem, history, seed=self.seed)
+                raise _nothing_to_ask(proposal)
             try:
                 trial = self.store.propose(
                     proposal.configuration,
@@ -184,7 +201,7 @@ class Study:
                     time=self._clock.now(),
                     note=NOTE_SEPARATOR.join(proposal.notes),
                     expected=proposal.expected,
-                    after=len(history),
+                    after=len(view.history),
                     queue=False,
                 )
             except Outdated:
@@ -194,7 +211,7 @@ class Study:
 
     def enqueue(self, configuration: Mapping[str, object], fraction: int | float | str | Fraction = 1) -> AskedTrial:
         """A trial of your own choice, to be told like any other; it may repeat one."""
-        checked = self.problem.space.configuration(configuration)
+        checked = self.problem.choices.configuration(configuration)
         share = self.problem.fractions[self.problem.level_of(parse_share(fraction))]
         note = "enqueued by the user"
         return AskedTrial.of(self.store.propose(checked, share, time=self._clock.now(), note=note, queue=False))
@@ -287,11 +304,18 @@ class Study:
 
     def recommendation(self) -> Recommendation:
         """The configuration to use, predicted metrics, the probability of each limit, and why."""
-        return self.strategy.recommend(self.problem, self.history, seed=self.seed)
+        return required(self.strategy.recommend(self._view))
 
     def close(self) -> None:
         """Let go of the store; nothing is lost."""
         self._database.close()
+
+
+def _nothing_to_ask(answer: Wait | Over) -> StudyOver:
+    if isinstance(answer, Wait):
+        return StudyOver(f"nothing is to be tested now: {answer.why}", where="ask", hint="Tell a result first")
+    hint = "Raise the budget, or widen the space, to go on"
+    return StudyOver(f"the study is over: {answer.why}", where="ask", hint=hint)
 
 
 def _own_options(strategy: str | Recipe) -> dict[str, object]:

@@ -21,9 +21,10 @@ from leantune.strategies.strategy import Strategy
 class Mine:
     def __init__(self, beta): self.beta = beta
     def check(self, problem): pass
-    def ask(self, problem, history, *, seed, count=1): raise NotImplementedError
-    def recommend(self, problem, history, *, seed): raise NotImplementedError
-    def stop_reason(self, problem, history, *, seed): return None
+    def ask(self, view): raise NotImplementedError
+    def judge(self, view, only=None): return {}
+    def recommend(self, view): raise NotImplementedError
+    def stop_reason(self, view): return None
 
 def tuner(beta=0.5): return Mine(beta)
 def cook(points=4): return recipe("eic", points=points)

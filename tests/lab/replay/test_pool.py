@@ -28,9 +28,10 @@ from leantune.errors import StrategyError
 class Odd:
     def __init__(self, what): self.what = what
     def check(self, problem): pass
-    def recommend(self, problem, history, *, seed): raise NotImplementedError
-    def stop_reason(self, problem, history, *, seed): return None
-    def ask(self, problem, history, *, seed, count=1):
+    def judge(self, view, only=None): return {}
+    def recommend(self, view): raise NotImplementedError
+    def stop_reason(self, view): return None
+    def ask(self, view):
         if self.what == "dies": os._exit(9)
         if self.what == "sleeps": time.sleep(300)
         raise StrategyError(f"no idea with {os.environ['LEANTUNE_THREADS']} thread", where="odd", hint="Ask another")

@@ -27,7 +27,7 @@ from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Tuner
 
 DEFAULT_BETA = 0.1
-_TUNER = ("check", "ask", "recommend", "stop_reason")
+_TUNER = ("check", "ask", "judge", "recommend", "stop_reason")
 _SPEC = re.compile(r"\s*(?P<name>[\w.:-]+)\s*(?:\((?P<options>.*)\))?\s*", re.DOTALL)
 _HINT = "Write a name, trimtuner-gp, or with options, 'nephele(horizon=1)', or your own, 'package.module:function'"
 

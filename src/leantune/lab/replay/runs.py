@@ -5,12 +5,12 @@ executor looks runs up in a table, on a simulated clock.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 
 from leantune.clock import Clock, RealClock, SimulatedClock
-from leantune.errors import StrategyError, StudyOver
+from leantune.errors import StrategyError
 from leantune.executors.replay import ReplayExecutor
 from leantune.history import History, ObservationKind, Trial
 from leantune.lab.replay.contenders import Contender, contender
@@ -24,7 +24,7 @@ from leantune.run.loop import Loop, Plan
 from leantune.space import Cluster, Configuration
 from leantune.store.database import Database
 from leantune.strategies.proposals import Proposal, Recommendation
-from leantune.strategies.tuner import Tuner
+from leantune.strategies.tuner import Judgement, Over, Tuner, View, Wait
 from leantune.study.definition import describe
 from leantune.study.opening import open_or_create
 
@@ -124,19 +124,27 @@ class _Timed:
     def check(self, problem: Problem) -> None:
         self.tuner.check(problem)
 
-    def ask(self, problem: Problem, history: History, *, seed: int, count: int = 1) -> tuple[Proposal, ...]:
+    def ask(self, view: View) -> Proposal | Wait | Over:
+        enough = self._enough(view)
+        if enough is not None:
+            return Over(enough)
         began = self.clock.now()
-        proposals = self.tuner.ask(problem, history, seed=seed, count=count)
-        self.seconds[len(history.trials)] = self.clock.now() - began
-        return proposals
+        answer = self.tuner.ask(view)
+        self.seconds[len(view.history.trials)] = self.clock.now() - began
+        return answer
 
-    def recommend(self, problem: Problem, history: History, *, seed: int) -> Recommendation:
-        return self.tuner.recommend(problem, history, seed=seed)
+    def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
+        return self.tuner.judge(view, only)
 
-    def stop_reason(self, problem: Problem, history: History, *, seed: int) -> str | None:
-        if self.iterations is not None and _tests(history) >= self.iterations:
-            return f"all {self.iterations} tests are made"
-        return self.tuner.stop_reason(problem, history, seed=seed)
+    def recommend(self, view: View) -> Recommendation | None:
+        return self.tuner.recommend(view)
+
+    def stop_reason(self, view: View) -> str | None:
+        return self._enough(view) or self.tuner.stop_reason(view)
+
+    def _enough(self, view: View) -> str | None:
+        made = self.iterations is not None and _tests(view.history) >= self.iterations
+        return f"all {self.iterations} tests are made" if made else None
 
 
 def _begins(notes: tuple[str, ...]) -> bool:
@@ -225,9 +233,8 @@ class _Watch:
         return {PAPER: paper, COMMON: common or paper}
 
     def _advised(self, tuner: Tuner, history: History) -> Advice | None:
-        try:
-            found = tuner.recommend(self.problem, history, seed=self.seed)
-        except StudyOver:
+        found = tuner.recommend(View(self.problem, history, self.seed))
+        if found is None:
             return None
         share: Fraction = found.fraction
         verdict = self.truth.judge((found.configuration.id, share))
