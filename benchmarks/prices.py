@@ -76,7 +76,7 @@ def measure(folder: Path, rows: int) -> Figures:
     written = write_file(path, rows)
     reference, table = timed(lambda: arrow_csv.read_csv(str(path)))
     load, loaded = timed(lambda: read_prices(path))
-    if loaded.report.kept != written or not loaded.report.clean:
+    if loaded.report.kept != written or loaded.report.troubles():
         raise AssertionError(f"{written} rows were written, but {loaded.report}")
     store = PriceStore(folder / "store")
     kept, _ = timed(lambda: store.update(loaded))

@@ -13,7 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +51,7 @@ class Row:
     def as_json(self) -> dict[str, object]:
         """Plain values."""
         costs = {"train_cpu_seconds": self.train_seconds, "ms_for_1000_markets": self.milliseconds}
-        return {"scope": self.scope, **self.judged.as_json(), **costs, "grid_seconds": self.grid_seconds}
+        return {"scope": self.scope, **asdict(self.judged), **costs, "grid_seconds": self.grid_seconds}
 
 
 def load_markets() -> list[PriceSeries]:

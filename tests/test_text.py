@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 
@@ -103,3 +104,12 @@ def test_dates_only_of_real_clocks() -> None:
     assert words.period(noon, noon + 86400) == "16 November 2026, 12:00 – 17 November 2026, 12:00 UTC"
     assert words.period(noon, noon) == "16 November 2026, 12:00 UTC"
     assert words.period(0.0, 5.0) == ""
+
+
+def test_json_in_a_page_cannot_end_its_script_element() -> None:
+    data = {"name": "</script><b>&"}
+    shown = words.script_json(data)
+    assert json.loads(shown) == data
+    assert not set("<>&") & set(shown)
+    with pytest.raises(ValueError, match="JSON"):
+        words.script_json(math.nan)

@@ -31,7 +31,7 @@ import numpy as np
 from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput
 from leantune.executors.replay import Measurement
-from leantune.lab.replay.kept import digest
+from leantune.files import digest
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.problem import COST, TIME, Goal, Problem, maximize, minimize
 from leantune.space import Cluster, Clusters, Configuration, Machine, Space, choice, ordinal

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import quantiles
 
 from leantune.errors import InvalidInput
-from leantune.lab.replay.kept import digest
+from leantune.files import digest
 from leantune.lab.replay.pool import Source
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import Truth

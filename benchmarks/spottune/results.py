@@ -25,7 +25,8 @@ from benchmarks.spottune.risks import Shelf, prices_digest
 from benchmarks.spottune.tunings import Measured, Tuning, forecaster, scenario, tune
 from leantune.cloud.feeds import MarketFeed
 from leantune.errors import StoreError
-from leantune.lab.replay.kept import decisive_files, digest
+from leantune.files import digest
+from leantune.lab.replay.kept import decisive_files
 from leantune.lab.replay.pool import ONE_THREAD
 from leantune.lab.simulate.workloads import RecordedJob, families, parsed, recorded_jobs
 from leantune.rent.quotes import Forecaster

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -23,7 +23,8 @@ from leantune.arrays import FloatArray
 from leantune.cloud.feeds import Capacity
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.predictor import HORIZON, Predictor
-from leantune.lab.replay.kept import decisive_files, digest
+from leantune.files import digest
+from leantune.lab.replay.kept import decisive_files
 from leantune.lab.training.training import Attempt, Plan, Slices, judged, train_kind
 from leantune.revocation import saved
 from leantune.revocation.predictors import UNTRAINED, predictor
@@ -68,7 +69,7 @@ class Shelf:
             result = train_kind(kind, slices, self.plan, told)
             saved.save(saved.Saved(result.predictor, {"pool": pool.name}), self.path(kind, pool))
             asked, seconds = result.predictor, result.seconds
-        content = {**judged(asked, slices.test).as_json(), "seconds": seconds}
+        content = {**asdict(judged(asked, slices.test)), "seconds": seconds}
         scratch = scored.with_name(f".{scored.name}.{os.getpid()}")
         scratch.write_text(json.dumps(content), encoding="utf-8")
         scratch.replace(scored)

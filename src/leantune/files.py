@@ -1,11 +1,12 @@
-"""Files: written whole or not at all, and CSVs read row by row, each row with its line."""
+"""Files: written whole or not at all; CSVs read row by row, each row with its line; digests of what is in them."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -85,6 +86,15 @@ def csv_records(
         raise TableError(f"there is no column {missing[0]!r}", where=f"{source}, line {line}", hint=hint)
     for line, row in rows:
         yield f"{source}, line {line}", dict(zip_longest(header, row))
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    """A hash of the parts, each with its length, so that no two lists of parts look alike."""
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(len(part).to_bytes(8, "big"))
+        total.update(part)
+    return total.hexdigest()
 
 
 def _decoded(raw: bytes, source: str) -> str:

@@ -4,6 +4,7 @@
 could otherwise become a link.
 """
 
+import json
 import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -28,6 +29,12 @@ def escaped(text: object) -> str:
 def plain(text: object) -> str:
     """Text for a figure: what looks like a tag stays visible as text."""
     return escape(str(text), quote=False)
+
+
+def script_json(data: object) -> str:
+    """JSON inside a script element: nothing in it can end the element."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def clipped(text: object, most: int = _LONGEST_NAME) -> str:

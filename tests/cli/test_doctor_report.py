@@ -5,7 +5,7 @@ import json
 import pytest
 
 from leantune.cli.doctor import Diagnosis, Finding, PartFinding, Status
-from leantune.cli.doctor_report import as_json, print_json, print_tables
+from leantune.cli.doctor_report import as_document, print_tables
 from leantune.cli.parts import Part
 
 RAY = PartFinding(Part("ray", "ray", "several machines", ("ray",)), Status.MISSING, hint="pip install 'leantune[ray]'")
@@ -19,7 +19,7 @@ ILL = Diagnosis("1.2.3", (CORES,), (NUMPY, BROKEN))
 
 
 def test_json_tells_versions_extras_and_hints() -> None:
-    told = as_json(WELL)
+    told = as_document(WELL)
     assert (told["leantune"], told["healthy"]) == ("1.2.3", True)
     assert told["system"] == [{"name": "cores", "status": "ok", "detail": "2 of 4 may be used", "hint": ""}]
     assert isinstance(told["parts"], list)
@@ -28,9 +28,10 @@ def test_json_tells_versions_extras_and_hints() -> None:
     assert (ray["version"], ray["extras"], ray["hint"]) == (None, ["ray"], "pip install 'leantune[ray]'")
 
 
-def test_printed_json_is_the_json(capsys: pytest.CaptureFixture[str]) -> None:
-    print_json(ILL)
-    assert json.loads(capsys.readouterr().out) == as_json(ILL)
+def test_an_ill_diagnosis_is_json() -> None:
+    told = as_document(ILL)
+    assert told["healthy"] is False
+    assert json.loads(json.dumps(told)) == told
 
 
 def test_tables_show_each_command_once_on_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 import typer
 
-from leantune.cli.failures import print_json, printable, say, told_errors, warn
+from leantune.cli.failures import print_json, print_result, printable, say, told_errors, warn
 from leantune.errors import JobError, StudyOver
 
 
@@ -56,3 +56,9 @@ def test_warnings_leave_standard_output_to_the_result(capsys: pytest.CaptureFixt
 def test_json_that_is_none_is_a_bug_and_not_printed() -> None:
     with pytest.raises(ValueError, match="JSON"):
         print_json({"cost": float("nan")})
+
+
+@pytest.mark.parametrize(("as_json", "shown"), [(True, '{\n  "a": 1\n}\n'), (False, "one\ntwo\n")])
+def test_a_result_is_one_object_or_lines(capsys: pytest.CaptureFixture[str], as_json: bool, shown: str) -> None:
+    print_result({"a": 1}, ["one", "two"], as_json=as_json)
+    assert capsys.readouterr() == (shown, "")

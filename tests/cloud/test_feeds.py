@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from leantune.cloud.feeds import Capacity, MarketFeed, Mode
 from leantune.cloud.markets import Market, PriceSeries
-from leantune.cloud.provider import Cause, Feed, Revocation
+from leantune.cloud.provider import Cause, Revocation
 from leantune.errors import InvalidInput
 from leantune.space import Machine
 
@@ -189,8 +189,3 @@ def test_wrong_feeds_are_refused(options: dict[str, Any], message: str) -> None:
 def test_before_the_first_price() -> None:
     with pytest.raises(InvalidInput, match="no price"):
         feed(STEPS).revocation(START - 1, 0.2)
-
-
-def test_is_what_a_simulated_provider_takes() -> None:
-    taken: Feed = feed(STEPS)
-    assert taken.tariff is STEPS

@@ -46,7 +46,7 @@ def test_a_clean_file(tmp_path: Path) -> None:
         line("2026-03-01T00:30:00Z", 0.06, "us-east-1b"),
     ]
     loaded = read_prices(csv_file(tmp_path, *rows))
-    assert loaded.report.clean
+    assert not loaded.report.troubles()
     assert (loaded.report.rows, loaded.report.kept, list(loaded.series)) == (3, 3, [A, B])
     assert loaded.series[A].times.tolist() == [at("2026-03-01T00:00:00Z"), at("2026-03-01T01:00:00.25Z")]
     assert loaded.series[A].prices.tolist() == [0.04, 0.05]
@@ -93,7 +93,7 @@ def test_duplicates_conflicts_and_order(tmp_path: Path) -> None:
 def test_newest_first_is_an_order_too(tmp_path: Path) -> None:
     rows = [line(f"2026-03-01T0{hour}:00:00Z", hour + 1) for hour in range(5)]
     loaded = read_prices(csv_file(tmp_path, *rows[::-1]))
-    assert loaded.report.clean
+    assert not loaded.report.troubles()
     assert loaded.series[A].prices.tolist() == [1, 2, 3, 4, 5]
 
 
@@ -185,7 +185,7 @@ def test_what_aws_prints(tmp_path: Path) -> None:
     assert loaded.series[A].prices.tolist() == [0.04, 0.045, 0.05]
     assert (loaded.report.unreadable, loaded.report.first_unreadable, loaded.report.out_of_order) == (1, "entry 4", 0)
     path.write_text(json.dumps(entries), encoding="utf-8")
-    assert read_prices(path).report.clean, "the list alone"
+    assert not read_prices(path).report.troubles(), "the list alone"
 
 
 ROW = st.tuples(
@@ -258,7 +258,7 @@ def test_the_real_files_against_the_csv_module(name: str) -> None:
             market = Market(row["instance_type"], row["availability_zone"], row["product"])
             expected[market][at(row["timestamp"])] = float(row["price"])
     loaded = read_prices(path)
-    assert loaded.report.clean
+    assert not loaded.report.troubles()
     assert {
         m: dict(zip(s.times.tolist(), s.prices.tolist(), strict=True)) for m, s in loaded.series.items()
     } == expected

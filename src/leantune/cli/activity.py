@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from leantune.cli.failures import printable, say
+from leantune.cli.failures import is_drawn_on, printable, say
 from leantune.clock import Clock, RealClock
 
 QUIET_SECONDS = 10.0  # between plain lines
@@ -17,7 +16,7 @@ Tell = Callable[[str], None]
 @contextmanager
 def activity(title: str, clock: Clock | None = None) -> Iterator[Tell]:
     """Within the block, what is told is shown after the title, on standard error."""
-    if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+    if is_drawn_on(sys.stderr):
         with _status(title) as tell:
             yield tell
     else:
@@ -31,6 +30,18 @@ def _status(title: str) -> Iterator[Tell]:
 
     with Console(stderr=True).status(Text(title)) as status:
         yield lambda text: status.update(Text(printable(f"{title}: {text}")))
+
+
+@contextmanager
+def bar(words: str, total: int) -> Iterator[Callable[[str, int], None]]:
+    """Within the block, a bar on standard error: words about what is done, and how much of the total that is."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(words, total=total)
+        yield lambda words, done: bars.update(task, completed=done, description=words)
 
 
 def _plain(title: str, clock: Clock) -> Tell:

@@ -16,7 +16,7 @@ from typer.main import get_group
 import leantune
 from leantune.cli.completion import job_files, study_names, table_names
 from leantune.cli.exit_codes import MEANINGS, ExitCode, explained
-from leantune.cli.failures import told_errors
+from leantune.cli.failures import print_json, told_errors
 
 WELL, BAD_NEWS, WRONG_INPUT = ExitCode.WELL, ExitCode.BAD_NEWS, ExitCode.WRONG_INPUT
 NOTHING_YET, STORE_TROUBLE, INTERRUPTED = ExitCode.NOTHING_YET, ExitCode.STORE_TROUBLE, ExitCode.INTERRUPTED
@@ -71,12 +71,7 @@ def leantune_command(
 
 @app.command(
     epilog=explained(
-        WELL,
-        BAD_NEWS,
-        WRONG_INPUT,
-        NOTHING_YET,
-        STORE_TROUBLE,
-        INTERRUPTED,
+        *MEANINGS,
         well="the study is over, and there is a recommendation",
         bad_news="trial after trial failed and none came through",
         nothing_yet="the study is over, and there is nothing to recommend",
@@ -150,12 +145,7 @@ def recommend(job: OptionalJobFile = None, store: Store = None, study: Study = N
 
 @app.command(
     epilog=explained(
-        WELL,
-        BAD_NEWS,
-        WRONG_INPUT,
-        NOTHING_YET,
-        STORE_TROUBLE,
-        INTERRUPTED,
+        *MEANINGS,
         well="the run came through, and every limit held",
         bad_news="a limit did not hold, or the run failed",
         nothing_yet="there is nothing to recommend yet, or the budget does not cover the run (see --beyond-budget)",
@@ -401,10 +391,13 @@ def doctor(as_json: AsJson = False) -> None:
       $ leantune doctor --json
     """  # noqa: D301 (as above)
     from leantune.cli.doctor import examine
-    from leantune.cli.doctor_report import print_json, print_tables
+    from leantune.cli.doctor_report import as_document, print_tables
 
     diagnosis = examine()
-    (print_json if as_json else print_tables)(diagnosis)
+    if as_json:
+        print_json(as_document(diagnosis))
+    else:
+        print_tables(diagnosis)
     if not diagnosis.healthy:
         raise typer.Exit(BAD_NEWS)
 

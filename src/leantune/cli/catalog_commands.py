@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leantune.cli.exit_codes import ExitCode
-from leantune.cli.failures import print_json, say, told_errors, warn
+from leantune.cli.failures import print_json, print_result, say, told_errors, warn
 
 if TYPE_CHECKING:
     from leantune.cloud.catalog_sources import Refreshed
@@ -42,10 +42,7 @@ def show(*, region: Region = "", types: Types = "", as_json: AsJson = False) -> 
 
         table = catalogue(PROVIDER, region or None)
         names = _chosen(table, types)
-        if as_json:
-            print_json(_json(table, names))
-        else:
-            say("\n".join(_lines(table, names)))
+        print_result(_json(table, names), _lines(table, names), as_json=as_json)
     raise typer.Exit(ExitCode.WELL)
 
 

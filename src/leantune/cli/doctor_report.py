@@ -1,9 +1,6 @@
 """How a diagnosis is shown: tables for people, one JSON object for programs."""
 
-import json
 from typing import TYPE_CHECKING
-
-import typer
 
 from leantune.cli.doctor import Diagnosis, Status
 
@@ -13,7 +10,7 @@ if TYPE_CHECKING:
 COLOUR = {Status.OK: "green", Status.WARNING: "yellow", Status.MISSING: "yellow", Status.BROKEN: "bold red"}
 
 
-def as_json(diagnosis: Diagnosis) -> dict[str, object]:
+def as_document(diagnosis: Diagnosis) -> dict[str, object]:
     """The diagnosis as plain values.
 
     `healthy` decides the exit code; every status is one of ok, warning, missing, broken; `version` is null where a part
@@ -38,11 +35,6 @@ def as_json(diagnosis: Diagnosis) -> dict[str, object]:
             for found in diagnosis.parts
         ],
     }
-
-
-def print_json(diagnosis: Diagnosis) -> None:
-    """One JSON object on standard output."""
-    typer.echo(json.dumps(as_json(diagnosis), indent=2))
 
 
 def print_tables(diagnosis: Diagnosis) -> None:

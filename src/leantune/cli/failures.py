@@ -3,9 +3,9 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import typer
 
@@ -40,6 +40,19 @@ def warn(text: str) -> None:
 def print_json(result: Mapping[str, object]) -> None:
     """One JSON object on standard output."""
     typer.echo(json.dumps(result, indent=2, allow_nan=False))
+
+
+def print_result(document: Mapping[str, object], lines: Iterable[str], *, as_json: bool) -> None:
+    """The result of a command on standard output: one JSON object for programs, or lines for people."""
+    if as_json:
+        print_json(document)
+    else:
+        say("\n".join(lines))
+
+
+def is_drawn_on(stream: TextIO) -> bool:
+    """Whether the stream is a terminal that can show a picture again and again."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 @contextmanager

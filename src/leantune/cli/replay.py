@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leantune.cli import replay_show as show
+from leantune.cli.activity import bar
 from leantune.cli.exit_codes import ExitCode
-from leantune.cli.failures import print_json, say, warn
+from leantune.cli.failures import is_drawn_on, print_result, say, warn
 from leantune.cli.interrupts import interruptible
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StrategyError
@@ -70,20 +70,14 @@ def list_presets(data: Path | None, *, as_json: bool) -> ExitCode:
     for name in preset_names():
         description = parse_description(preset_text(name), f"preset {name}")
         presets.append(show.Preset(name, description, (data or default_data()) / description.file))
-    if as_json:
-        print_json(show.presets_json(presets))
-    else:
-        say("\n".join(show.presets_lines(presets)))
+    print_result(show.presets_json(presets), show.presets_lines(presets), as_json=as_json)
     return ExitCode.WELL
 
 
 def tell_facts(source: Source, *, as_json: bool) -> ExitCode:
     """Say what is true of a table."""
     table = source.load()
-    if as_json:
-        print_json(facts(table))
-    else:
-        say("\n".join(show.facts_lines(table, facts(table))))
+    print_result(facts(table), show.facts_lines(table, facts(table)), as_json=as_json)
     return ExitCode.WELL
 
 
@@ -103,10 +97,9 @@ def compare(compared: Comparison, output: Output, processes: int | None) -> Exit
     rows = show.rows_json(table.problem, runs, output.rule) if output.as_json or output.rows else []
     if output.rows:
         _write(output.rows, show.rows_csv(rows))
-    if output.as_json:
-        print_json(show.comparison_json(table, facts(table), output.rule, summaries, rows))
-    else:
-        say("\n".join([*show.table_lines(table), *show.summary_lines(table.problem, summaries)]))
+    document = show.comparison_json(table, facts(table), output.rule, summaries, rows)
+    lines = [*show.table_lines(table), *show.summary_lines(table.problem, summaries)]
+    print_result(document, lines, as_json=output.as_json)
     return ExitCode.WELL
 
 
@@ -193,9 +186,8 @@ class Progress:
 def _progress(total: int, results: Path, clock: Clock) -> Iterator[Callable[[Done], None]]:
     """Within the block progress is shown on standard error; an interrupt is told what is kept."""
     progress = Progress(total, clock)
-    drawn = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     try:
-        with _bar(progress) if drawn else _plain_lines(progress, clock) as done:
+        with _bar(progress) if is_drawn_on(sys.stderr) else _plain_lines(progress, clock) as done:
             yield done
     except KeyboardInterrupt:
         say(f"{progress.count} of {counted(total, 'run')} are kept in {results}", err=True)
@@ -218,16 +210,9 @@ def _plain_lines(progress: Progress, clock: Clock) -> Iterator[Callable[[Done], 
 
 @contextmanager
 def _bar(progress: Progress) -> Iterator[Callable[[Done], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
+    def done(what: Done) -> None:
+        progress.after(what)
+        draw(progress.words, progress.count)
 
-    columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(progress.words, total=progress.total)
-
-        def done(what: Done) -> None:
-            progress.after(what)
-            bars.update(bar, completed=progress.count, description=progress.words)
-
+    with bar(progress.words, progress.total) as draw:
         yield done

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leantune.cli.exit_codes import ExitCode
-from leantune.cli.failures import print_json, say, told_errors, warn
+from leantune.cli.failures import print_result, say, told_errors, warn
 
 if TYPE_CHECKING:
     from leantune.cloud.markets import Market, PriceSeries
@@ -61,10 +61,7 @@ def prices(
         if provider or region:
             imported.append(_fetch(kept, provider, region, wanted))
         summaries = _summaries(kept, *wanted)
-        if as_json:
-            print_json(_json(kept, imported, summaries))
-        else:
-            say("\n".join(_lines(kept, summaries)))
+        print_result(_json(kept, imported, summaries), _lines(kept, summaries), as_json=as_json)
     raise typer.Exit(ExitCode.WELL)
 
 

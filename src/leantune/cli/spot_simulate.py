@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leantune.cli.exit_codes import ExitCode
-from leantune.cli.failures import print_json, say, told_errors, warn
+from leantune.cli.failures import print_result, told_errors, warn
 from leantune.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -179,10 +179,7 @@ def _run(plan: Plan, smooth_seed: int | None, target: Path | None, *, as_json: b
         warn(note)
     if target is not None:
         write_gantt(show.page(found), plan, tallies, target)
-    if as_json:
-        print_json(show.found_json(found, target))
-    else:
-        say("\n".join(show.lines(found, target)))
+    print_result(show.found_json(found, target), show.lines(found, target), as_json=as_json)
 
 
 def _compared(plan: Plan, tell: Tell) -> dict[str, Tally]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leantune.cli.exit_codes import ExitCode
-from leantune.cli.failures import print_json, say, told_errors, warn
+from leantune.cli.failures import print_result, told_errors, warn
 
 if TYPE_CHECKING:
     from leantune.cli.spot_train_show import Outcome, Outcomes
@@ -76,10 +76,8 @@ def train(  # noqa: PLR0913 - the options of a command
         plan = Plan(tries, seed, per_market, questions, part, 2 * part, processes=at_once)
         outcomes = _trained(kinds, series, plan)
         found = [_kept(outcome, source, plan, folder) for outcome in outcomes.rows]
-        if as_json:
-            print_json(show.as_json(source, series, outcomes, found))
-        else:
-            say("\n".join(show.lines(source, series, outcomes, found)))
+        result = source, series, outcomes, found
+        print_result(show.as_json(*result), show.lines(*result), as_json=as_json)
     raise typer.Exit(ExitCode.WELL)
 
 
@@ -186,7 +184,7 @@ def _kept(outcome: Outcome, source: str, plan: Plan, folder: Path) -> Path:
         "plan": asdict(plan),
         "options": {attempt.market: asdict(attempt.options) for attempt in result.kept},
         "validation_brier": {attempt.market: attempt.brier for attempt in result.kept},
-        "test": outcome.judged.as_json(),
+        "test": asdict(outcome.judged),
     }
     path = folder / f"{result.predictor.kind}{SUFFIX}"
     save(Saved(result.predictor, provenance), path)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from leantune.cli.activity import bar
 from leantune.cli.columns import columned
-from leantune.cli.failures import say
+from leantune.cli.failures import is_drawn_on, say
 from leantune.cloud.markets import PriceSeries
 from leantune.lab.training.training import Attempt, Judged, Result, Slices
 from leantune.text import counted
@@ -44,32 +44,18 @@ def progress(total: int) -> Iterator[Callable[[Attempt], None]]:
     """Tries done, on standard error: a bar on a terminal, else a line for each."""
     count = 0
 
-    def words(attempt: Attempt) -> str:
+    def tell(attempt: Attempt) -> None:
+        nonlocal count
+        count += 1
         where = f" for {attempt.market}" if attempt.market else ""
-        return f"try {count} of {total}: {attempt.kind}{where}, validation Brier score {attempt.brier:.4f}"
+        score = f"validation Brier score {attempt.brier:.4f}"
+        draw(f"try {count} of {total}: {attempt.kind}{where}, {score}", count)
 
-    if not (sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"):
+    def say_it(words: str, _done: int) -> None:
+        say(f"spot train: {words}", err=True)
 
-        def tell(attempt: Attempt) -> None:
-            nonlocal count
-            count += 1
-            say(f"spot train: {words(attempt)}", err=True)
-
+    with bar(f"{total} tries", total) if is_drawn_on(sys.stderr) else nullcontext(say_it) as draw:
         yield tell
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(f"{total} tries", total=total)
-
-        def draw(attempt: Attempt) -> None:
-            nonlocal count
-            count += 1
-            bars.update(bar, completed=count, description=words(attempt))
-
-        yield draw
 
 
 def _day(time: float) -> str:
@@ -90,7 +76,7 @@ def _periods(slices: Slices) -> dict[str, list[str]]:
 def as_json(source: str, series: Sequence[PriceSeries], outcomes: Outcomes, files: Sequence[Path]) -> dict[str, object]:
     """What was trained on what, every score, and the files."""
     rows = [
-        {**row.judged.as_json(), "file": str(path), "seconds": row.result.seconds}
+        {**asdict(row.judged), "file": str(path), "seconds": row.result.seconds}
         for row, path in zip(outcomes.rows, files, strict=True)
     ]
     return {
@@ -98,7 +84,7 @@ def as_json(source: str, series: Sequence[PriceSeries], outcomes: Outcomes, file
         "markets": [str(one.market) for one in series],
         "periods": _periods(outcomes.slices),
         "predictors": rows,
-        "untrained": outcomes.untrained.as_json(),
+        "untrained": asdict(outcomes.untrained),
         "best": outcomes.best.name,
     }
 

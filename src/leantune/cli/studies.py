@@ -11,7 +11,7 @@ from pathlib import Path
 
 from leantune.cli import show
 from leantune.cli.exit_codes import ExitCode
-from leantune.cli.failures import print_json, say, warn
+from leantune.cli.failures import print_result, warn
 from leantune.cli.watching import Mode, standing_of, watching
 from leantune.cli.words import budget_words
 from leantune.errors import InvalidInput, StudyOver
@@ -75,10 +75,6 @@ def _job_to_run(path: Path) -> Job:
     return job
 
 
-def _print(lines: list[str]) -> None:
-    say("\n".join(lines))
-
-
 # -- run, worker
 
 
@@ -87,10 +83,8 @@ def dry_run(path: Path, *, as_json: bool) -> ExitCode:
     job = _job_to_run(path)
     dry = launch.dry_run(job)
     strategy = f"{job.strategy}, seed {job.seed}"
-    if as_json:
-        print_json(show.dry_run_json(job.name, strategy, job.problem, dry))
-    else:
-        _print(show.dry_run_lines(job.name, strategy, job.problem, dry))
+    told = job.name, strategy, job.problem, dry
+    print_result(show.dry_run_json(*told), show.dry_run_lines(*told), as_json=as_json)
     return ExitCode.WELL
 
 
@@ -112,11 +106,9 @@ def _work(opened: OpenedStudy, target: Target, mode: Mode, parallel: int, *, rec
     if recommend and end.outcome in (Outcome.OVER, Outcome.ENOUGH):
         recommended, why_none = _recommended(opened)
     standing = standing_of(opened)
-    if mode is Mode.JSON:
-        print_json(show.end_json(standing, end, recommended, why_none))
-    else:
-        _print(show.end_lines(standing, end, recommended, why_none, shown=mode is Mode.LIVE))
-        _print(_next_lines(opened, target, end, recommended, recommend))
+    lines = show.end_lines(standing, end, recommended, why_none, shown=mode is Mode.LIVE)
+    lines += _next_lines(opened, target, end, recommended, recommend)
+    print_result(show.end_json(standing, end, recommended, why_none), lines, as_json=mode is Mode.JSON)
     return ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome]
 
 
@@ -169,10 +161,7 @@ def status(target: Target, *, as_json: bool) -> ExitCode:
     """Say how a study stands."""
     with target.opened() as opened:
         facts = standing_of(opened), opened.stop_reason, opened.store.workers(), opened.clock.now()
-    if as_json:
-        print_json(show.status_json(*facts))
-    else:
-        _print(show.status_lines(*facts))
+    print_result(show.status_json(*facts), show.status_lines(*facts), as_json=as_json)
     return ExitCode.WELL
 
 
@@ -180,10 +169,8 @@ def recommend(target: Target, *, as_json: bool) -> ExitCode:
     """Say which configuration to use."""
     with target.opened() as opened:
         recommended, name = opened.recommendation(), opened.job.name
-    if as_json:
-        print_json({"study": name, **show.recommendation_json(recommended)})
-    else:
-        _print(show.recommendation_lines(recommended))
+    document = {"study": name, **show.recommendation_json(recommended)}
+    print_result(document, show.recommendation_lines(recommended), as_json=as_json)
     return ExitCode.WELL
 
 
@@ -205,10 +192,8 @@ def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> ExitCode:
             from leantune.jobfile.edit import with_budget
 
             with_budget(target.job, usd=problem.budget.usd)  # else the next run would take the raised budget back
-    if mode is Mode.JSON:
-        print_json({"study": name, **show.verification_json(checked)})
-    else:
-        _print(show.verification_lines(problem, checked))
+    document = {"study": name, **show.verification_json(checked)}
+    print_result(document, show.verification_lines(problem, checked), as_json=mode is Mode.JSON)
     return ExitCode.WELL if checked.held else ExitCode.BAD_NEWS
 
 
@@ -225,11 +210,9 @@ def extend(target: Target, new: Budget, *, as_json: bool) -> ExitCode:
             with_budget(target.job, usd=new.usd, trials=new.trials, hours=new.hours)
         budget = launch.extend(opened, usd=new.usd, trials=new.trials, hours=new.hours)
         name, study = opened.job.name, target.arguments(opened)
-    if as_json:
-        print_json({"study": name, "budget": show.budget_json(budget)})
-    else:
-        command = "run" if target.job is not None else "worker"
-        _print([f"Study {name} may now use {budget_words(budget)}", f"Go on:   leantune {command} {study}"])
+    command = "run" if target.job is not None else "worker"
+    lines = [f"Study {name} may now use {budget_words(budget)}", f"Go on:   leantune {command} {study}"]
+    print_result({"study": name, "budget": show.budget_json(budget)}, lines, as_json=as_json)
     return ExitCode.WELL
 
 
@@ -247,10 +230,8 @@ def report(target: Target, output: Path | None, *, show_it: bool, as_json: bool)
         raise InvalidInput(
             f"the report cannot be written: {error.strerror}", where=str(path), hint="Name another file with --output"
         ) from None
-    if as_json:
-        print_json({"study": view.name, "report": str(path.resolve()), "bytes": path.stat().st_size})
-    else:
-        say(f"Report: {path}")
+    document = {"study": view.name, "report": str(path.resolve()), "bytes": path.stat().st_size}
+    print_result(document, [f"Report: {path}"], as_json=as_json)
     if show_it:
         import webbrowser
 

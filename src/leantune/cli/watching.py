@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from dataclasses import replace
 from enum import Enum
 from threading import Lock
 
-from leantune.cli.failures import say
+from leantune.cli.failures import is_drawn_on, say
 from leantune.cli.interrupts import Interrupts, interruptible
 from leantune.cli.plain import event_lines, opening_lines
 from leantune.cli.progress import Progress
@@ -34,8 +33,7 @@ def mode_of(*, plain: bool, as_json: bool) -> Mode:
     """What the user asked for, and else what suits where standard output goes."""
     if as_json:
         return Mode.JSON
-    drawn = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    return Mode.LIVE if drawn and not plain else Mode.PLAIN
+    return Mode.LIVE if is_drawn_on(sys.stdout) and not plain else Mode.PLAIN
 
 
 def standing_of(opened: OpenedStudy) -> Standing:

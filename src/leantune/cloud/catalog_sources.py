@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -218,13 +218,9 @@ def _refreshed(
         )
         for name, size in usable.items()
     }
-    prices = {name: MappingProxyType(dict(spot[name])) for name in _both(usable, spot)}
+    prices = {name: MappingProxyType(dict(spot[name])) for name in usable if name in spot}
     table = Catalogue(provider, region, *told, MappingProxyType(machines), MappingProxyType(prices))
     return Refreshed(table, tuple(sorted(set(sizes) - set(usable))))
-
-
-def _both(names: Iterable[str], others: Mapping[str, object]) -> Iterator[str]:
-    return (name for name in names if name in others)
 
 
 def _today(clock: Clock) -> str:

@@ -91,7 +91,7 @@ class Capacity:
 
 @dataclass(frozen=True, eq=False)
 class MarketFeed:
-    """All that happens in one market, past and future (a `leantune.cloud.provider.Feed`).
+    """All that happens in one market, past and future: for simulated providers only.
 
     machine: what is rented; its usd_per_hour is the price on demand.
     prices: spot prices, which hold after their end; None on demand.

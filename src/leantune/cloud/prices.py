@@ -57,11 +57,6 @@ class PriceReport:
     without_zone: int = 0
     gaps: tuple[Gap, ...] = ()
 
-    @property
-    def clean(self) -> bool:
-        """Whether there is nothing to tell."""
-        return not self.troubles()
-
     def troubles(self) -> list[str]:
         """What was found and done, one line each; nothing when every row was in order."""
         hours = max((gap.end - gap.begin for gap in self.gaps), default=0.0) / SECONDS_PER_HOUR

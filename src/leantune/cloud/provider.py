@@ -6,8 +6,7 @@ Life of a machine, all times in seconds since 1970:
                   └────────┴──> Noticed (gone at ...) ── Revoked ─> billed, revoked
 
 Revoked may come without Noticed (a notice is best effort), and both may come while the machine still boots. A machine
-is billed once, from launch, when it ends. `Feed` is what a simulated provider needs to know of a market; it is declared
-here because `spot`, where feeds are made, lies above `cloud`.
+is billed once, from launch, when it ends.
 """
 
 from __future__ import annotations
@@ -150,45 +149,4 @@ class Foreseeing(Protocol):
 
     def next_event_time(self) -> float | None:
         """When `poll` will next return something if nobody launches or terminates; None if never."""
-        ...
-
-
-class Feed(Protocol):
-    """All that happens in one market, past and future: for simulated providers only."""
-
-    @property
-    def machine(self) -> Machine:
-        """The machine rented there; its `usd_per_hour` is the price on demand."""
-        ...
-
-    @property
-    def market(self) -> Market:
-        """Where."""
-        ...
-
-    @property
-    def tariff(self) -> PriceSeries | float:
-        """What a bill is made from: spot prices, or the flat USD per hour on demand."""
-        ...
-
-    @property
-    def on_demand(self) -> bool:
-        """Whether machines are never revoked, at the flat price of `machine`."""
-        ...
-
-    @property
-    def notice_seconds(self) -> float:
-        """How long before a revocation it is announced."""
-        ...
-
-    def price_at(self, time: float) -> float:
-        """USD per hour at a time."""
-        ...
-
-    def refusal(self, time: float, max_price: float) -> str | None:
-        """Why a launch at a time would fail; None where it would succeed."""
-        ...
-
-    def revocation(self, launch_time: float, max_price: float, slot: int = 0) -> Revocation | None:
-        """When a machine launched then is taken away. Machines of different slots draw their luck independently."""
         ...

@@ -16,10 +16,10 @@ import numpy as np
 
 from leantune.clock import Clock
 from leantune.cloud.billing import Bill, BillingPolicy
+from leantune.cloud.feeds import MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import (
     Event,
-    Feed,
     MachineState,
     Noticed,
     Offer,
@@ -37,7 +37,7 @@ _Key = tuple[Market, bool]
 class _Held:
     """A machine that is being paid for, and what will become of it."""
 
-    feed: Feed
+    feed: MarketFeed
     offer: Offer
     max_price: float | None
     tag: str
@@ -56,7 +56,7 @@ class SimCloud:
 
     def __init__(
         self,
-        feeds: Iterable[Feed],
+        feeds: Iterable[MarketFeed],
         policy: BillingPolicy,
         clock: Clock,
         *,
@@ -197,8 +197,8 @@ class SimCloud:
         return bill
 
 
-def _by_key(feeds: Iterable[Feed], policy: BillingPolicy) -> dict[_Key, Feed]:
-    found: dict[_Key, Feed] = {}
+def _by_key(feeds: Iterable[MarketFeed], policy: BillingPolicy) -> dict[_Key, MarketFeed]:
+    found: dict[_Key, MarketFeed] = {}
     for feed in feeds:
         key = (feed.market, feed.on_demand)
         if key in found:
@@ -213,7 +213,7 @@ def _by_key(feeds: Iterable[Feed], policy: BillingPolicy) -> dict[_Key, Feed]:
     return found
 
 
-def _offer(feed: Feed, now: float) -> Offer:
+def _offer(feed: MarketFeed, now: float) -> Offer:
     return Offer(feed.machine, feed.market, feed.on_demand, feed.price_at(now))
 
 

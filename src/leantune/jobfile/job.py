@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -333,9 +332,7 @@ def _option(strategy: str, option: str, entry: Entry) -> object:
     known = get_type_hints(STRATEGIES[strategy])
     known.pop("return", None)
     if option not in known:
-        close = get_close_matches(option, known, n=1)
-        meant = f"Did you mean {close[0]!r}? " if close else ""
-        raise entry.error(f"{strategy} has no option {option!r}", f"{meant}Its options: {', '.join(known)}")
+        raise entry.unknown(f"{strategy} has no option {option!r}", option, known, "Its options:")
     given = None if entry.value is None else entry.scalar("a value", _STRATEGY_HINT)
     try:
         value: object = TypeAdapter(known[option]).validate_python(given, strict=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from leantune.errors import SpaceError
@@ -176,9 +175,7 @@ def _conditional(parameter: Parameter, condition: Entry, others: Mapping[str, En
         raise condition.error("there is no condition", hint)
     for name, entry in wanted.items():
         if name not in others:
-            close = get_close_matches(name, others, n=1)
-            meant = f"Did you mean {close[0]!r}? " if close else ""
-            raise entry.error(f"condition on unknown parameter {name!r}", f"{meant}There are {', '.join(others)}")
+            raise entry.unknown(f"condition on unknown parameter {name!r}", name, others)
     conditions = {name: [one.scalar("a value", hint) for one in entry.one_or_more()] for name, entry in wanted.items()}
     with condition.blamed():
         return when(parameter, **conditions)

@@ -66,6 +66,13 @@ class Entry:
         """What is wrong with this entry."""
         return JobError(what, where=str(self.where), hint=hint)
 
+    def unknown(self, what: str, name: str, known: Iterable[str], listed: str = "There are") -> JobError:
+        """The entry names something that does not exist: what may have been meant, and what there is."""
+        names = list(known)
+        close = get_close_matches(name, names, n=1)
+        meant = f"Did you mean {close[0]!r}? " if close else ""
+        return self.error(what, f"{meant}{listed} {', '.join(names)}")
+
     def is_not(self, wanted: str, hint: str) -> JobError:
         """The entry has another type than `wanted`."""
         return self.error(f"{self._shown()} where {wanted} is expected", hint)
@@ -124,9 +131,7 @@ class Entry:
         names = list(known)
         for key, entry in self.value.items():
             if key not in names:
-                meant = synonyms.get(key) or next(iter(get_close_matches(key, names, n=1)), None)
-                guess = f"Did you mean {meant!r}? " if meant else ""
-                raise entry.error(f"unknown key {key!r}", f"{guess}Known keys: {', '.join(names)}")
+                raise entry.unknown(f"unknown key {key!r}", synonyms.get(key, key), names, "Known keys:")
         return self.value
 
     def any_fields(self, hint: str) -> dict[str, Entry]:

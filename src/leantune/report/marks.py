@@ -209,21 +209,6 @@ def line(x: Sequence[float | None], y: Sequence[float | None], color: str, **sty
     }
 
 
-def label(x: float, y: float, text: str, color: str, position: str) -> Json:
-    """A text inside the figure."""
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [x],
-        "y": [y],
-        "text": [plain(text)],
-        "textposition": position,
-        "textfont": {"color": color, "size": 12},
-        "hoverinfo": "skip",
-        "cliponaxis": False,
-    }
-
-
 def rounded(value: float | None) -> float | None:
     """Six significant digits: a pixel needs no more, and the file stays small. Only finite numbers are JSON."""
     return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from importlib.resources import files
@@ -16,7 +15,7 @@ from leantune.report.data import Outcome, Result, StudyView
 from leantune.report.marks import TEMPLATE, Figure
 from leantune.report.sections import Section, sections_of
 from leantune.report.verdict import Standing, Tile, Verdict, question, verdict_of
-from leantune.text import clipped, escaped, period, plain, quantity, share_of_data, value_text
+from leantune.text import clipped, escaped, period, plain, quantity, script_json, share_of_data, value_text
 
 _BADGES = {
     Standing.VERIFIED: ("✓", "Verified"),
@@ -57,7 +56,7 @@ def report_html(view: StudyView) -> str:
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escaped(view.name)} – LeanTune report</title>"
         f"<style>{_asset('page.css')}</style></head>\n<body><main>{''.join(parts)}</main>\n"
-        f'<script type="application/json" id="data">{_embedded(data)}</script>\n'
+        f'<script type="application/json" id="data">{script_json(data)}</script>\n'
         f"<script>{get_plotlyjs()}</script>\n<script>{_asset('page.js')}</script></body></html>\n"
     )
 
@@ -70,12 +69,6 @@ def _shown(sections: Sequence[Section]) -> set[int]:
 
 def _asset(name: str) -> str:
     return (files("leantune.report") / name).read_text(encoding="utf-8")
-
-
-def _embedded(data: object) -> str:
-    """JSON inside a script element: nothing in it can end the element."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _words(view: StudyView, result: Result) -> str:

@@ -21,57 +21,13 @@ from leantune.history import History, Observation, ObservationKind, Trial, Trial
 from leantune.run.events import Judged, Observer
 from leantune.run.ledger import TimeRules
 from leantune.store.rows import Claim, JudgedMove, Money
-from leantune.store.study import StudyStore as Store
-from leantune.strategies.tuner import Judgement, LearningCurve, Tuner, Verdict, View
+from leantune.run.curves import Curves
+from leantune.store.base import Store
+from leantune.strategies.tuner import Judgement, Tuner, Verdict, View
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
 _LIVE = (TrialState.QUEUED, TrialState.RUNNING, TrialState.PAUSED)
 Judging = Callable[[str], View]
-
-
-class Curves:
-    """Learning curves of all trials, from stored reports alone; `read` adds what is new."""
-
-    def __init__(self, store: Store, metric: str) -> None:
-        self._store, self._metric, self._read = store, metric, 0
-        self.by_trial: dict[int, LearningCurve] = {}
-        self._points: dict[int, tuple[list[float], list[float]]] = {}
-        self._latest: dict[int, Mapping[str, float]] = {}
-        self._seconds: dict[tuple[int, int], float] = {}
-
-    def read(self) -> set[int]:
-        """Take in what was reported since the last call; the trials that it is about."""
-        changed: set[int] = set()
-        for row in self._store.reports(after=self._read):
-            self._read = row.id
-            self._seconds[row.number, row.attempt] = row.seconds
-            if row.step is None:
-                continue
-            points = self._points.get(row.number)
-            if points is None:
-                points = self._points[row.number] = ([], [])
-                self.by_trial[row.number] = LearningCurve(*points)
-            steps, values = points
-            if not steps or row.step > steps[-1]:  # steps done again tell nothing new
-                steps.append(row.step)
-                values.append(row.metrics.get(self._metric, math.nan))
-                self._latest[row.number] = row.metrics
-                changed.add(row.number)
-        return changed
-
-    def step(self, number: int) -> float:
-        """The last step that a trial has told of."""
-        curve = self.by_trial.get(number)
-        return curve.steps[-1] if curve is not None else 0.0
-
-    def latest(self, number: int) -> Mapping[str, float]:
-        """What it told there."""
-        return self._latest.get(number, {})
-
-    def seconds(self, number: int, attempt: int) -> float:
-        """Until the last report of an attempt."""
-        self.read()
-        return self._seconds.get((number, attempt), 0.0)
 
 
 class Judge:

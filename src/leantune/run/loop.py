@@ -39,11 +39,12 @@ from leantune.run.events import (
     nobody,
 )
 from leantune.run.heartbeat import Heartbeat
-from leantune.run.judging import Curves, Judge
+from leantune.run.curves import Curves
+from leantune.run.judging import Judge
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
-from leantune.store.study import StudyStore as Store
+from leantune.store.base import Store
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import StoreError
+from leantune.files import digest
 from leantune.lab.replay import kept as module
-from leantune.lab.replay.kept import Kept, Key, decisive_files, digest, program_digest
+from leantune.lab.replay.kept import Kept, Key, decisive_files, program_digest
 from leantune.lab.replay.runs import Settings
 from tests.lab.replay.small import row, small, verdict
 

@@ -40,7 +40,7 @@ def test_scores_per_market_and_pooled_are_of_the_same_answers() -> None:
     counts = [one.count for one in found.markets.values()]
     weighted = np.average([one.brier for one in found.markets.values()], weights=counts)
     assert weighted == pytest.approx(found.pooled.brier)
-    assert found.as_json()["pooled"]["count"] == sum(counts) == sum(row.count for row in found.reliability)
+    assert found.pooled.count == sum(counts) == sum(row.count for row in found.reliability)
 
 
 def test_the_future_does_not_change_what_is_trained() -> None:

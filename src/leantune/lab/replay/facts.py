@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from leantune.executors.replay import Measurement
 from leantune.lab.replay.tables import MeasuredTable
-from leantune.problem import COST, TIME, At, Direction, Problem
+from leantune.lab.replay.truth import Truth
+from leantune.problem import Direction, Problem
 
 NEAR = 0.95  # share of the best feasible value that counts as nearly optimal
 
 
 def facts(table: MeasuredTable) -> dict[str, object]:
     """Plain JSON; judged on the measured values as they are, those of runs that were cut included."""
-    problem = table.problem
-    counting = [
-        (key, share)
-        for key, share in table.measurements
-        if problem.goal.at is At.ANYWHERE or share == problem.fractions[-1]
-    ]
+    problem, truth = table.problem, Truth.of(table)
+    answers = [(pair, truth.values(pair)) for pair in truth.answers()]
     feasible = {
-        pair: value for pair in counting if (value := _objective(problem, table.measurements[pair])) is not None
+        pair: values[problem.goal.metric] for pair, values in answers if values is not None and truth.feasible(values)
     }
     by_fraction = {
-        share: sum(found == share for _, found in feasible) for share in sorted({one for _, one in counting})
+        share: sum(found == share for _, found in feasible) for share in sorted({one for (_, one), _ in answers})
     }
     maximising = problem.goal.direction is Direction.MAXIMIZE
     best = (max if maximising else min)(feasible, key=lambda pair: feasible[pair], default=None)
@@ -39,24 +35,6 @@ def facts(table: MeasuredTable) -> dict[str, object]:
         "feasible_by_fraction": {str(share): count for share, count in by_fraction.items()},
         "remarks": [remark.text for remark in table.remarks],
     }
-
-
-def _objective(problem: Problem, measurement: Measurement) -> float | None:
-    """The goal's value where every limit holds; None where one does not, or the run failed."""
-    if measurement.failure:
-        return None
-    for constraint in problem.constraints:
-        value = measured(measurement, constraint.metric)
-        if value is None or not constraint.holds(value):
-            return None
-    return measured(measurement, problem.goal.metric)
-
-
-def measured(measurement: Measurement, metric: str) -> float | None:
-    """A quantity of a measurement by its name, dollars and seconds included."""
-    if metric == COST:
-        return measurement.cost
-    return measurement.seconds if metric == TIME else measurement.metrics.get(metric)
 
 
 def _near(value: float, best: float, maximising: bool) -> bool:

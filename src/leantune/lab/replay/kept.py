@@ -6,7 +6,6 @@ of the rooms that choose tests among it; a file that cannot be read is counted a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -16,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from leantune.errors import StoreError
-from leantune.files import write_whole
+from leantune.files import digest, write_whole
 from leantune.lab.replay.contenders import source_files
 from leantune.lab.replay.runs import Row, Settings
 from leantune.lab.replay.tables import MeasuredTable
@@ -28,6 +27,7 @@ DECISIVE = (
     "acquisition",
     "cloud",
     "executors/replay.py",
+    "files.py",
     "filters",
     "history",
     "lab/replay/contenders.py",
@@ -103,15 +103,6 @@ class Kept:
         except OSError as error:
             hint = "Name a folder of yours for the results (--results DIR)"
             raise StoreError(f"results cannot be kept: {error.strerror}", where=str(self.folder), hint=hint) from error
-
-
-def digest(parts: Iterable[bytes]) -> str:
-    """A hash of the parts, each with its length, so that no two lists of parts look alike."""
-    total = hashlib.sha256()
-    for part in parts:
-        total.update(len(part).to_bytes(8, "big"))
-        total.update(part)
-    return total.hexdigest()
 
 
 @cache

@@ -6,7 +6,6 @@ and `prices`, so that times are zoomed in the browser. Seconds count from the st
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from leantune.cloud.markets import PriceSeries
 from leantune.files import write_whole
 from leantune.lab.simulate.comparison import Plan, Tally, Tuning
 from leantune.lab.simulate.simulation import BilledStay, SimulationResult
+from leantune.text import script_json
 
 Json = dict[str, Any]
 MOST_PRICES = 3000  # of one market: more cannot be told apart
@@ -73,7 +73,7 @@ def gantt_html(page: Page, plan: Plan, tallies: Sequence[Tally]) -> str:
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(page.title)}</title><style>{_asset('gantt.css')}</style></head>\n<body><main>"
         f"{_header(page)}{_asset('gantt.html')}{_table(page)}{_notes(page)}</main>\n"
-        f'<script type="application/json" id="data">{_embedded(data)}</script>\n'
+        f'<script type="application/json" id="data">{script_json(data)}</script>\n'
         f"<script>{_asset('gantt.js')}</script></body></html>\n"
     )
 
@@ -208,9 +208,3 @@ def _notes(page: Page) -> str:
 
 def _asset(name: str) -> str:
     return (files("leantune.lab.simulate") / name).read_text(encoding="utf-8")
-
-
-def _embedded(data: object) -> str:
-    """JSON inside a script element: nothing in it can end the element."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

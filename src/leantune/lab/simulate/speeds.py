@@ -103,19 +103,6 @@ def relative_speeds(
     return Speeds(reference, _source(runtimes, by_type, exponent, table), by_type)
 
 
-def fitted_exponent(runtimes: Runtimes, vcpus: Mapping[str, float]) -> float:
-    """The b of seconds = C0[workload] / CPU^b, by least squares of log seconds over the table's types."""
-    unknown = [name for name in runtimes.types if name not in vcpus]
-    if unknown:
-        raise InvalidInput(f"the vCPUs of {unknown[0]} are not given", where="speeds", hint="Give those of every type")
-    sizes = np.log([vcpus[name] for name in runtimes.types])
-    sizes = sizes - sizes.mean()
-    if not sizes.any():
-        raise InvalidInput("all types have the same vCPUs", where="speeds", hint="Give types of different sizes")
-    # the same types for every workload: the workloads' own levels drop out of the slope
-    return float(-(runtimes.log_seconds.mean(axis=0) @ sizes) / (sizes @ sizes))
-
-
 def _seconds(row: Mapping[str, str], where: str) -> float | None:
     """Seconds of a completed run; None of another."""
     completed = COMPLETED.get((row["completed"] or "").strip().lower())

@@ -7,7 +7,7 @@ area = sum over distinct thresholds of (R_k - R_{k-1}) P_k (average precision)
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,10 +41,6 @@ class Scores:
     log_loss: float
     calibration_error: float
     area: float
-
-    def as_json(self) -> dict[str, float | int]:
-        """Plain numbers."""
-        return asdict(self)
 
 
 def scores(probabilities: FloatArray, labels: BoolArray) -> Scores:

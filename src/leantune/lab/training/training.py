@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -186,15 +186,6 @@ class Judged:
     pooled: Scores
     markets: dict[str, Scores]
     reliability: list[Reliability]
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "name": self.name,
-            "pooled": self.pooled.as_json(),
-            "markets": {market: found.as_json() for market, found in self.markets.items()},
-            "reliability": [asdict(row) for row in self.reliability],
-        }
 
 
 def judged(predictor: Predictor, test: Examples) -> Judged:

@@ -130,10 +130,7 @@ class Columns:
 
     def _check_known(self, name: str, entry: Entry) -> None:
         if name not in self._cells:
-            close = get_close_matches(name, self._cells, n=1)
-            meant = f"Did you mean {close[0]!r}? " if close else ""
-            shown = ", ".join(self._cells)
-            raise entry.error(f"there is no column {name!r}", f"{meant}The columns are {shown}")
+            raise entry.unknown(f"there is no column {name!r}", name, self._cells, "The columns are")
 
 
 def _as_text(value: float | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from enum import StrEnum
 from fractions import Fraction
 from typing import TypeVar
@@ -336,6 +335,4 @@ def check_metric(name: str, metrics: Mapping[str, MetricColumn], entry: Entry) -
     """Goals and limits are about what the table measures."""
     known = [*metrics, COST, TIME]
     if name not in known:
-        close = get_close_matches(name, known, n=1)
-        meant = f"Did you mean {close[0]!r}? " if close else ""
-        raise entry.error(f"there is no metric {name!r}", f"{meant}There are {', '.join(known)}")
+        raise entry.unknown(f"there is no metric {name!r}", name, known)

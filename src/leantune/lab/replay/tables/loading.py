@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from types import MappingProxyType
 
 from leantune.errors import TableError
 from leantune.executors.replay import Measurement
+from leantune.files import digest
 from leantune.lab.replay.tables.columns import Columns
 from leantune.lab.replay.tables.described import Description, Remark
 from leantune.lab.replay.tables.description import parse_description
@@ -71,7 +71,7 @@ def load_table(name_or_path: str, *, data: Path | None = None, problem: str = ""
         measurements=MappingProxyType(dict(pairs.measurements)),
         remarks=(*mark, *columns.remarks(), *pairs.remarks, *medians),
         rows=len(sheet),
-        digest=_digest(raw, text.encode(), problem.encode()),
+        digest=digest([raw, text.encode(), problem.encode()]),
     )
 
 
@@ -136,15 +136,6 @@ def _absent_hint(file: str, folder: Path, *, preset: bool) -> str:
     if not preset:
         return f"It was looked for in {folder.absolute()}: correct file:, or name another folder with --data"
     return f"Put {file} below {folder}, or name the folder that holds it with --data or {DATA_VARIABLE}"
-
-
-def _digest(*parts: bytes) -> str:
-    """sha256 over the parts, each with its length before it, so that no two splits are alike."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "big"))
-        digest.update(part)
-    return digest.hexdigest()
 
 
 __all__ = [
