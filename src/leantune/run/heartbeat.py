@@ -10,7 +10,7 @@ from types import TracebackType
 
 from leantune.clock import Clock
 from leantune.executors.base import Executor
-from leantune.store.study import StudyStore
+from leantune.store.base import Store
 
 RENEWALS = 4  # in one lease: three may be missed
 SLOWEST_SHARE, SLOWEST_SECONDS = 0.1, 1.0  # of the lease: how much sooner than its lease ends a run is dead
@@ -19,7 +19,7 @@ SLOWEST_SHARE, SLOWEST_SECONDS = 0.1, 1.0  # of the lease: how much sooner than 
 class Heartbeat:
     """While it beats, every trial it was told to `hold` keeps its lease; `lost` are those that were given away."""
 
-    def __init__(self, store: StudyStore, executor: Executor, worker: str, lease: float, clock: Clock) -> None:
+    def __init__(self, store: Store, executor: Executor, worker: str, lease: float, clock: Clock) -> None:
         self._store, self._executor, self._worker, self._lease, self._clock = store, executor, worker, lease, clock
         self._lock = threading.Lock()
         self._held: set[int] = set()

@@ -18,11 +18,11 @@ from leantune.clock import Clock
 from leantune.errors import Outdated
 from leantune.executors.base import Executor, Finished, How
 from leantune.history import History, Observation, ObservationKind, Trial, TrialState
+from leantune.run.curves import Curves
 from leantune.run.events import Judged, Observer
 from leantune.run.ledger import TimeRules
-from leantune.store.rows import Claim, JudgedMove, Money
-from leantune.run.curves import Curves
 from leantune.store.base import Store
+from leantune.store.rows import Claim, JudgedMove, Money
 from leantune.strategies.tuner import Judgement, Tuner, Verdict, View
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}

@@ -26,6 +26,7 @@ from leantune.executors.base import Capacity, Executor, Finished, How, Placed, R
 from leantune.history import History, Trial, TrialState
 from leantune.problem import Budget, Problem
 from leantune.run.batches import before_batch
+from leantune.run.curves import Curves
 from leantune.run.events import (
     Ended,
     Observer,
@@ -39,12 +40,11 @@ from leantune.run.events import (
     nobody,
 )
 from leantune.run.heartbeat import Heartbeat
-from leantune.run.curves import Curves
 from leantune.run.judging import Judge
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
-from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
 from leantune.store.base import Store
+from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 

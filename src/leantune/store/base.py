@@ -113,6 +113,9 @@ class Store(Protocol):
     def open_stay(self, worker: str, stay: StayRow) -> None:
         """A machine was launched for a run; LeaseLost when that run is no longer this worker's."""
 
+    def settle_stay(self, stay: StayRow) -> None:
+        """More is known of a machine, during its run or after it: a checkpoint, or its bill."""
+
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
         """Keep what running trials said about themselves."""
 

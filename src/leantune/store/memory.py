@@ -351,6 +351,13 @@ class MemoryStudyStore:
                 book.stays[number, run.attempt] = {stay.machine: _storable_stay(stay)}
                 book.runs[number] = run._replace(stays=True)
 
+    def settle_stay(self, stay: StayRow) -> None:
+        """See Store."""
+        check_stay(stay)
+        with self._changing() as book:
+            book.history().trial(stay.number)
+            book.stays.setdefault((stay.number, stay.attempt), {})[stay.machine] = _storable_stay(stay)
+
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
         """See Store."""
         with self._changing() as book:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from leantune.curves.base import CurvePredictor, Prediction
 from leantune.curves.predictors import curve_predictor
 from leantune.errors import StrategyError
-from leantune.history import Estimate, History, Observation, ObservationKind, Trial, TrialState
+from leantune.history import Estimate, History, Note, NoteKind, Observation, ObservationKind, Trial, TrialState
 from leantune.problem import COST, TIME, Direction, Problem
 from leantune.space import Cluster, Configuration, Space
 from leantune.strategies.midway import Turn, TurnKind
@@ -98,6 +98,11 @@ class SpotTune:
         """As the registry has it."""
         return NAME
 
+    @property
+    def judges(self) -> bool:
+        """Unless all are trained to the end whatever they show."""
+        return True
+
     def check(self, problem: Problem) -> None:
         """It needs the last step of a training, all the data, a metric that is reported, and a list of settings."""
         if problem.steps is None and not self.last_steps:
@@ -127,7 +132,9 @@ class SpotTune:
             return Over(reason)
         settings, tried = self._settings(view.problem), _tried(view.history)
         place = next(place for place, setting in enumerate(settings) if _without_cluster(setting) not in tried)
-        return Proposal(settings[place], FULL, (FULL,), {}, (f"setting {place + 1} of {len(settings)}",))
+        return Proposal(
+            settings[place], FULL, (FULL,), {}, (Note(NoteKind.PLAIN, f"setting {place + 1} of {len(settings)}"),)
+        )
 
     def stop_reason(self, view: View) -> str | None:
         """The budget is used, or every setting has a trial."""
@@ -264,7 +271,8 @@ class SpotTune:
             what = f"{best_word(problem)} {goal.metric} so far, {best.mean:.4g}, which is too early to predict its end"
         else:
             what += f" of {len(sure)} settings, {estimate}"
-        notes = ("fallback: the limits are checked when a training has ended",) if problem.constraints else ()
+        note = Note(NoteKind.FALLBACK, "the limits are checked when a training has ended")
+        notes = (note,) if problem.constraints else ()
         metrics = {} if estimate is None else {goal.metric: estimate}
         feasible = not problem.constraints
         return Recommendation(trial.configuration, FULL, metrics, {}, feasible, False, f"{what}; {so_far}.", notes)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StudyOver, UnknownStudy
