@@ -249,6 +249,7 @@ class RentedExecutor:
         if trial.number in self._rentals:
             raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
         rental = _Rental(trial, terms, self._base.now(), waiting_since=self._clock.now())
+        self._renew_timers(rental)
         self._rentals[trial.number] = rental
         if trial.number not in self._known:
             self._known[trial.number] = _Known(*self._ways.checkpoint(trial))
@@ -307,7 +308,9 @@ class RentedExecutor:
         if coming is not None:
             until = max(coming - self._base.now(), 0.0)
             timeout = Seconds(until if timeout is None else min(until, timeout))
-        if timeout is None or timeout > 0:
+        if timeout is not None and self._market.poll > 0:
+            self._base.sleep(timeout)  # to the next look, whatever happens before
+        elif timeout is None or timeout > 0:
             self._programs.wait(timeout)
 
     def step(self, now: float) -> list[Event]:
@@ -484,7 +487,7 @@ class RentedExecutor:
             self._wait_for_machines(rental, now)
             return
         rental.began, rental.phase = now, Phase.BOOTING
-        rental.version += 1
+        self._renew_timers(rental)
         if len(rental.stays) < nodes:
             cause = f"revoked: only {len(rental.stays)} machines of {trial.configuration.cluster} were to be had"
             self._leave(rental, Finished(trial.number, (), TrialState.REVOKED, cause))
@@ -564,6 +567,11 @@ class RentedExecutor:
             self._programs.end(rental.trial.number, How.KILL)
 
     # -- timers
+
+    def _renew_timers(self, rental: _Rental) -> None:
+        """Those that were set before are void, also those of earlier runs of the trial."""
+        self._count += 1
+        rental.version = self._count
 
     def _set_timer(self, rental: _Rental, time: float, kind: Timer) -> None:
         if time < math.inf:
@@ -680,7 +688,6 @@ class RentedExecutor:
         return self._provider.bills()[machine], True
 
     def _forget(self, rental: _Rental) -> None:
-        rental.version += 1
         del self._rentals[rental.trial.number]
 
     def _scaled(self, finished: Finished, rental: _Rental) -> Finished:

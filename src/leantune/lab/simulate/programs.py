@@ -209,7 +209,9 @@ class RecordedPrograms:
     def _on_begun(self, program: _Program, time: float) -> Begun:
         run, step = program.run, self._checkpoints.get(program.number, 0.0)
         program.base, program.begun = run.elapsed_at(step), time
-        program.report = int(np.searchsorted(run.steps, step, side="right"))
+        # The report at which a checkpoint stands is told again: if the program was ended at that very moment, nobody
+        # has heard of it, and after the last one there would be no other.
+        program.report = int(np.searchsorted(run.steps, step, side="left")) if step > 0 else 0
         self._train(program, time)
         return Begun(program.number, time, step)
 
