@@ -48,6 +48,8 @@ class RealClock:
 class SimulatedClock:
     """A clock that stands still until somebody sleeps: hours pass in no time, and always the same ones."""
 
+    speed = 1.0  # as a market's clock
+
     def __init__(self, start: float = 0.0) -> None:
         if not math.isfinite(start):
             raise ValueError(f"a simulated clock cannot start at {start}; give finite seconds")

@@ -156,6 +156,11 @@ class Capacity:
     cores: int | None = None
     memory_gib: float | None = None
 
+    @property
+    def unlimited(self) -> bool:
+        """Whether any number of trials could be started."""
+        return self.slots is None and self.cores is None and self.memory_gib is None
+
     def fits(self, trial: Trial) -> bool:
         """Whether the trial could be started."""
         if trial.number in self.running or (self.slots is not None and self.slots < 1):

@@ -116,6 +116,7 @@ class _Rental:
     waiting_since: float = 0.0
     began: float = 0.0
     stays: dict[str, _Stay] = field(default_factory=dict)
+    first_stay: _Stay | None = None
     purpose: Purpose | None = None
     how: How = How.SAVE
     asked_at: float = 0.0
@@ -128,6 +129,12 @@ class _Rental:
     ready: float | None = None
     usd: float = 0.0
     rows: list[StayRow] = field(default_factory=list)
+
+    @property
+    def first(self) -> _Stay:
+        """The machine that was launched first."""
+        assert self.first_stay is not None
+        return self.first_stay
 
 
 @dataclass
@@ -172,15 +179,16 @@ class Ways:
     aboard: the trial as it is started on a machine (a free machine is added to its configuration). lose_disk: forgets
     what a machine held that was taken. checkpoint: seconds of the market that a trial's checkpoint takes to be saved
     and to be restored, as far as known (None: of any). bills_add_up: the dollars and seconds of a result are those of
-    all attempts, whatever was lost (a free machine); else those of the training that counts. keeps_quotes: what the
-    placement saw is written down with each machine.
+    all attempts, whatever was lost (a free machine); else those of the training that counts. writes_ahead:
+    machines are told when they are launched, with what the placement saw, and when a checkpoint is complete, so that a
+    process that is killed leaves a trace.
     """
 
     aboard: Callable[[Trial, Offer], Trial] = _as_it_is
     lose_disk: Callable[[int], None] = _no_disk
     checkpoint: Callable[[Trial | None], tuple[float, float]] = lambda trial: (5.0, 5.0)
     bills_add_up: bool = False
-    keeps_quotes: bool = True
+    writes_ahead: bool = True
 
 
 class RentedExecutor:
@@ -237,7 +245,7 @@ class RentedExecutor:
         """Room where the programs run, less what is promised to machines that still boot."""
         inner = self._programs.capacity()
         if inner.cores is None:
-            return Capacity(self.running, inner.slots)
+            return Capacity(frozenset(self._rentals), inner.slots)
         held = sum(self._cores(one) for one in self._rentals.values() if one.trial.number not in inner.running)
         left = inner.cores - held
         if self._largest > left:  # a free machine may be the largest
@@ -348,9 +356,13 @@ class RentedExecutor:
 
     def _there(self, here: float) -> float:
         """The market's time of a moment of this world."""
+        if self._clock is self._base:
+            return here
         return self._clock.now() + (here - self._base.now()) * self._speed
 
     def _here(self, there: float) -> float:
+        if self._clock is self._base:
+            return there
         return self._base.now() + (there - self._clock.now()) / self._speed
 
     def _look_after(self, time: float) -> float:
@@ -403,9 +415,10 @@ class RentedExecutor:
         self._take_checkpoint(rental, step, seconds)
         if rental.mark is not None:
             rental.mark = (rental.mark[0] + seconds, rental.mark[1])
-        first = self._first(rental)
-        first.row = replace(first.row, kept=rental.kept, reached=rental.reached, ready=rental.ready)
-        self._out.append(Stayed(rental.trial.number, first.row))
+        if self._ways.writes_ahead:
+            row = rental.first.row
+            row = rental.first.row = replace(row, kept=rental.kept, reached=rental.reached, ready=rental.ready)
+            self._out.append(Stayed(rental.trial.number, row))
         if rental.phase is Phase.SAVING:
             rental.phase = Phase.TRAINING
             self._set_periodic(rental, self._there(event.time))
@@ -468,7 +481,7 @@ class RentedExecutor:
     def _bill_left(self, event: cloud.Revoked) -> None:
         """A machine that was left has been taken: what it would have cost, and that it was given back."""
         row, bill = self._left.pop(event.machine_id), self._provider.bills()[event.machine_id]
-        ended = replace(row, ended=event.time, gross_usd=bill.gross_usd, refund_usd=bill.refund_usd, revoked=True)
+        ended = _with(row, ended=event.time, gross_usd=bill.gross_usd, refund_usd=bill.refund_usd, revoked=True)
         self._out.append(Stayed(row.number, ended))
 
     # -- the life of a run
@@ -502,7 +515,8 @@ class RentedExecutor:
             self._refused[choice.offer] = now + REFUSED_SECONDS
             self._note("a launch was refused")
             return False
-        seen = quotes_text(quotes) if quotes is not None and self._ways.keeps_quotes else ""
+        ahead = self._ways.writes_ahead
+        seen = quotes_text(quotes) if quotes is not None and ahead else ""
         step = self._known[rental.trial.number].step
         price = offer.usd_per_hour if quotes is None else float(quotes.price[choice.offer])
         row = StayRow(
@@ -520,10 +534,12 @@ class RentedExecutor:
             kept=step,
             reached=step,
         )
-        rental.stays[machine] = _Stay(row, choice.offer)
+        stay = rental.stays[machine] = _Stay(row, choice.offer)
+        rental.first_stay = rental.first_stay or stay
         rental.step_from = rental.kept = rental.reached = step
         self._by_machine[machine] = rental
-        self._out.append(Placed(rental.trial.number, row))
+        if ahead:
+            self._out.append(Placed(rental.trial.number, row))
         return True
 
     def _wait_for_machines(self, rental: _Rental, now: float) -> None:
@@ -556,7 +572,7 @@ class RentedExecutor:
                 earlier_seconds=terms.earlier_seconds / self._speed,
             )
         rental.phase = Phase.TRAINING
-        self._programs.start(self._ways.aboard(rental.trial, self._offers[self._first(rental).offer]), terms)
+        self._programs.start(self._ways.aboard(rental.trial, self._offers[rental.first.offer]), terms)
 
     def _ask_to_end(self, rental: _Rental, purpose: Purpose, how: How) -> None:
         rental.phase, rental.purpose, rental.how, rental.asked_at = Phase.ENDING, purpose, how, self._clock.now()
@@ -579,6 +595,8 @@ class RentedExecutor:
             heapq.heappush(self._timers, (time, self._count, rental.trial.number, rental.version, kind))
 
     def _set_periodic(self, rental: _Rental, now: float) -> None:
+        if rental.first.row.on_demand or self._known[rental.trial.number].save <= self._placement.notice:
+            return  # it can be saved when the provider says that the machine goes
         every = self._placement.save_every(self._need(rental), self._held(rental), self._quotes())
         self._set_timer(rental, now + every, Timer.SAVE)
 
@@ -623,7 +641,7 @@ class RentedExecutor:
         return Need(rental.trial, now, done, known.save, known.restore, limit, waited, known.keeps)
 
     def _held(self, rental: _Rental) -> Held:
-        first = self._first(rental)
+        first = rental.first
         return Held(first.offer, first.row.max_price, self._clock.now() - first.row.launched)
 
     def _quotes(self) -> Quotes:
@@ -634,7 +652,10 @@ class RentedExecutor:
         return self._quoted[1]
 
     def _quotes_without_refused(self, now: float) -> Quotes:
-        return self._quotes().closed([offer for offer, until in self._refused.items() if until > now])
+        quotes = self._quotes()
+        if not self._refused:
+            return quotes
+        return quotes.closed([offer for offer, until in self._refused.items() if until > now])
 
     # -- the end of a run
 
@@ -659,8 +680,9 @@ class RentedExecutor:
             ended = now if revoked_at is None else revoked_at
             bill, gone = self._bill(machine, gone=revoked)
             revoked = revoked or gone
-        row = replace(
+        row = _with(
             stay.row,
+            step_from=rental.step_from,
             ready=rental.ready,
             left=ended,
             ended=None if bill is None else ended,
@@ -695,9 +717,9 @@ class RentedExecutor:
         speed, limit, state, cause = self._speed, rental.terms.time_limit, finished.state, finished.cause
         if state is TrialState.QUEUED and rental.purpose is not Purpose.ASKED:
             if rental.revoked:
-                state, cause = TrialState.REVOKED, f"{rental.revoked}; {cause}"
-            elif rental.purpose is Purpose.MOVE:
-                cause = "moved to another machine"
+                return Finished(finished.number, (), TrialState.REVOKED, f"{rental.revoked}; {cause}")
+            if rental.purpose is Purpose.MOVE:
+                return Finished(finished.number, (), TrialState.QUEUED, "moved to another machine")
         shown = finished.observations
         if speed != 1.0:
             shown = tuple(
@@ -707,7 +729,7 @@ class RentedExecutor:
             here, there = f"after {limit / speed:.4g} s", f"after {limit:.4g} s"
             cause = cause.replace(here, there, 1)
             shown = tuple(replace(seen, cause=seen.cause.replace(here, there, 1)) for seen in shown)
-        return replace(finished, observations=shown, state=state, cause=cause)
+        return Finished(finished.number, shown, state, cause, resumed=finished.resumed)
 
     def _told(self, rental: _Rental, finished: Finished, seconds: float) -> Finished:
         terms, cluster = rental.terms, rental.trial.configuration.cluster
@@ -720,7 +742,17 @@ class RentedExecutor:
             total = usd + (terms.earlier_usd if finished.resumed or adds_up else 0.0)
             whole = terms.earlier_seconds + seconds if adds_up else None
             shown = tuple(_billed(seen, shown[-1], total, whole) for seen in shown)
-        return replace(finished, observations=shown, seconds=seconds, usd=usd, stays=tuple(rental.rows))
+        return Finished(
+            finished.number,
+            shown,
+            finished.state,
+            finished.cause,
+            seconds,
+            finished.resumed,
+            usd,
+            rental.kept,
+            tuple(rental.rows),
+        )
 
     # -- small things
 
@@ -729,11 +761,8 @@ class RentedExecutor:
         cluster = rental.trial.configuration.cluster
         return self._largest if cluster is None else cores_for(cluster.vcpus)
 
-    def _first(self, rental: _Rental) -> _Stay:
-        return next(iter(rental.stays.values()))
-
     def _type(self, rental: _Rental) -> str:
-        return self._offers[self._first(rental).offer].machine.name
+        return self._offers[rental.first.offer].machine.name
 
     def _offers_of(self, trial: Trial) -> list[Offer]:
         """One offer of each machine type that the trial may be on."""
@@ -751,6 +780,14 @@ class RentedExecutor:
 
     def _note(self, text: str) -> None:
         self.notes[text] = self.notes.get(text, 0) + 1
+
+
+def _with(row: StayRow, **changes: object) -> StayRow:
+    """dataclasses.replace without its checks: a simulation changes 200,000 rows."""
+    made = object.__new__(StayRow)
+    made.__dict__.update(row.__dict__)
+    made.__dict__.update(changes)
+    return made
 
 
 def _billed(seen: Observation, last: Observation, total: float, whole: float | None) -> Observation:

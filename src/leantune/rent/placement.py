@@ -59,7 +59,10 @@ class Need:
 
 
 class Placement(Protocol):
-    """Decides where trials run."""
+    """Decides where trials run. notice: seconds that a checkpoint may take when a machine is about to be taken."""
+
+    @property
+    def notice(self) -> float: ...
 
     def worst_rate(self, trial: Trial) -> float:
         """USD per hour that a run of the trial may be billed at most, all its machines together."""
@@ -109,6 +112,11 @@ class FixedPlacement:
     chooser: Chooser
     boot: float = 60.0
 
+    @property
+    def notice(self) -> float:
+        """Programs are looked at by whoever runs them."""
+        return math.inf
+
     def cluster_of(self, trial: Trial) -> Cluster:
         """The cluster of a trial; SpaceError where it has none, or one that nobody rents out."""
         cluster = trial.configuration.cluster
@@ -152,7 +160,7 @@ class FixedPlacement:
         return True
 
     def save_every(self, need: Need, held: Held, quotes: Quotes) -> float:
-        """Programs are looked at by whoever runs them."""
+        """Never."""
         return math.inf
 
     def move_by(self, need: Need, held: Held) -> float:
@@ -222,6 +230,11 @@ class FreePlacement:
         self._types = np.array([names.index(offer.machine.name) for offer in self.offers])
         self._worst = max(offer.machine.usd_per_hour or offer.usd_per_hour for offer in self.offers)
 
+    @property
+    def notice(self) -> float:
+        """As the market gives it."""
+        return self.pace.notice
+
     def worst_rate(self, trial: Trial) -> float:
         """The dearest machine on demand: max prices are never above what a machine costs on demand."""
         return self._worst
@@ -258,7 +271,7 @@ class FreePlacement:
 
     def save_every(self, need: Need, held: Held, quotes: Quotes) -> float:
         """Models that cannot be saved within the notice are saved every sqrt(2 C / hazard) seconds."""
-        if need.save <= self.pace.notice or held.max_price is None:
+        if held.max_price is None:
             return math.inf
         p = quotes.risk(held.offer, held.max_price)
         return save_interval(hazard_of(p), max(need.save, 1.0))

@@ -114,6 +114,7 @@ class Loop:
         self._heart: Heartbeat | None = None
         self._interrupts = 0
         self._failures = 0
+        self._results = 0
         self._succeeded = False
         self._waiting: Waiting | None = None
         self._pause = SHORTEST_PAUSE
@@ -290,6 +291,7 @@ class Loop:
         self._judge.changed(finished.number)
         if finished.state is TrialState.STOPPED:
             self._executor.forget(finished.number)
+        self._results += not trial.pending
         self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
         self._succeeded |= finished.state is TrialState.DONE
         self._observer(Ended(trial, spent, finished.seconds, finished.cause))
@@ -310,9 +312,10 @@ class Loop:
 
     def _fill(self, last: int | None) -> End | Waiting | None:
         """Start trials while there is room; what is waited for, or why no further one will come, when that stops it."""
+        capacity = self._executor.capacity()  # before the store's transaction: it may take a while
         while len(self._claims) < self._plan.rules.parallel and not self._interrupts:
-            capacity = self._executor.capacity()  # before the store's transaction: it may take a while
             if self._start_queued(capacity):
+                capacity = capacity if capacity.unlimited else self._executor.capacity()
                 continue
             look = self._store.look()
             waiting = look.history.trials if self._only is None else (look.history.trial(self._only),)
@@ -408,7 +411,8 @@ class Loop:
             self._proposing = False
 
     def _propose_from(self, look: Look) -> End | Waiting | None:
-        known = (len(look.history), len(look.history.finished), look.budget)
+        results = self._results if self._plan.alone else len(look.history.finished)
+        known = (len(look.history), results, look.budget)
         if self._nothing_more is not None and self._nothing_more[0] == known:
             return self._end_when_idle(End(Outcome.OVER, self._nothing_more[1].why), look.history)
         began, problem = self._clock.now(), self._under(look.budget)

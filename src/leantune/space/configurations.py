@@ -64,7 +64,7 @@ class Configuration(Mapping[str, Value]):
             self._coded = (schema, schema.row(self))
         return self._coded[1]
 
-    @property
+    @cached_property
     def cluster(self) -> Cluster | None:
         """The cluster it runs on, where the space has one."""
         return next((value for value in self._values.values() if isinstance(value, Cluster)), None)

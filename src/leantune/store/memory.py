@@ -399,11 +399,11 @@ class MemoryStudyStore:
                 raise lease_lost(self.name, claim.worker, number, claim.attempt)
             trial = ended(book.trials[number], shown, end, resumed_dollars)
             book.settle(number, run, paid, end.time)
+            if run.stays:
+                book.close_stays(number, run, end.time, end.cause)
             if machines:
                 known = book.stays.setdefault((number, run.attempt), {})
                 known.update((stay.machine, _storable_stay(stay)) for stay in machines)
-            if run.stays:
-                book.close_stays(number, run, end.time, end.cause)
             book.put(trial, _Run(run.attempt))
             return trial
 

@@ -224,9 +224,9 @@ class StudyStore:
                 raise lease_lost(self.name, claim.worker, number, claim.attempt)
             trial = ended(change.history.trial(number), shown, end, resumed_dollars)
             change.settle(number, claim.attempt, paid, end.time)
-            change.put_stays(machines)
             if run.stays:
                 change.close_stays(number, claim.attempt, end.time, end.cause)
+            change.put_stays(machines)  # what is said of a machine stands: one that was left to its provider is open
             return change.put(change.history.with_trial(trial), number, Run(claim.attempt))
 
     def open_stay(self, worker: str, stay: StayRow) -> None:

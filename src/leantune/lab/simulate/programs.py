@@ -192,6 +192,8 @@ class RecordedPrograms:
     def step(self, now: float) -> list[Event]:
         """What programs have said until `now`."""
         heap, until, told = self._heap, now + _ROUNDING, list[Event]()
+        if not heap or heap[0][0] > until:
+            return told
         while heap and heap[0][0] <= until:
             time, _, program, epoch, kind = heapq.heappop(heap)
             if epoch != program.epoch:

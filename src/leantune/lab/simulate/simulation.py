@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from leantune.arrays import FloatArray
-from leantune.clock import ScaledClock, SimulatedClock
+from leantune.clock import SimulatedClock
 from leantune.cloud.billing import AWS, BillingPolicy
 from leantune.cloud.feeds import MarketFeed
 from leantune.cloud.provider import Offer
@@ -38,6 +38,7 @@ from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, Plan
 from leantune.run.placing import course_of
 from leantune.space import Cluster, Clusters, Space, ordinal
+from leantune.store.known import no_garbage
 from leantune.store.memory import memory_study
 from leantune.store.rows import StayRow
 from leantune.strategies.spottune import SpotTune
@@ -306,7 +307,8 @@ def simulate(
         due=None if scenario.rules.finish_by is None else executor.due,
     )
     loop = Loop(store, plan, executor, clock)
-    loop.run()
+    with no_garbage():
+        loop.run()
     view = loop.view()
     notes = {**placement.notes, **executor.notes}
     outcome = _outcome(scenario, tuner, view, store.stays(), notes)
@@ -384,9 +386,9 @@ def _executor(
         assert trial is not None
         return run_of(trial).save_seconds, run_of(trial).restore_seconds
 
-    market = Market(provider, ScaledClock(clock, 1.0, clock.now()), provider.offers(), forecaster, poll=scenario.poll)
+    market = Market(provider, clock, provider.offers(), forecaster, poll=scenario.poll)
     programs = RecordedPrograms(run_of, problem.goal.metric, clock)
-    ways = Ways(on, checkpoint=checkpoint, bills_add_up=True, keeps_quotes=False)
+    ways = Ways(on, checkpoint=checkpoint, bills_add_up=True, writes_ahead=False)
     return RentedExecutor(programs, market, placement, clock, ways)
 
 
