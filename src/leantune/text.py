@@ -6,7 +6,7 @@ could otherwise become a link.
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from html import escape
@@ -179,3 +179,9 @@ def period(start: float, end: float) -> str:
         return first or last
     day, _, clock = last.partition(", ")
     return f"{first.removesuffix(' UTC')} – {clock if first.startswith(day) else last}"
+
+
+def setting_words(setting: Mapping[str, object]) -> str:
+    """Such as lr=0.1 batch=64."""
+    shown = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in setting.items()}
+    return " ".join(f"{name}={value}" for name, value in shown.items())

@@ -14,7 +14,7 @@ from leantune.cli.exit_codes import ExitCode
 from leantune.cli.failures import print_result, warn
 from leantune.cli.watching import Mode, standing_of, watching
 from leantune.cli.words import budget_words
-from leantune.errors import InvalidInput, StudyOver
+from leantune.errors import InvalidInput, StudyOver, UnknownStudy
 from leantune.jobfile import Job, load_job
 from leantune.problem import Budget
 from leantune.run.loop import End, Outcome
@@ -54,11 +54,22 @@ class Target:
             job = _job_to_run(self.job) if to_run else load_job(self.job)
             if to_run:
                 launch.check_place(job)
-            opened = launch.open_job(job, create=to_run)
+            opened = self._opened(job, create=to_run)
         try:
             yield opened
         finally:
             opened.close()
+
+    @staticmethod
+    def _opened(job: Job, *, create: bool) -> OpenedStudy:
+        """The study of a job file; where it was only ever run by `leantune spot run`, that one."""
+        try:
+            return launch.open_job(job, create=create)
+        except UnknownStudy:
+            other = None if create else launch.open_spottune(job)
+            if other is None:
+                raise
+            return other
 
     def arguments(self, opened: OpenedStudy) -> str:
         """How the study is named on a command line; never with a password."""
@@ -101,7 +112,7 @@ def worker(target: Target, mode: Mode, parallel: int | None) -> ExitCode:
 
 
 def _work(opened: OpenedStudy, target: Target, mode: Mode, parallel: int, *, recommend: bool = True) -> ExitCode:
-    end = _worked(opened, mode, parallel)
+    end = worked(opened, mode, parallel)
     recommended, why_none = None, ""
     if recommend and end.outcome in (Outcome.OVER, Outcome.ENOUGH):
         recommended, why_none = _recommended(opened)
@@ -112,7 +123,8 @@ def _work(opened: OpenedStudy, target: Target, mode: Mode, parallel: int, *, rec
     return ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome]
 
 
-def _worked(opened: OpenedStudy, mode: Mode, parallel: int) -> End:
+def worked(opened: OpenedStudy, mode: Mode, parallel: int) -> End:
+    """Run the loop, watched, until it ends or is ended."""
     try:
         with watching(opened, mode, parallel) as watcher:
             return launch.run(opened, observer=watcher, ready=watcher.interrupts.ready, parallel=parallel)

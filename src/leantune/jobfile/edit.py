@@ -1,20 +1,25 @@
-"""Raising the budget in a job file: only the numbers change, every other byte stays as the user wrote it."""
+"""Changes of a job file: a raised budget, where every other byte stays as the user wrote it, and the short form of
+`leantune spot run`, which is a job file of its own.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from leantune.errors import JobError
+from leantune.executors.registry import DEFAULT
 from leantune.files import write_whole
 from leantune.jobfile.job import parse_job, read_text
-from leantune.jobfile.tree import Entry, read_tree
+from leantune.jobfile.settings import FREE
+from leantune.jobfile.tree import Entry, read_plain, read_tree, write_plain
 from leantune.problem import Budget
 
 _BOM = "\ufeff"
+SPOTTUNE = "spottune"
 
 
 def with_budget(path: Path, usd: float | None = None, trials: int | None = None, hours: float | None = None) -> None:
@@ -33,6 +38,43 @@ def with_budget(path: Path, usd: float | None = None, trials: int | None = None,
         reason = error.strerror or str(error)
         hint = "Make its folder writable, or change the budget by hand"
         raise JobError(f"the job file cannot be written: {reason}", where=source, hint=hint) from None
+
+
+@dataclass(frozen=True)
+class SpotTuneOptions:
+    """What `leantune spot run` adds to a job file; None: as the file says."""
+
+    theta: float | None = None
+    mcnt: int | None = None
+    steps: float | None = None
+    predictor: str | None = None
+
+
+def spottune_name(name: str) -> str:
+    """What the study of the short form is called: it is another study than that of the job file itself."""
+    return f"{name}-{SPOTTUNE}"
+
+
+def as_spottune(text: str, options: SpotTuneOptions, source: str) -> str:
+    """The job file that `leantune spot run` stands for: SpotTune over all settings, with free machines.
+
+    One whose strategy is SpotTune already keeps its name and its options.
+    """
+    document = read_plain(text, source)
+    given, run = document.get("strategy"), dict(document.get("run") or {})
+    strategy = dict(given) if isinstance(given, dict) else {"name": given}
+    if strategy.get("name") != SPOTTUNE:
+        strategy = {"name": SPOTTUNE}
+        document["name"] = spottune_name(str(document.get("name", "")))
+    strategy |= {key: value for key, value in (("theta", options.theta), ("mcnt", options.mcnt)) if value is not None}
+    if run.get("on", DEFAULT) == DEFAULT:
+        run.pop("on", None)
+    run |= {"machine": FREE} | ({} if options.predictor is None else {"predictor": options.predictor})
+    document |= {"strategy": strategy, "run": run}
+    if options.steps is not None:
+        document["steps"] = options.steps
+    document.pop("fractions", None)
+    return write_plain(document)
 
 
 def _raised(old: Budget, wanted: Mapping[str, float], source: str) -> Budget:

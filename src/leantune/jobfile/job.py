@@ -15,11 +15,11 @@ from pydantic import TypeAdapter, ValidationError
 from leantune.errors import InvalidInput, JobError, ProblemError
 from leantune.executors.command import Command
 from leantune.jobfile.parameters import read_space
-from leantune.jobfile.settings import RunSettings, read_budget, read_checkpoints, read_run, read_store
+from leantune.jobfile.settings import FREE, RunSettings, read_budget, read_checkpoints, read_run, read_store
 from leantune.jobfile.tree import Entry, as_yaml, read_tree
 from leantune.problem import COST, Constraint, Goal, Problem, maximize, minimize, parse_fractions
 from leantune.space import Clusters, Space
-from leantune.strategies.registry import STRATEGIES, named_tuner
+from leantune.strategies.registry import STRATEGIES, check_free_machine, named_tuner
 from leantune.units import parse_share
 
 KEYS = (
@@ -55,8 +55,7 @@ _STRATEGY_HINT = "Name one: strategy: lean, or with options: strategy: {name: ne
 class Job:
     """A checked job file.
 
-    steps, settings: the last step of a training, and the list of settings to train (empty: all of the space), each
-    without a cluster; the problem has them on every cluster.
+    full_space: what a trial has when it is started: the searched space, and the machine where that is free.
     """
 
     name: str
@@ -70,9 +69,8 @@ class Job:
     run: RunSettings
     store: str
     checkpoints: Path
+    full_space: Space
     warnings: tuple[str, ...] = ()
-    steps: float | None = None
-    settings: tuple[Mapping[str, object], ...] = ()
 
     @property
     def logs(self) -> Path:
@@ -96,12 +94,17 @@ def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
         if key not in given:
             raise root.error(f"{key!r} is missing", f"Add {example}")
     name, seed = _name(given["name"]), _seed(given.get("seed"))
-    space = read_space(given["space"])
-    command = _command(given["train"], space, {"study": name, "seed": str(seed)})
-    steps, settings = _steps(given.get("steps")), _settings(given.get("settings"), space)
-    problem = _problem(given, root, space, steps, settings)
-    strategy, options = _strategy(given.get("strategy"), problem, root)
     run, store = read_run(given.get("run"), folder), read_store(given.get("store"), folder)
+    full = read_space(given["space"])
+    space = _without_machines(full, given) if run.machine == FREE else full
+    command = _command(given["train"], full, {"study": name, "seed": str(seed)})
+    steps, settings = _steps(given.get("steps")), _settings(given.get("settings"), full)
+    problem = _problem(given, root, space, steps, settings)
+    _check_prices(problem, full, given)
+    strategy, options = _strategy(given.get("strategy"), problem, root)
+    if run.machine == FREE:
+        with given.get("strategy", root).blamed():
+            check_free_machine(strategy, problem)
     checkpoints = read_checkpoints(given.get("checkpoints"), folder)
     return Job(
         name=name,
@@ -115,9 +118,8 @@ def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
         run=run,
         store=store,
         checkpoints=checkpoints,
+        full_space=full,
         warnings=_warnings(command, problem),
-        steps=steps,
-        settings=settings,
     )
 
 
@@ -185,7 +187,7 @@ def _settings(entry: Entry | None, space: Space) -> tuple[Mapping[str, object], 
         values = {name: value.scalar("a value", hint) for name, value in one.any_fields(hint).items()}
         for name in machines:
             if name in values:
-                raise one.error(f"{name} is chosen by SpotTune", "Leave it out of the settings")
+                raise one.error(f"{name} is not part of a setting", "Leave it out: machines come from the space")
         try:
             chosen = space.configuration({**values, **machines})
         except InvalidInput as error:
@@ -243,7 +245,6 @@ def _problem(
         )
     except ProblemError as error:  # each part was checked: what is left are limits that do not go together
         raise given["subject_to"].error(f"{error.what}: {error.where}", error.hint) from None
-    _check_prices(problem, given)
     return problem
 
 
@@ -288,9 +289,23 @@ def _fractions(entry: Entry) -> tuple[Fraction, ...]:
         return parse_fractions(shares)
 
 
-def _check_prices(problem: Problem, given: Mapping[str, Entry]) -> None:
+def _without_machines(full: Space, given: Mapping[str, Entry]) -> Space:
+    """What is searched where the machine is free: the space without its cluster."""
+    machines = [name for name, one in full.parameters.items() if isinstance(one, Clusters)]
+    if not machines:
+        hint = "Add cluster: {machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}}"
+        raise given["space"].error("the machine is free, and the space names none to choose from", hint)
+    rest = {name: one for name, one in full.parameters.items() if name not in machines}
+    hanging = [name for name, one in rest.items() if any(parent in machines for parent, _ in one.conditions)]
+    if hanging or not rest:
+        what = f"{hanging[0]} depends on the machine" if hanging else "nothing but the machine is to be chosen"
+        raise given["space"].error(f"{what}, which is free", "Leave machine: free out, or change the space")
+    return Space(**rest)
+
+
+def _check_prices(problem: Problem, full: Space, given: Mapping[str, Entry]) -> None:
     """Dollars come from the prices of machines: no program tells them."""
-    if problem.needs_cost and not problem.space.has_prices:
+    if problem.needs_cost and not full.has_prices:
         hint = "Give every machine a price, as in machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}"
         raise _about_dollars(problem, given).error("this needs dollars, and not every configuration has a price", hint)
 

@@ -10,10 +10,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
 from leantune.executors.base import GRACE
-from leantune.executors.registry import DEFAULT, DEFAULT_RENTED, PLACES, unknown_place
+from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES, unknown_place
 from leantune.jobfile.tree import Entry
 from leantune.problem import Budget
 
+OWN, FREE = "own", "free"
+_MACHINE_HINT = "Write machine: free, or leave it out: the machine is then part of the configuration"
+_PREDICTOR_HINT = "Name who predicts revocations, such as predictor: online-hazard, or a file of leantune spot train"
 DEFAULT_STORE = "sqlite:///leantune.db"
 DEFAULT_CHECKPOINTS = "./checkpoints"
 BUDGET_HINT = "Give at least one limit: budget: {usd: 5, trials: 44, hours: 8}"
@@ -26,14 +29,17 @@ _STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
 class RunSettings:
     """How trials are run.
 
-    on: a name in `executors.registry.PLACES`. parallel: trials at once on one worker. time_limit, grace, lease: in
-    seconds. deterministic: wait for whole batches, so that the same trials come out with any number of workers. logs:
-    folder of the trials' logs. max_failures: failures in a row after which the study stops. market: of simulated
-    machines, and only of those.
+    on: a name in `executors.registry.PLACES`. machine: own: part of the configuration, from the space; free: chosen
+    for each trial while it runs, among the types of the space; rented, as spot machines unless said otherwise.
+    parallel: trials at once on one worker. time_limit, grace, lease: in seconds. deterministic: wait for whole batches,
+    so that the same trials come out with any number of workers. logs: folder of the trials' logs. max_failures:
+    failures in a row after which the study stops. market: of simulated machines, and only of those. predictor: of
+    revocations, by name or file.
     """
 
     on: str = DEFAULT
     spot: bool = False
+    machine: str = OWN
     parallel: int = 1
     time_limit: float | None = None
     grace: float = float(GRACE)
@@ -42,6 +48,7 @@ class RunSettings:
     logs: str = "./leantune-runs"
     max_failures: int = 5
     market: MarketSettings | None = None
+    predictor: str = DEFAULT_PREDICTOR
 
 
 def read_run(entry: Entry | None, folder: Path) -> RunSettings:
@@ -52,17 +59,23 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
     def whole(key: str, otherwise: int) -> int:
         return given[key].whole("Write a whole number of at least 1", least=1) if key in given else otherwise
 
-    spot = "spot" in given and given["spot"].truth()
-    unsaid = DEFAULT_RENTED if spot else default.on
+    machine = given["machine"].text(_MACHINE_HINT) if "machine" in given else default.machine
+    if machine not in (OWN, FREE):
+        raise given["machine"].unknown(f"a machine is not {machine!r}", machine, (OWN, FREE))
+    spot = given["spot"].truth() if "spot" in given else machine == FREE and "on" not in given
+    unsaid = DEFAULT_RENTED if spot or machine == FREE else default.on
     place = _place(given["on"]) if "on" in given else unsaid
     hint = f"Leave it out, or write on: {DEFAULT_RENTED}"
     if spot and not PLACES[place].rents:
         raise given["spot"].error(f"spot is about rented machines, and on is {place}", hint)
+    if machine == FREE and not PLACES[place].rents:
+        raise given["machine"].error(f"a free machine is rented, and on is {place}", hint)
     if "market" in given and not PLACES[place].simulated:
         raise given["market"].error(f"market is about simulated machines, and on is {place}", hint)
     return RunSettings(
         on=place,
         spot=spot,
+        machine=machine,
         parallel=whole("parallel", default.parallel),
         time_limit=_seconds(given["time_limit"], "20 min") if "time_limit" in given else None,
         grace=_seconds(given["grace"], "30 s", positive=False) if "grace" in given else default.grace,
@@ -71,6 +84,7 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
         logs=str(_resolved(given.get("logs", default.logs), folder)),
         max_failures=whole("max_failures", default.max_failures),
         market=_market(given.get("market"), folder) if PLACES[place].simulated else None,
+        predictor=given["predictor"].text(_PREDICTOR_HINT) if "predictor" in given else default.predictor,
     )
 
 

@@ -6,6 +6,7 @@ texts, whatever a %YAML directive says. Anchors, aliases, merges and tags are re
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import warnings
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
@@ -219,6 +220,28 @@ def read_tree(text: str, source: str) -> Entry:
     if root is None:
         raise JobError("the job file is empty", where=source, hint="Begin with name:, train:, maximize: and space:")
     return _entry(root, where.at(root, ""))
+
+
+def read_plain(text: str, source: str) -> dict[str, Any]:
+    """The whole file as plain values; JobError where it is no mapping."""
+    root = read_tree(text, source)
+    if not isinstance(root.value, dict):
+        raise root.is_not("a mapping", "Write one key and its value a line: name: my-study")
+    return {key: _plain(value) for key, value in root.value.items()}
+
+
+def write_plain(document: Mapping[str, Any]) -> str:
+    """Plain values as a file that reads as the same: JSON, which is YAML too."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _plain(entry: Entry) -> Any:
+    match entry.value:
+        case dict():
+            return {key: _plain(value) for key, value in entry.value.items()}
+        case list():
+            return [_plain(one) for one in entry.value]
+    return entry.value
 
 
 def _entry(node: Node, where: Where) -> Entry:

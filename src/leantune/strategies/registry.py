@@ -25,7 +25,7 @@ from leantune.filters.ranked import (
     RandomFilter,
 )
 from leantune.models.base import Fitter
-from leantune.problem import At
+from leantune.problem import COST, TIME, At, Problem
 from leantune.strategies.designs import LatinHypercube, SmallTests, Snapshots, UntilSpent
 from leantune.strategies.recipe import Incumbent, Recipe, Shares, Spend
 from leantune.strategies.spottune import SpotTune
@@ -286,6 +286,23 @@ def spottune(theta: float = 0.7, mcnt: int = 3, plateau: bool = True) -> SpotTun
 
 
 STRATEGIES: dict[str, Callable[..., Recipe | Tuner]] = {**RECIPES, "spottune": spottune}
+
+
+FREE_MACHINE = ("spottune", "random", "lean")  # strategies that need not know the machine
+
+
+def check_free_machine(name: str, problem: Problem) -> None:
+    """Refuse what a machine that is chosen anew from moment to moment makes meaningless."""
+    hint = "Leave machine: free out, or "
+    if name not in FREE_MACHINE:
+        what = f"{name} learns dollars and seconds by the machine in the configuration, and the machine is free"
+        raise StrategyError(what, where="strategy", hint=f"{hint}choose {', '.join(FREE_MACHINE)}")
+    if problem.goal.metric in (COST, TIME):
+        what = f"{problem.goal.metric} depends on which machine was to be had, and the machine is free"
+        raise StrategyError(what, where="goal", hint=f"{hint}give a goal that the program reports")
+    if name == "lean" and any(limit.metric == TIME for limit in problem.constraints):
+        what = "the machine is free, so that lean cannot foresee seconds: they depend on which one was to be had"
+        raise StrategyError(what, where="subject_to", hint=f"{hint}choose spottune or random, which measure them")
 
 
 def named_filter(name: str, share: float) -> Filter:

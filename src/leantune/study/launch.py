@@ -6,13 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StudyOver, UnknownStudy
 from leantune.executors.base import Executor
-from leantune.executors.registry import ProgramSettings, charges_at, executor_module, is_available
+from leantune.executors.registry import Past, ProgramSettings, charges_at, executor_module, is_available
 from leantune.history import History, Note, NoteKind, Observation, Trial, TrialKind, TrialState
 from leantune.jobfile import Job, parse_job
+from leantune.jobfile.edit import SpotTuneOptions, as_spottune, spottune_name
+from leantune.jobfile.job import read_text
+from leantune.jobfile.settings import FREE
 from leantune.problem import At, Budget, Problem
 from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
@@ -27,6 +31,11 @@ from leantune.strategies.registry import named_tuner
 from leantune.strategies.tuner import Tuner, View
 from leantune.study.definition import document_of
 from leantune.study.opening import open_or_create, open_unchanged
+
+if TYPE_CHECKING:
+    from leantune.cloud.provider import Offer
+    from leantune.rent.placement import Course
+    from leantune.strategies.spottune import Row
 
 FIRST_PROPOSALS = 3  # shown by a dry run
 
@@ -85,6 +94,13 @@ class OpenedStudy:
 
     def _view(self, history: History) -> View:
         return View(self.problem, history, self.job.seed, learning_curves(self.store, self.problem))
+
+    def ranking(self) -> tuple[Row, ...]:
+        """SpotTune's settings, best first; of other strategies nothing."""
+        from leantune.strategies.spottune import SpotTune
+
+        strategy = self.strategy
+        return strategy.ranking(self._view(self.history)) if isinstance(strategy, SpotTune) else ()
 
     def standing_verification(self) -> Trial | None:
         """The latest trial of all, if it verified a recommendation and kept the limits."""
@@ -176,11 +192,15 @@ def rules_of(job: Job) -> TimeRules:
         billed=charges.billed,
         speed=charges.speed,
         setup=charges.setup_seconds,
+        worst_rate=charges.worst_rate,
+        adds_up=charges.adds_up,
+        steps=job.problem.steps,
     )
 
 
-def program_settings(job: Job, trained_seconds: float = 0.0) -> ProgramSettings:
-    """What a place to run is told about the job."""
+def program_settings(job: Job, past: Past = Past(), trained_seconds: float = 0.0) -> ProgramSettings:  # noqa: B008 - frozen
+    """What a place to run is told about the job, and about what its study has done so far."""
+    free = job.run.machine == FREE
     return ProgramSettings(
         study=job.name,
         problem=job.problem,
@@ -192,12 +212,37 @@ def program_settings(job: Job, trained_seconds: float = 0.0) -> ProgramSettings:
         spot=job.run.spot,
         market=job.run.market,
         trained_seconds=trained_seconds,
+        past=past,
+        parallel=job.run.parallel,
+        aboard=_aboard(job) if free else None,
+        course=_course(job) if free else None,
+        predictor=job.run.predictor,
     )
 
 
+def _aboard(job: Job) -> Callable[[Trial, Offer], Trial]:
+    """Puts a trial on a machine that was chosen for it."""
+    (name,) = (name for name, one in job.full_space.parameters.items() if isinstance(one, Clusters))
+    clusters = {cluster.type: cluster for cluster in _clusters(job)}
+
+    def aboard(trial: Trial, offer: Offer) -> Trial:
+        values = {**trial.configuration, name: clusters[offer.machine.name]}
+        return replace(trial, configuration=job.full_space.configuration(values))
+
+    return aboard
+
+
+def _course(job: Job) -> Course:
+    from leantune.run.placing import course_of
+
+    return course_of(strategy_of(job), job.problem)
+
+
 def _clusters(job: Job) -> tuple[Cluster, ...]:
-    parameters = job.problem.space.parameters.values()
-    return tuple(cluster for one in parameters if isinstance(one, Clusters) for cluster in one.options)
+    """Those that trials may run on; where the machine is free, one node of each type."""
+    parameters = job.full_space.parameters.values()
+    clusters = (cluster for one in parameters if isinstance(one, Clusters) for cluster in one.options)
+    return tuple(cluster for cluster in clusters if cluster.nodes == 1 or job.run.machine != FREE)
 
 
 def open_job(job: Job, *, create: bool = True, clock: Clock | None = None) -> OpenedStudy:
@@ -221,6 +266,22 @@ def open_job(job: Job, *, create: bool = True, clock: Clock | None = None) -> Op
         database.close()
         raise
     return OpenedStudy(job, database, store, clock)
+
+
+def load_spottune(path: Path, options: SpotTuneOptions) -> Job:
+    """The job that `leantune spot run` makes of a job file."""
+    text = as_spottune(read_text(path), options, str(path))
+    return parse_job(text, folder=path.absolute().parent, source=str(path))
+
+
+def open_spottune(job: Job, clock: Clock | None = None) -> OpenedStudy | None:
+    """The study that `leantune spot run` made of a job file, if there is one and none of the file itself."""
+    if not Database.exists(job.store):
+        return None
+    with Database(job.store) as database:
+        names = {row.name for row in database.studies()}
+    other = spottune_name(job.name)
+    return open_stored(job.store, other, folder=job.folder, clock=clock) if other in names - {job.name} else None
 
 
 def _never_run(name: str, where: str) -> UnknownStudy:
@@ -257,7 +318,9 @@ def check_place(job: Job) -> None:
 
 def executor_of(opened: OpenedStudy) -> Executor:
     """Runs the job's program at the place that the job names."""
-    settings = program_settings(opened.job, opened.history.seconds)
+    stays = tuple(opened.store.stays())
+    past = Past(stays, tuple(opened.store.reports())) if stays else Past()
+    settings = program_settings(opened.job, past, opened.history.seconds)
     return executor_module(opened.job.run.on).make_executor(settings, opened.clock)
 
 
@@ -306,7 +369,7 @@ def dry_run(job: Job) -> DryRun:
         if not isinstance(proposal, Proposal):
             over = proposal.why
             break
-        rate = proposal.configuration.usd_per_hour
+        rate = rules.rate(proposal.configuration)
         limit = rules.first_limit(rate, dict(proposal.expected), money)
         worst = None if rate is None or limit is None else rules.worst_case(rate, limit)
         forecasts.append(Forecast(proposal, limit, worst))
@@ -392,7 +455,7 @@ def _unfinished_verification(opened: OpenedStudy, configuration: Configuration) 
 
 def _verification_trial(opened: OpenedStudy, recommended: Recommendation) -> Trial:
     """A new verifying trial: at full data, or where the goal is sought at any share, at the recommended one."""
-    rate, now = recommended.configuration.usd_per_hour, opened.clock.now()
+    rate, now = opened.rules.rate(recommended.configuration), opened.clock.now()
     limit = opened.rules.first_limit(rate, dict(recommended.metrics), opened.store.money())
     share = recommended.fraction if opened.problem.goal.at is At.ANYWHERE else Fraction(1)
     notes, kind = (Note(NoteKind.PLAIN, "verification of the recommendation"),), TrialKind.VERIFICATION
@@ -409,7 +472,7 @@ def _make_affordable(opened: OpenedStudy, trial: Trial, beyond_budget: bool) -> 
         raise StudyOver(
             rules.shortfall(trial, money), where="verify", hint="Allow it with --beyond-budget, or raise the budget"
         )
-    missing = rules.worst_case(trial.configuration.usd_per_hour or 0.0, trial.time_limit) - money.left
+    missing = rules.worst_case(rules.rate(trial.configuration) or 0.0, trial.time_limit) - money.left
     extend(opened, usd=money.budget_usd + missing * (1 + 1e-9), cause="verification beyond budget")
 
 
