@@ -18,7 +18,7 @@ from leantune.cli.words import (
 )
 from leantune.executors.base import Report
 from leantune.history import TrialState
-from leantune.run.events import Ended, Event, Proposed, Recovered, Reported, Started, Stopping, Waiting
+from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
 from leantune.text import duration, usd
 
 REPORT_SECONDS = 5.0  # between two lines about one run's own reports: a program may report a thousand times a second
@@ -45,6 +45,10 @@ def event_lines(event: Event, before: Progress, now: Progress) -> list[str]:
             lines = _report_lines(before.runs.get(report.number), now.runs.get(report.number))
         case Ended():
             lines = _ended_lines(event, now)
+        case Rented():
+            lines = _rented_lines(event)
+        case Judged(trial, judgement):
+            lines = [f"trial {trial.number}: {judgement.verdict.value}, {judgement.why}"]
         case Recovered(trial, cause):
             lines = [_with_money(f"trial {trial.number} is queued again: {cause}", now)]
         case Waiting(reason):
@@ -67,6 +71,15 @@ def _started_line(event: Started) -> str:
     seconds = event.booking.time_limit
     limit = "no time limit" if seconds is None else f"time limit {duration(seconds)}"
     return f"trial {event.trial.number} started{again}: {limit}"
+
+
+def _rented_lines(event: Rented) -> list[str]:
+    """Where a machine is part of the configuration, the trial's own words say which one."""
+    if event.trial.configuration.cluster is not None:
+        return []
+    stay = event.stay
+    price = f"{usd(stay.usd_per_hour)} per hour" + (" on demand" if stay.on_demand else "")
+    return [f"trial {event.trial.number} goes on {stay.machine}, {stay.market}, {price}"]
 
 
 def _report_lines(before: Run | None, now: Run | None) -> list[str]:

@@ -9,16 +9,7 @@ from types import MappingProxyType
 from leantune.cli.standing import Standing
 from leantune.executors.base import Report
 from leantune.history import Trial, TrialState
-from leantune.run.events import (
-    Ended,
-    Event,
-    Proposed,
-    Recovered,
-    Reported,
-    Started,
-    Stopping,
-    Waiting,
-)
+from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
 from leantune.store.study import Booking
 
 ENDED_SHOWN = 6  # ended runs that are remembered
@@ -65,6 +56,8 @@ class Progress:
                 new = self if run is None else self._with_run(replace(run, report=report))
             case Ended():
                 new = replace(self._without_run(event.trial.number), ended=(*self.ended, event)[-ENDED_SHOWN:])
+            case Rented() | Judged():
+                new = self
             case Recovered():
                 new = replace(self, recovered=self.recovered + 1)
             case Waiting(reason):
