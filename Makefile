@@ -14,6 +14,8 @@ export MKL_NUM_THREADS := 1
 # pip builds the package in an environment of its own: these pin what goes into that one (older pip, newer pip).
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
+# Compiled modules are kept: else every program that a test starts compiles them again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench papers spottune lean crash clean
@@ -26,7 +28,7 @@ demo: $(VENV)/.demo ## tune a classifier of real images within dollars and secon
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/02_job_file/demo.sh
 
 test: check ## check, then every test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/.dev ## lint, format, types and layers
 	$(BIN)/ruff check .

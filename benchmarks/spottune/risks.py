@@ -27,6 +27,7 @@ from leantune.lab.replay.kept import decisive_files, digest
 from leantune.lab.training.training import Attempt, Plan, Slices, judged, train_kind
 from leantune.revocation import saved
 from leantune.revocation.predictors import UNTRAINED, predictor
+from leantune.revocation.trained import SUFFIX
 
 _LEARNING = ("cloud/max_prices.py", "cloud/predictor.py", "lab/training", "revocation")  # decide what is learned
 _MOST = 1.0 - 1e-12  # of the machines that can go at once, for the sake of the logarithm
@@ -44,7 +45,7 @@ class Shelf:
         """Where the predictor of a pool is, or shall be."""
         plan = {name: str(value) for name, value in vars(self.plan).items() if name != "processes"}
         parts = [json.dumps(plan, sort_keys=True).encode(), sources_digest().encode(), prices_digest(pool).encode()]
-        return self.folder / f"{kind}-{digest(parts)[:16]}{saved.SUFFIX}"
+        return self.folder / f"{kind}-{digest(parts)[:16]}{SUFFIX}"
 
     def get(self, kind: str, pool: Pool) -> Predictor:
         """A predictor that was trained before, or one that needs no training."""

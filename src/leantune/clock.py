@@ -10,14 +10,22 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Clock(Protocol):
-    """Tells the time and waits; `now` never decreases while only this clock's `sleep` is used."""
+    """Tells the time and waits.
+
+    `now` is for moments that are stored or shown; it may jump when somebody sets the machine's clock. `monotonic` is
+    for durations and deadlines: it never decreases, and its zero means nothing.
+    """
 
     def now(self) -> float:
         """Seconds since the epoch."""
         ...
 
+    def monotonic(self) -> float:
+        """Seconds since some moment that stays the same; only differences mean something."""
+        ...
+
     def sleep(self, seconds: float) -> None:
-        """Return when `now` has advanced by at least `seconds` (0 returns at once)."""
+        """Return when `monotonic` has advanced by at least `seconds` (0 returns at once)."""
         ...
 
 
@@ -27,6 +35,10 @@ class RealClock:
     def now(self) -> float:
         """Seconds since 1970-01-01 UTC."""
         return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds that nobody can set; the same for all processes of this machine."""
+        return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
         """Block the calling thread for `seconds`."""
@@ -43,6 +55,10 @@ class SimulatedClock:
 
     def now(self) -> float:
         """Seconds slept so far, plus the start."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """The same as `now`."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
@@ -67,6 +83,10 @@ class ScaledClock:
     def now(self) -> float:
         """The start, and the scaled seconds since then."""
         return self._start + self.speed * (self._base.now() - self._origin)
+
+    def monotonic(self) -> float:
+        """The other's, scaled."""
+        return self.speed * self._base.monotonic()
 
     def sleep(self, seconds: float) -> None:
         """Wait for `seconds` of this clock, which are fewer of the other where this one runs faster."""

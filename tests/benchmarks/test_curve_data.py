@@ -4,7 +4,6 @@ import csv
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from benchmarks.curve_data import (
     ADAM,
@@ -19,11 +18,11 @@ from benchmarks.curve_data import (
     stage_tasks,
 )
 from leantune.curves.base import Curve
+from tests.data import needs
 
 
 def present(name: str) -> Path:
-    if not curve_file(name).is_file():
-        pytest.skip(f"{curve_file(name)} is absent")
+    needs(curve_file(name))
     return curve_file(name)
 
 

@@ -23,6 +23,7 @@ from benchmarks.curves import (
 )
 from leantune.curves.base import Curve, Outlook, Prediction
 from leantune.curves.predictors import PREDICTORS
+from tests.data import needs
 
 TASKS = [Task(Curve(np.array([1.0, 2.0]), np.array([3.0, end])), 0.0) for end in (1.0, 2.0, 4.0, 0.0, np.nan)]
 
@@ -88,8 +89,7 @@ def test_full_runs_cover_what_quick_ones_do() -> None:
 
 @pytest.mark.slow
 def test_a_small_run_on_the_real_curves() -> None:
-    if not (curve_file(DROPS).is_file() and curve_file(ADAM).is_file()):
-        pytest.skip(f"{DROPS} or {ADAM} is absent")
+    needs(curve_file(DROPS), curve_file(ADAM))
     result = json.loads(json.dumps(measure(Effort((0.7, 1.0), take=20, groups=10, fits=5))))
     over = [row for row in result["accuracy"] if row["theta"] == 1.0 and row["scored"]]
     assert over

@@ -19,6 +19,7 @@ from benchmarks.datasets import (
 )
 from leantune import errors
 from leantune.lab.replay.tables import DATA_VARIABLE, load_table
+from tests.data import needs
 
 
 def full_data(dataset: Dataset) -> list[tuple[float, float]]:
@@ -33,8 +34,7 @@ def full_data(dataset: Dataset) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize(("name", "feasible", "good", "best"), [("rnn", 178, 28, 0.98047), ("cnn", 111, 39, 0.98747)])
 def test_published_tables_agree_with_the_paper(name: str, feasible: int, good: int, best: float) -> None:
-    if not table_path(name).is_file():
-        pytest.skip(f"{table_path(name)} is not there")
+    needs(table_path(name))
     dataset = load(name)
     assert dataset.source == str(table_path(name))
     assert dataset.pairs == 1_440

@@ -17,6 +17,7 @@ from benchmarks.revpred import (
 from leantune.lab.replay.tables import default_data
 from leantune.revocation.kinds import KINDS
 from leantune.revocation.predictors import predictor
+from tests.data import needs
 from tests.revocation.made import markets
 
 pytest.importorskip("sklearn")
@@ -55,6 +56,5 @@ def test_questions_about_many_markets_are_timed() -> None:
 
 
 def test_the_real_markets_are_six() -> None:
-    if not (default_data() / "spot" / "pool6_2016.csv").exists():
-        pytest.skip("shared/data/spot/pool6_2016.csv is not there")
+    needs(default_data() / "spot" / "pool6_2016.csv")
     assert len(load_markets()) == 6

@@ -11,24 +11,24 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 from typer.testing import CliRunner
 
 import leantune
-from leantune.cli.app import app, main
+from leantune.cli.app import GROUPS, LaterGroup, app, main
 from leantune.cli.exit_codes import ExitCode
 from leantune.lab.replay.tables import default_data, preset_names, preset_text
 from leantune.lab.replay.tables.description import parse_description
 from tests.cli.tiny import invoke
+from tests.data import needs
 from tests.lab.replay.small import write as write_table
 
-GROUPS = {group.name: group.typer_instance for group in app.registered_groups}
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]
 OF_GROUPS = [
-    f"{name} {command.callback.__name__}"
-    for name, group in GROUPS.items()
-    if group is not None
-    for command in group.registered_commands
-    if command.callback is not None
+    f"{name} {command}"
+    for name, group in get_group(app).commands.items()
+    if isinstance(group, LaterGroup)
+    for command in group.list_commands(None)
 ]
 LONG = ("spot train", "spot simulate", "spot run")  # their examples have tests of their own, smaller and quicker
 
@@ -102,9 +102,7 @@ def write_market_files(folder: Path) -> None:
 def skip_without_data(named: list[str]) -> None:
     """Published tables are not shipped."""
     for table in set(named) & set(preset_names()):
-        file = default_data() / parse_description(preset_text(table), table).file
-        if not file.is_file():
-            pytest.skip(f"there is no file {file}")
+        needs(default_data() / parse_description(preset_text(table), table).file)
 
 
 def test_version_is_the_packages() -> None:

@@ -215,7 +215,10 @@ class Terminal:
 
 
 def test_a_terminal_shows_a_live_view_and_then_the_recommendation(tmp_path: Path) -> None:
-    terminal = Terminal("run", make_job(tmp_path, f"sleep 0.2\n{TRAIN}"), cwd=tmp_path)
+    waits = "until test -e seen; do sleep 0.05; done\n"  # however slow the machine is to draw it
+    terminal = Terminal("run", make_job(tmp_path, waits + TRAIN), cwd=tmp_path)
+    terminal.read_until("trial 0")
+    (tmp_path / "seen").touch()
     assert terminal.end() == 0, terminal.text
     assert re.search(r"digits  maximize accuracy  random +\S+", terminal.text)
     assert "4 of 4 (4 done)" in terminal.text

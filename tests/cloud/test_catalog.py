@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from leantune.cloud.catalog import Catalogue, catalogue, clusters
 from leantune.errors import SpaceError
 from leantune.space import Cluster, Machine, Space, choice, machine
+from tests.data import needs
 
 REPOSITORY = Path(__file__).parent.parent.parent
 DATA = Path(os.environ.get("LEANTUNE_DATA", REPOSITORY.parent / "shared" / "data"))
@@ -27,8 +28,7 @@ def nothing_refreshed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_row_agrees_with_the_reference() -> None:
-    if not REFERENCE.exists():
-        pytest.skip(f"{REFERENCE} is absent; name its folder in LEANTUNE_DATA")
+    needs(REFERENCE)
     with REFERENCE.open(encoding="utf-8") as file:
         known = {row["instance_type"]: row for row in csv.DictReader(file)}
     for name, shipped in catalogue("aws").machines.items():

@@ -13,6 +13,7 @@ from leantune.cloud.catalog_sources import CSV_COLUMNS, Refreshed, fetch_catalog
 from leantune.cloud.catalog_tables import parse_table, table_text
 from leantune.errors import InvalidInput
 from tests.cloud.fake_aws import FakeAws, serving
+from tests.data import needs
 
 REPOSITORY = Path(__file__).parent.parent.parent
 REFERENCE = (
@@ -89,8 +90,7 @@ def test_wrong_files(tmp_path: Path) -> None:
 
 
 def test_the_reference_file() -> None:
-    if not REFERENCE.exists():
-        pytest.skip(f"{REFERENCE} is absent; name its folder in LEANTUNE_DATA")
+    needs(REFERENCE)
     found = read_catalogue_csv(REFERENCE, "aws", "us-east-1", CLOCK)
     assert len(found.table.machines) + len(found.left_out) == 1354
     assert len(found.left_out) < 20

@@ -14,6 +14,7 @@ from leantune.cloud.catalog import catalogue
 from leantune.cloud.catalog_tables import Catalogue, install, parse_table, regions, table_text, uninstall, user_folder
 from leantune.errors import InvalidInput, SpaceError, StoreError, StudyChanged
 from leantune.space import Machine
+from tests.data import needs
 
 REPOSITORY = Path(__file__).parent.parent.parent
 REFERENCE = (
@@ -37,8 +38,7 @@ def table(price: float = 0.5, region: str = "us-east-1", spot: Mapping[str, floa
 
 
 def test_shipped_spot_prices_agree_with_the_reference() -> None:
-    if not REFERENCE.exists():
-        pytest.skip(f"{REFERENCE} is absent; name its folder in LEANTUNE_DATA")
+    needs(REFERENCE)
     known: dict[str, dict[str, float]] = {}
     with REFERENCE.open(encoding="utf-8") as file:
         for row in csv.DictReader(file):

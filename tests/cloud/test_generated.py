@@ -14,6 +14,7 @@ from leantune.cloud.generated import Regime, generate_prices
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.prices import gaps_of, read_prices
 from leantune.errors import InvalidInput
+from tests.data import needs
 
 REPOSITORY = Path(__file__).parent.parent.parent
 DATA = Path(os.environ.get("LEANTUNE_DATA", REPOSITORY.parent / "shared" / "data")) / "spot"
@@ -91,9 +92,7 @@ def test_a_daily_rhythm() -> None:
 def test_against_the_real_files() -> None:
     """Changes a day, usual step, share above on-demand: within a factor of two of the real medians, or their range."""
     volatile, smooth = DATA / "pool6_2016.csv", DATA / "paper_six_types_2024_2026.csv"
-    for path in (volatile, smooth):
-        if not path.exists():
-            pytest.skip(f"{path} is absent; name its folder in LEANTUNE_DATA")
+    needs(volatile, smooth)
     for path, regime in ((volatile, "volatile"), (smooth, "smooth")):
         real, ours = list(read_prices(path).series.values()), list(generated(regime).values())
         for measure in (changes_per_day, usual_step):

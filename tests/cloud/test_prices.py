@@ -17,6 +17,7 @@ from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.price_files import Columns
 from leantune.cloud.prices import GAP_SECONDS, gaps_of, read_prices, tidied
 from leantune.errors import InvalidInput
+from tests.data import needs
 
 REPOSITORY = Path(__file__).parent.parent.parent
 DATA = Path(os.environ.get("LEANTUNE_DATA", REPOSITORY.parent / "shared" / "data")) / "spot"
@@ -250,8 +251,7 @@ def test_any_zone_is_the_same_moment(
 @pytest.mark.parametrize("name", ["pool6_2016.csv", "paper_six_types_2024_2026.csv"])
 def test_the_real_files_against_the_csv_module(name: str) -> None:
     path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{path} is absent; name its folder in LEANTUNE_DATA")
+    needs(path)
     expected: dict[Market, dict[float, float]] = defaultdict(dict)
     with path.open(encoding="utf-8") as file:
         for row in csv.DictReader(file):

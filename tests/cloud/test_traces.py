@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from leantune.cloud.markets import Market
 from leantune.cloud.traces import Trace, capacities, read_mapping, read_trace
 from leantune.errors import InvalidInput
+from tests.data import needs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get("LEANTUNE_DATA", REPOSITORY.parent / "shared" / "data")) / "spot" / "traces"
@@ -186,8 +187,8 @@ def test_a_period_must_have_a_length(tmp_path: Path) -> None:
         trace.capacity(START, START)
 
 
-@pytest.mark.skipif(not TRACES.is_dir(), reason=f"{TRACES} is absent")
 def test_every_real_trace() -> None:
+    needs(TRACES)
     files = sorted(TRACES.iterdir())
     assert len(files) >= 25
     for path in files:

@@ -24,6 +24,7 @@ from leantune.curves.predictors import (
 )
 from leantune.curves.stages import ChangeRate
 from leantune.errors import InvalidInput
+from tests.data import needs
 
 STEPS = np.arange(1.0, 71.0)
 END = 100.0
@@ -177,8 +178,7 @@ def test_many_curves_are_predicted_in_order_and_quickly() -> None:
 @pytest.mark.slow
 @names
 def test_intervals_hold_on_real_curves(name: str) -> None:
-    if not curve_file(ADAM).is_file():
-        pytest.skip(f"{curve_file(ADAM)} is absent")
+    needs(curve_file(ADAM))
     tasks = [task for task in adam_tasks()[::5] if math.isfinite(task.truth)]
     told = predict_many([task.known(0.7) for task in tasks], [task.end for task in tasks], curve_predictor(name))
     pairs = [(abs(one.mean - task.truth), one.sd) for one, task in zip(told, tasks, strict=True) if one.sd < math.inf]

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
+from leantune.clock import RealClock
 from leantune.cloud.catalog import clusters
-from leantune.executors.base import Finished, Terms
+from leantune.executors.base import Begun, Event, Executor, Finished, Report, Saved, Terms
 from leantune.executors.local import LocalExecutor
 from leantune.history import History, Trial
 from leantune.problem import Problem, maximize
@@ -21,6 +23,7 @@ from leantune.units import Seconds
 FULL = Fraction(1)
 PROBLEM = Problem(Space(n=integer(0, 99)), maximize("accuracy"))
 ENOUGH = Seconds(20.0)  # for anything here to end, on a busy machine
+Kind = TypeVar("Kind", Begun, Report, Saved, Finished)
 # Four processes, which write down their ids: the program, a child, a daemon (forked twice, in a session of its own) and
 # one in a session of its own that ignores SIGTERM.
 FORKS = """
@@ -88,11 +91,25 @@ def end_of(executor: LocalExecutor, trial: Trial | None = None, terms: Terms = T
     return finished
 
 
-def until_ended(executor: LocalExecutor) -> list[Finished]:
+def told(executor: Executor, timeout: float = 0.0) -> list[Event]:
+    """What is told after a wait."""
+    executor.wait(Seconds(timeout))
+    return executor.step(RealClock().now())
+
+
+def until(executor: Executor, kind: type[Kind]) -> tuple[list[Kind], list[Event]]:
+    """What of this kind is told next, and everything that was told by then."""
+    events: list[Event] = []
+    end = time.monotonic() + ENOUGH
+    while not any(isinstance(event, kind) for event in events):
+        assert time.monotonic() < end, f"no {kind.__name__} in time, but {events}"
+        events += told(executor, 1.0)
+    return [event for event in events if isinstance(event, kind)], events
+
+
+def until_ended(executor: Executor) -> list[Finished]:
     """What ends next."""
-    ended = executor.wait(ENOUGH)
-    assert ended, "nothing has ended in time"
-    return ended
+    return until(executor, Finished)[0]
 
 
 def run(place: Path, code: str, terms: Terms = Terms(), **options: object) -> Finished:  # noqa: B008 - frozen

@@ -17,7 +17,7 @@ from leantune.cloud.catalog import clusters
 from leantune.cloud.feeds import MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.simcloud import SimCloud
-from leantune.executors.base import Finished, Terms
+from leantune.executors.base import Capacity, Finished, Terms
 from leantune.executors.local import LocalExecutor
 from leantune.executors.rented import RentedExecutor
 from leantune.executors.renting import Renter
@@ -25,7 +25,7 @@ from leantune.executors.run_folder import RunFolder
 from leantune.history import Trial
 from leantune.problem import Problem, maximize
 from leantune.space import Cluster, Machine, Space, integer
-from tests.executors.programs import ENOUGH, PROBLEM, python
+from tests.executors.programs import PROBLEM, python, until_ended
 
 START = 1_456_000_000.0
 BOX = Machine("box", 1, 0.1, usd_per_hour=3.6)  # a tenth of a cent a second
@@ -107,9 +107,9 @@ class Unlimited(LocalExecutor):
     def check(self, trial: Trial) -> None:
         """Everything fits."""
 
-    def room_for(self, trial: Trial) -> bool:
-        """Always."""
-        return trial.number not in self.running
+    def capacity(self) -> Capacity:
+        """For all."""
+        return Capacity(self.running)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Without its cluster."""
@@ -133,7 +133,7 @@ class World:
 
     def told(self) -> Finished:
         """The end of the only trial."""
-        (finished,) = self.executor.wait(ENOUGH)
+        (finished,) = until_ended(self.executor)
         return finished
 
     def end(self, trial: Trial, terms: Terms = Terms()) -> Finished:  # noqa: B008 - frozen

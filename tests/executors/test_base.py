@@ -1,16 +1,19 @@
-"""What ended trials carry."""
+"""What ended trials carry, what fits."""
 
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from leantune.clock import SimulatedClock
-from leantune.executors.base import Executor, Finished
+from leantune.executors.base import Capacity, Executor, Finished, Programs, cores_for
+from leantune.executors.local import LocalExecutor
 from leantune.executors.replay import ReplayExecutor
-from leantune.history import Observation, ObservationKind, TrialState
+from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.problem import Problem, maximize
-from leantune.space import Space, boolean
+from leantune.space import Space, boolean, machine
+from tests.executors.programs import local, on, trial_of
 
 
 def test_an_end_cannot_be_changed() -> None:
@@ -18,6 +21,39 @@ def test_an_end_cannot_be_changed() -> None:
     assert (end.number, end.cause) == (3, "")
     with pytest.raises(FrozenInstanceError):
         end.number = 4  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("vcpus", "cores"), [(0.1, 1), (1, 1), (1.5, 2), (2, 2), (0.1 * 3 / 0.3, 1), (3.0000001, 4)])
+def test_cores_of_vcpus(vcpus: float, cores: int) -> None:
+    assert cores_for(vcpus) == cores
+
+
+BARE, SMALL = trial_of(), trial_of(on(machine("small", vcpus=1.5, memory=2)))
+
+
+@pytest.mark.parametrize(
+    ("capacity", "trial", "fits"),
+    [
+        (Capacity(), SMALL, True),
+        (Capacity(frozenset({1})), BARE, True),
+        (Capacity(frozenset({0})), BARE, False),
+        (Capacity(slots=1), BARE, True),
+        (Capacity(slots=0), BARE, False),
+        (Capacity(cores=2, memory_gib=2.0), SMALL, True),
+        (Capacity(cores=1, memory_gib=2.0), SMALL, False),
+        (Capacity(cores=2, memory_gib=1.9), SMALL, False),
+        (Capacity(cores=0, memory_gib=0.0), BARE, True),
+        (Capacity(cores=-1), SMALL, False),
+    ],
+)
+def test_what_fits(capacity: Capacity, trial: Trial, fits: bool) -> None:
+    assert capacity.fits(trial) is fits
+
+
+def test_the_local_executor_runs_programs(tmp_path: Path) -> None:
+    with local(tmp_path, ["true"]) as executor:
+        programs: Programs = executor
+        assert isinstance(programs, LocalExecutor)
 
 
 def test_replay_is_an_executor() -> None:

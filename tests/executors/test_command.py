@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -100,6 +101,29 @@ def test_a_placeholder_that_the_place_does_not_give_is_an_error() -> None:
     _, trial = History().propose(SPACE.configuration({**ADAM, "cluster": {"type": "small", "nodes": 1}}), Fraction(1))
     with pytest.raises(JobError, match=r"{checkpoint_dir} has no value here"):
         command.arguments(trial, {})
+
+
+SEARCHED = Space(lr=log(1e-5, 1e-1), optimizer=choice("sgd", "adam"), momentum=when(linear(0, 1), optimizer="sgd"))
+PLACES = SPACE.parameters["cluster"]
+RUN = Space(**SEARCHED.parameters, cluster=PLACES)  # what a trial has when it is started
+
+
+def test_a_machine_may_be_chosen_after_the_trial_was_proposed() -> None:
+    """The searched space has no cluster; the command is read with one, and filled from the started trial's own."""
+    command = Command.parse("p --lr {lr} --workers {cluster.vcpus} --m {momentum}", RUN)
+    _, trial = History().propose(SEARCHED.configuration({"lr": 0.1, "optimizer": "adam"}), Fraction(1))
+    machine_of = {"cluster": {"type": "small", "nodes": 2}}
+    placed = replace(trial, configuration=RUN.configuration({**trial.configuration, **machine_of}))
+    assert command.arguments(placed, EXTRA) == ["p", "--lr", "0.1", "--workers", "1"]
+    assert command.unused(SEARCHED) == ["optimizer"]
+
+
+def test_an_argument_is_not_left_out_in_silence_where_every_trial_has_a_value() -> None:
+    command = Command.parse("p --lr {lr} --workers {cluster.vcpus}", RUN)
+    _, trial = History().propose(SEARCHED.configuration({"lr": 0.1, "optimizer": "adam"}), Fraction(1))
+    with pytest.raises(JobError, match=r"the command uses {cluster}, and the trial has none") as caught:
+        command.arguments(trial, EXTRA)
+    assert caught.value.where == "trial 0"
 
 
 @pytest.mark.parametrize(

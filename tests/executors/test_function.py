@@ -15,7 +15,7 @@ import pytest
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import SimulatedClock
 from leantune.errors import NoTrial, ObservationError
-from leantune.executors.base import Executor, Finished, Terms
+from leantune.executors.base import Begun, Event, Executor, Finished, How, Report, Terms
 from leantune.executors.function import FunctionExecutor
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize
@@ -44,7 +44,7 @@ class TestContract(ExecutorContract):
     at_once = False
 
     def make(self, seconds: Mapping[int, float], failing: frozenset[int] = frozenset()) -> tuple[Executor, History]:
-        clock = SimulatedClock()
+        clock = self.clock = SimulatedClock()
 
         def train(trial: CurrentTrial) -> dict[str, float]:
             clock.sleep(seconds[trial.number])
@@ -64,9 +64,16 @@ def ended(
     executor = FunctionExecutor(problem, train, options.pop("clock", SimulatedClock()), **options)
     shares = (TENTH, FULL) if problem.snapshots else (FULL,)
     executor.start(trial_of(problem, shares), terms)
-    (end,) = executor.wait()
+    end = called(executor)[-1]
     executor.close()
+    assert isinstance(end, Finished)
     return end
+
+
+def called(executor: FunctionExecutor) -> list[Event]:
+    """What is told after the function of the next trial was called."""
+    executor.wait()
+    return executor.step(0.0)
 
 
 def test_metrics_are_returned() -> None:
@@ -87,11 +94,13 @@ def test_metrics_are_reported() -> None:
 
     executor = FunctionExecutor(PROBLEM, train, clock)
     executor.start(trial_of())
-    (end,) = executor.wait()
+    begun, *reports, end = called(executor)
+    assert begun == Begun(0, 0.0, 0.0)
+    assert isinstance(end, Finished)
     assert end.observations[0].metrics == {"accuracy": 0.2}
     assert end.seconds == 6.0
-    assert [(report.step, report.seconds) for report in executor.reports()] == [(0.0, 2.0), (1.0, 4.0), (2.0, 6.0)]
-    assert executor.reports() == []
+    assert [(one.step, one.seconds) for one in reports if isinstance(one, Report)] == [(0, 2.0), (1, 4.0), (2, 6.0)]
+    assert executor.step(0.0) == []
     with pytest.raises(NoTrial):
         current_trial()
 
@@ -161,39 +170,48 @@ def test_after_an_exception_the_trial_does_not_run_any_more() -> None:
 
     executor = FunctionExecutor(PROBLEM, train, SimulatedClock())
     executor.start(trial_of())
-    assert not executor.room_for(trials_of(PROBLEM, 2).trial(1))
+    assert not executor.capacity().fits(trials_of(PROBLEM, 2).trial(1))
     with pytest.raises(KeyboardInterrupt):
         executor.wait()
     assert executor.running == frozenset()
-    assert executor.room_for(trial_of())
-    assert executor.wait() == []
+    assert executor.capacity().fits(trial_of())
+    assert not any(isinstance(event, Finished) for event in called(executor))
     with pytest.raises(NoTrial):
         current_trial()
 
 
-@pytest.mark.parametrize(("result", "state"), [(None, TrialState.QUEUED), ({"accuracy": 1.0}, TrialState.DONE)])
-def test_a_function_that_is_asked_to_stop(result: object, state: TrialState) -> None:
+@pytest.mark.parametrize(
+    ("how", "result", "state"),
+    [
+        (How.SAVE, None, TrialState.QUEUED),
+        (How.SAVE, {"accuracy": 1.0}, TrialState.DONE),
+        (How.EVICT, {"accuracy": 1.0}, TrialState.QUEUED),
+    ],
+)
+def test_a_function_that_is_asked_to_stop(how: How, result: object, state: TrialState) -> None:
     def train(trial: CurrentTrial) -> object:
         assert not trial.should_stop
-        executor.interrupt(trial.number)  # as a signal handler would
+        executor.end(trial.number, how)  # as a signal handler would
         assert trial.should_stop
         return result
 
     executor = FunctionExecutor(PROBLEM, train, SimulatedClock())
     executor.start(trial_of())
-    (end,) = executor.wait()
+    end = called(executor)[-1]
+    assert isinstance(end, Finished)
     assert end.state is state
+    assert end.kept_step == (0.0 if state is TrialState.QUEUED else None)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, "no handler is installed in the user's process"
 
 
-def test_a_function_that_is_stopped_is_not_reported() -> None:
+def test_a_function_that_is_killed_is_not_told() -> None:
     def train(trial: CurrentTrial) -> dict[str, float]:
-        executor.stop(trial.number)
+        executor.end(trial.number, How.KILL)
         return {"accuracy": 1.0}
 
     executor = FunctionExecutor(PROBLEM, train, SimulatedClock())
     executor.start(trial_of())
-    assert executor.wait() == []
+    assert called(executor) == []
     assert executor.running == frozenset()
 
 

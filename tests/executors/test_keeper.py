@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from leantune.checkpoints.store import CheckpointStore
+from leantune.clock import SimulatedClock
 from leantune.errors import CheckpointError
-from leantune.executors.keeper import QUIET, Background, Keeper
+from leantune.executors.keeper import QUIET, Background, Keeper, SavedCopy, give_up
 from leantune.executors.run_folder import RunFolder
 from leantune.history import TrialState
 from tests.executors.programs import trial_of
@@ -23,6 +24,7 @@ class World:
         self.store = CheckpointStore(place / "kept", "s")
         self.folder = RunFolder(place / "runs", 0)
         self.folder.make()
+        self.clock = SimulatedClock(1000.0)
         self.woken = 0
         self.background = Background(self.wake)
 
@@ -30,7 +32,7 @@ class World:
         self.woken += 1
 
     def keeper(self, store: CheckpointStore | None = None) -> Keeper:
-        return Keeper(store or self.store, self.folder, self.background, EVERY)
+        return Keeper(store or self.store, self.folder, self.background, self.clock, EVERY)
 
     def write(self, text: str) -> None:
         (self.folder.checkpoint / "w").write_text(text)
@@ -52,21 +54,23 @@ def test_saved_when_it_has_changed_and_is_quiet(world: World) -> None:
     assert not keeper.restore(1)
     keeper.begin(0.0)
     assert keeper.next_look == EVERY
-    keeper.look(30.0)
+    keeper.look(30.0, 7.0)
     assert keeper.next_look == 60.0, "nothing there"
     world.write("1")
-    keeper.look(60.0)
+    keeper.look(60.0, 7.0)
     assert keeper.next_look == 60.0 + QUIET, "perhaps it is still being written"
     world.write("12")
-    keeper.look(61.0)
+    keeper.look(61.0, 7.0)
     assert keeper.next_look == 61.0 + QUIET
     assert world.generation == 0
-    keeper.look(62.0)
+    keeper.look(62.0, 7.0)
     assert keeper.next_look == 92.0
     assert world.generation == 1
     assert world.woken == 1
-    keeper.look(92.0)
-    keeper.look(93.0)
+    assert keeper.look(62.5, 8.0) == [SavedCopy(7.0, 1000.0, 1000.0)]
+    assert keeper.look(63.0, 8.0) == [], "told once"
+    keeper.look(92.0, 7.0)
+    keeper.look(93.0, 7.0)
     assert world.generation == 1, "it has not changed"
 
 
@@ -126,14 +130,58 @@ def test_a_verified_model_is_kept_and_a_failed_verification_is_not(world: World)
 
 
 def test_without_a_store_the_folder_is_all_there_is(world: World) -> None:
-    keeper = Keeper(None, world.folder, world.background)
+    keeper = Keeper(None, world.folder, world.background, world.clock)
     assert not keeper.restore(1)
     keeper.begin(0.0)
     assert keeper.next_look == float("inf")
     world.write("1")
     assert keeper.settle(trial_of(), TrialState.QUEUED) is None
-    again = Keeper(None, world.folder, world.background)
+    again = Keeper(None, world.folder, world.background, world.clock)
     assert again.restore(2)
+
+
+def test_saved_when_it_is_asked_for(world: World) -> None:
+    keeper = world.keeper()
+    keeper.restore(1)
+    keeper.ask(0.0)
+    assert keeper.next_look == float("inf"), "not before it has begun"
+    keeper.begin(1.0)
+    assert keeper.look(1.0, None) == [SavedCopy(0.0, 1000.0, 1.0)], "there is nothing to save"
+    world.write("1")
+    keeper.ask(2.0)
+    assert keeper.look(2.0, 3.0) == [], "perhaps it is still being written"
+    assert keeper.look(2.0 + QUIET, 4.0) == []
+    assert world.generation == 1
+    assert [copy.step for copy in keeper.look(4.0, 5.0)] == [4.0], "the last one reported when saving began"
+    keeper.ask(5.0)
+    assert [copy.step for copy in keeper.look(5.0, 6.0)] == [4.0], "nothing has changed since"
+    assert keeper.look(6.0, 6.0) == []
+
+
+def test_without_a_store_it_is_saved_when_it_is_quiet(world: World) -> None:
+    keeper = Keeper(None, world.folder, world.background, world.clock)
+    keeper.restore(1)
+    keeper.begin(0.0)
+    world.write("1")
+    keeper.ask(1.0)
+    assert keeper.look(1.0, 3.0) == []
+    assert keeper.look(1.0 + QUIET, 3.0) == [SavedCopy(3.0, 1000.0, 1.0 + QUIET)]
+    assert keeper.next_look == float("inf")
+
+
+def test_a_checkpoint_is_given_up_here_and_in_the_store(world: World, tmp_path: Path) -> None:
+    keeper = world.keeper()
+    keeper.restore(1)
+    world.write("1")
+    saving = keeper.settle(trial_of(), TrialState.QUEUED)
+    assert saving is not None
+    saving.result()
+    assert keeper.holds
+    assert give_up(world.store, world.folder) == ""
+    assert not keeper.holds
+    assert world.generation == 0
+    assert give_up(Broken(tmp_path / "broken", "s"), world.folder) == "the network is down"
+    assert give_up(None, RunFolder(tmp_path / "nowhere", 1)) == ""
 
 
 class Broken(CheckpointStore):
@@ -157,8 +205,9 @@ def test_a_store_that_fails_is_told_and_stops_nothing(world: World, tmp_path: Pa
     saving = keeper.settle(trial_of(), TrialState.QUEUED)
     assert saving is not None
     assert saving.result() == "its checkpoint was not saved: no space left"
-    for now in (0.0, 1.0, 2.0, 3.0):
-        keeper.look(now)
+    keeper.begin(0.0)
+    for now in (30.0, 31.0, 60.0, 61.0, 61.5, 91.0):
+        assert keeper.look(now, 7.0) == []
         world.background.close()
     assert keeper.notes[1:] == ["its checkpoint was not saved: no space left"], "once"
     assert keeper.settle(trial_of(), TrialState.DONE) is None

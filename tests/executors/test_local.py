@@ -18,9 +18,9 @@ import pytest
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import RealClock
-from leantune.errors import InvalidInput, LeanTuneError, SpaceError
+from leantune.errors import InvalidInput, LeanTuneError, SpaceError, UnknownTrial
 from leantune.executors import local_run
-from leantune.executors.base import Executor, Terms
+from leantune.executors.base import Begun, Executor, Finished, How, Report, Saved, Terms
 from leantune.executors.local import LocalExecutor
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize
@@ -28,7 +28,6 @@ from leantune.space import Space, integer, machine
 from leantune.testing.executor_contract import ExecutorContract
 from leantune.units import Seconds
 from tests.executors.programs import (
-    ENOUGH,
     FORKS,
     FULL,
     PROBLEM,
@@ -42,8 +41,10 @@ from tests.executors.programs import (
     pids_in,
     python,
     run,
+    told,
     trial_of,
     trials_of,
+    until,
     until_ended,
 )
 
@@ -99,9 +100,10 @@ for step in range(3):
 print('{"lr": 3}'); print("accuracy=0.7 is not looked at")
 """
     with local(tmp_path, python(code)) as executor:
-        end = end_of(executor)
-        reports = executor.reports()
-        assert executor.reports() == []
+        executor.start(trial_of())
+        (end,), events = until(executor, Finished)
+        assert told(executor) == []
+    reports = [event for event in events if isinstance(event, Report)]
     assert end.observations[0].metrics == {"accuracy": 0.2}
     assert [(report.step, report.metrics) for report in reports] == [
         (step, {"accuracy": step / 10}) for step in range(3)
@@ -120,8 +122,9 @@ trial.report(accuracy=trial["n"] + 0.25)
 """
     source = str(Path(__file__).parents[2] / "src")
     with local(tmp_path, python(code, source), study="s") as executor:
-        end = end_of(executor)
-        reports = executor.reports()
+        executor.start(trial_of())
+        (end,), events = until(executor, Finished)
+    reports = [event for event in events if isinstance(event, Report)]
     assert (end.state, end.cause) == (TrialState.DONE, "")
     assert end.observations[0].metrics == {"accuracy": 0.25, "loss": 3.0}
     assert [dict(report.metrics) for report in reports] == [{"loss": 3.0}, {"accuracy": 0.25}]
@@ -362,7 +365,7 @@ def test_a_stopped_trial_leaves_no_process(tmp_path: Path) -> None:
     with local(tmp_path, python(FORKS + "time.sleep(60)")) as executor:
         executor.start(trial_of())
         eventually(lambda: len(pids_in(tmp_path / "pids")) == 4)
-        executor.stop(0)
+        executor.end(0, How.KILL)
         assert [pid for pid in pids_in(tmp_path / "pids") if alive(pid)] == []
 
 
@@ -376,7 +379,7 @@ def test_a_child_of_a_shell_has_its_grace_too(tmp_path: Path) -> None:
     with local(tmp_path, ["/bin/sh", "-c", f"{sys.executable} -I -S train.py; true"]) as executor:
         executor.start(trial_of(), Terms(grace=Seconds(10)))
         eventually((tmp_path / "up").exists)
-        executor.interrupt(0)
+        executor.end(0, How.SAVE)
         (end,) = until_ended(executor)
     assert end.state is TrialState.QUEUED
     assert (tmp_path / "saved").exists()
@@ -501,7 +504,7 @@ ROOT = Path(__file__).parents[2]
 WORKER = """
 import sys
 from pathlib import Path
-from leantune.executors.base import Terms
+from leantune.executors.base import Finished, Terms
 from leantune.units import Seconds
 from tests.executors.programs import FORKS, local, python, trial_of
 place, lease, grace = Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
@@ -509,9 +512,11 @@ with local(place, python(FORKS + "time.sleep(600)")) as executor:
     executor.start(trial_of(), Terms(lease=Seconds(lease) if lease else None, grace=Seconds(grace)))
     while True:
         executor.renew(0)
-        for end in executor.wait(Seconds(0.05)):
-            print(end.state, end.cause, flush=True)
-            sys.exit(0)
+        executor.wait(Seconds(0.05))
+        for end in executor.step(0.0):
+            if isinstance(end, Finished):
+                print(end.state, end.cause, flush=True)
+                sys.exit(0)
 """
 
 
@@ -612,14 +617,14 @@ def test_a_trial_that_waits_for_another_can_be_taken_back(tmp_path: Path) -> Non
     with local(tmp_path, python("import time; time.sleep(60)")) as first, local(tmp_path, python(GOOD)) as second:
         first.start(trial_of())
         second.start(trial_of(), Terms(attempt=2))
-        second.interrupt(0)
-        (end,) = second.wait(ENOUGH)
+        second.end(0, How.SAVE)
+        (end,) = until_ended(second)
         assert (end.state, end.cause, end.seconds) == (TrialState.QUEUED, "interrupted", 0.0)
         second.start(trial_of(), Terms(attempt=3))
-        second.stop(0)
+        second.end(0, How.KILL)
         assert second.running == frozenset()
-        assert second.wait(Seconds(0.1)) == []
-        first.stop(0)
+        assert told(second, 0.1) == []
+        first.end(0, How.KILL)
     assert not (tmp_path / "runs/trial-0000/attempt-2.log").exists()
 
 
@@ -628,7 +633,7 @@ def test_a_trial_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.Monk
     with local(tmp_path, python("import time; time.sleep(60)")) as first, local(tmp_path, python(GOOD)) as second:
         first.start(trial_of())
         end = end_of(second, terms=Terms(attempt=2, grace=Seconds(0.0)))
-        first.stop(0)
+        first.end(0, How.KILL)
     assert (end.state, end.seconds) == (TrialState.QUEUED, 0.0)
     assert "has not ended here" in end.cause
 
@@ -644,15 +649,15 @@ def test_a_lease_that_ended_while_it_waited_is_not_used(tmp_path: Path) -> None:
     assert not (tmp_path / "runs/trial-0000/attempt-2.log").exists()
 
 
-def test_trouble_while_it_waited_comes_out_of_wait(tmp_path: Path) -> None:
+def test_trouble_while_it_waited_comes_out_of_step(tmp_path: Path) -> None:
     with local(tmp_path, python("import time; time.sleep(60)")) as first, local(tmp_path, python(GOOD)) as second:
         first.start(trial_of())
         second.start(trial_of(), Terms(attempt=2))
         shutil.rmtree(tmp_path / "runs")
         with pytest.raises(LeanTuneError, match="a lock cannot be made"):
-            second.wait(ENOUGH)
+            until_ended(second)
         assert second.running == frozenset()
-        first.stop(0)
+        first.end(0, How.KILL)
 
 
 def test_cores_are_held_against_other_executors(tmp_path: Path) -> None:
@@ -667,20 +672,20 @@ def test_cores_are_held_against_other_executors(tmp_path: Path) -> None:
         local(others, python(GOOD), problem=problem, locks=tmp_path / "locks") as other,
     ):
         for trial in trials[:-1]:
-            assert one.room_for(trial)
+            assert one.capacity().fits(trial)
             one.start(trial)
-        assert not one.room_for(trials[-1])
-        assert not other.room_for(trials[-1])
+        assert not one.capacity().fits(trials[-1])
+        assert not other.capacity().fits(trials[-1])
         other.start(trials[-1])  # another process was faster between the two calls: it begins when a core is free
-        assert other.wait(Seconds(0.1)) == []
+        assert told(other, 0.1) == []
         eventually(lambda: all(log_of(tmp_path, n).count("\n") == 2 for n in range(len(cores))))
-        told = [log_of(tmp_path, n).splitlines() for n in range(len(cores))]
-        assert sorted(line[0] for line in told) == sorted(f"{{{core}}}" for core in cores)
-        assert {line[1] for line in told} == {"1"}
-        one.stop(0)
+        lines = [log_of(tmp_path, n).splitlines() for n in range(len(cores))]
+        assert sorted(line[0] for line in lines) == sorted(f"{{{core}}}" for core in cores)
+        assert {line[1] for line in lines} == {"1"}
+        one.end(0, How.KILL)
         (end,) = until_ended(other)
         assert end.state is TrialState.DONE
-        assert one.room_for(trials[0])
+        assert one.capacity().fits(trials[0])
 
 
 def test_a_machine_that_this_host_is_not_is_refused(tmp_path: Path) -> None:
@@ -698,9 +703,9 @@ def test_memory_is_not_promised_twice(tmp_path: Path) -> None:
     first, second = trials_of(problem, 2).trials
     with local(tmp_path, ["sleep", "60"], problem=problem) as executor:
         executor.start(first)
-        assert not executor.room_for(second)
-        executor.stop(0)
-        assert executor.room_for(second)
+        assert not executor.capacity().fits(second)
+        executor.end(0, How.KILL)
+        assert executor.capacity().fits(second)
 
 
 BUSY = """
@@ -761,7 +766,7 @@ print("up", flush=True); time.sleep(60)
 def interrupted(executor: LocalExecutor, place: Path, attempt: int = 1) -> None:
     executor.start(trial_of(), Terms(attempt=attempt, grace=Seconds(10)))
     eventually(lambda: "up\n" in log_of(place, 0, attempt))
-    executor.interrupt(0)
+    executor.end(0, How.SAVE)
     (end,) = until_ended(executor)
     assert end.state is TrialState.QUEUED
     assert end.observations == ()
@@ -816,13 +821,81 @@ def test_a_running_trials_checkpoint_is_saved_when_it_is_quiet(tmp_path: Path) -
     command = lambda _, extra: python(code, extra["checkpoint_dir"])  # noqa: E731
     with local(tmp_path, command, checkpoints=store, save_every=0.1) as executor:
         executor.start(trial_of())
-        end = time.monotonic() + 15
-        while not store.generation("trial-0000") and time.monotonic() < end:
-            assert executor.wait(Seconds(0.05)) == []
-        executor.stop(0)
+        (saved,), events = until(executor, Saved)
+        assert [type(event) for event in events] == [Begun, Saved]
+        assert (saved.number, saved.step) == (0, None), "it has reported none"
+        assert saved.seconds > 0.0
+        executor.end(0, How.KILL)
     assert store.generation("trial-0000") == 1
     assert store.restore("trial-0000", tmp_path / "back") == 1
     assert (tmp_path / "back/w").read_text() == "weights"
+
+
+STEPS = """
+import sys, time
+file = sys.argv[1] + '/w'
+print('{"accuracy": 0.5, "step": 7}', flush=True)
+open(file, 'w').write('weights')
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_checkpoint_is_saved_when_it_is_asked_for(tmp_path: Path, stored: bool) -> None:
+    store = CheckpointStore(tmp_path / "kept", "s")
+    command = lambda _, extra: python(STEPS, extra["checkpoint_dir"])  # noqa: E731
+    file = tmp_path / "runs/trial-0000/checkpoint/w"
+    with local(tmp_path, command, checkpoints=store if stored else None, save_every=600.0) as executor:
+        executor.start(trial_of())
+        until(executor, Report)
+        eventually(file.exists)
+        executor.save(0)
+        (first,), _ = until(executor, Saved)
+        executor.save(0)
+        (again,), events = until(executor, Saved)
+        assert executor.running == {0}, "it goes on"
+        executor.end(0, How.KILL)
+        with pytest.raises(UnknownTrial):
+            executor.save(0)
+    assert (first.step, again.step) == (7.0, 7.0)
+    assert again.seconds == 0.0, "nothing has changed"
+    assert events == [again]
+    assert store.generation("trial-0000") == int(stored)
+
+
+def test_a_program_that_leaves_nothing_to_save_is_told_as_saved_at_nothing(tmp_path: Path) -> None:
+    with local(tmp_path, python("import time; time.sleep(60)")) as executor:
+        executor.start(trial_of())
+        executor.save(0)
+        (saved,), _ = until(executor, Saved)
+    assert saved.step == 0.0
+
+
+@pytest.mark.parametrize(("leaves", "kept"), [(True, 7.0), (False, 0.0)])
+def test_the_step_that_is_kept_is_the_last_reported(tmp_path: Path, leaves: bool, kept: float) -> None:
+    code = STEPS if leaves else STEPS.replace("open(file", "#")
+    with local(tmp_path, lambda _, extra: python(code, extra["checkpoint_dir"])) as executor:
+        executor.start(trial_of(), SOON)
+        _, (begun, *_) = until(executor, Report)
+        assert isinstance(begun, Begun)
+        eventually(lambda: not leaves or (tmp_path / "runs/trial-0000/checkpoint/w").exists())
+        executor.end(0, How.EVICT)
+        (end,) = until_ended(executor)
+        assert (begun.step, end.state, end.kept_step) == (0.0, TrialState.QUEUED, kept)
+        executor.start(trial_of(), Terms(attempt=2))
+        (begun,), _ = until(executor, Begun)
+        assert begun.step == (None if leaves else 0.0), "nobody knows where a program goes on"
+
+
+def test_what_was_stopped_leaves_no_checkpoint(tmp_path: Path) -> None:
+    store = CheckpointStore(tmp_path / "kept", "s")
+    with local(tmp_path, lambda _, extra: [*python(SAVES), extra["checkpoint_dir"]], checkpoints=store) as executor:
+        interrupted(executor, tmp_path)
+        assert store.generation("trial-0000") == 1
+        executor.forget(0)
+    assert store.keys() == []
+    assert not (tmp_path / "runs/trial-0000/checkpoint").exists()
+    assert log_of(tmp_path).startswith("found []"), "its log stays"
 
 
 def test_the_checkpoint_of_a_verification_is_kept(tmp_path: Path) -> None:
@@ -840,7 +913,7 @@ def test_a_run_that_ends_well_while_it_is_interrupted_is_done(tmp_path: Path) ->
     with local(tmp_path, python(ENDS_WELL)) as executor:
         executor.start(trial_of(), Terms(grace=Seconds(10)))
         eventually(lambda: "up\n" in log_of(tmp_path))
-        executor.interrupt(0)
+        executor.end(0, How.SAVE)
         (end,) = until_ended(executor)
     assert end.state is TrialState.DONE
     assert end.observations[0].metrics == {"accuracy": 0.4}
@@ -852,13 +925,13 @@ def test_a_run_that_ends_well_while_it_is_evicted_is_queued_with_its_checkpoint(
     with local(tmp_path, lambda _, extra: python(leaves, extra["checkpoint_dir"]), checkpoints=store) as executor:
         executor.start(trial_of(), Terms(grace=Seconds(10)))
         eventually(lambda: "up\n" in log_of(tmp_path))
-        executor.evict(0)
+        executor.end(0, How.EVICT)
         (end,) = until_ended(executor)
     assert (end.state, end.observations) == (TrialState.QUEUED, ())
     assert store.generation("trial-0000") == 1
     with local(tmp_path, python(GOOD)) as executor:
         executor.start(trial_of())
-        eventually(lambda: executor.wait(Seconds(0)) != [])  # one that has ended is done
+        until_ended(executor)  # one that has ended is done
 
 
 def test_snapshots_of_earlier_attempts_count(tmp_path: Path) -> None:
@@ -873,9 +946,8 @@ print('{"accuracy": 0.3, "fraction": 0.1}', flush=True); time.sleep(60)
     trial = trial_of(problem, (TENTH, FULL))
     with local(tmp_path, lambda _, extra: python(code, extra["checkpoint_dir"]), problem=problem) as executor:
         executor.start(trial, SOON)
-        while not executor.reports():
-            assert executor.wait(Seconds(0.05)) == []
-        executor.interrupt(0)
+        until(executor, Report)
+        executor.end(0, How.SAVE)
         until_ended(executor)
         end = end_of(executor, trial, Terms(attempt=2, earlier_seconds=50.0))
     assert end.state is TrialState.DONE, end.cause

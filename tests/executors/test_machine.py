@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -14,7 +15,6 @@ from leantune.executors.machine import (
     CoreLocks,
     Host,
     check_cluster,
-    cores_for,
     this_host,
     thread_environment,
     try_lock,
@@ -58,9 +58,8 @@ def test_what_does_not(wanted: Cluster, words: str) -> None:
     assert "Leave it out of the space" in caught.value.hint
 
 
-@pytest.mark.parametrize(("vcpus", "cores"), [(0.1, 1), (1, 1), (1.5, 2), (2, 2), (0.1 * 3 / 0.3, 1), (3.0000001, 4)])
-def test_cores_of_vcpus(vcpus: float, cores: int) -> None:
-    assert cores_for(vcpus) == cores
+@pytest.mark.parametrize(("vcpus", "cores"), [(0.1, 1), (1.5, 2), (2, 2)])
+def test_as_many_threads_as_cores(vcpus: float, cores: int) -> None:
     assert thread_environment(vcpus)["OMP_NUM_THREADS"] == str(cores)
 
 
@@ -69,17 +68,28 @@ def test_cores_are_taken_one_by_one_and_given_back(tmp_path: Path) -> None:
     first = one.take(2)
     assert first is not None
     assert first.cores == (0, 1)
-    assert other.free(1)
-    assert not other.free(2)
+    assert other.free() == 1
     assert other.take(2) is None
     second = other.take(1)
     assert second is not None
     assert second.cores == (2,), "a failed attempt holds nothing"
-    assert not one.free(1)
+    assert one.free() == 0
     first.release()
     first.release()
-    assert one.free(2)
+    assert one.free() == 2
     second.release()
+
+
+def test_looking_takes_nothing_and_disturbs_nobody(tmp_path: Path) -> None:
+    locks = CoreLocks((0, 1), tmp_path / "locks")
+    assert locks.free() == 2
+    assert list((tmp_path / "locks").iterdir()) == [], "no file is made"
+    held = locks.take(1)
+    assert held is not None
+    with (tmp_path / "locks" / "cpu-1.lock").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)  # as somebody else who looks at this moment
+        assert locks.free() == 1
+    held.release()
 
 
 def test_a_process_that_inherits_a_lock_holds_it(tmp_path: Path) -> None:
@@ -90,9 +100,9 @@ def test_a_process_that_inherits_a_lock_holds_it(tmp_path: Path) -> None:
         [sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE, pass_fds=held.files
     )
     held.release()
-    assert not locks.free(1)
+    assert locks.free() == 0
     process.communicate(b"\n")
-    assert locks.free(1)
+    assert locks.free() == 1
 
 
 def test_locks_of_somebody_else_are_refused(tmp_path: Path) -> None:
@@ -110,7 +120,7 @@ def test_locks_of_somebody_else_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_usual_place_is_private() -> None:
-    CoreLocks(this_host().cores).free(1)
+    CoreLocks(this_host().cores).free()
     (place,) = Path(os.environ.get("TMPDIR", "/tmp")).glob(f"leantune-{os.getuid()}")
     assert place.stat().st_mode & 0o777 == 0o700
 
@@ -129,7 +139,7 @@ def test_locks_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(LeanTuneError, match="a lock cannot be made: No such file or directory"):
         try_lock(tmp_path / "away" / "lock")
     with pytest.raises(LeanTuneError, match="a lock cannot be made: No such file or directory"):
-        CoreLocks((0,), tmp_path / "away" / "locks").free(1)
+        CoreLocks((0,), tmp_path / "away" / "locks").free()
 
 
 def test_another_system_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

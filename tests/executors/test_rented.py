@@ -8,13 +8,23 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import SpaceError
-from leantune.executors.base import Executor, Terms
+from leantune.executors.base import Executor, Finished, How, Report, Terms
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem
 from leantune.space import Machine
 from leantune.testing.executor_contract import ExecutorContract
 from leantune.units import Seconds
-from tests.executors.programs import ENOUGH, PROBLEM, eventually, log_of, trial_of, trials_of
+from tests.executors.programs import (
+    ENOUGH,
+    PROBLEM,
+    eventually,
+    log_of,
+    told,
+    trial_of,
+    trials_of,
+    until,
+    until_ended,
+)
 from tests.executors.rented_worlds import (
     BOX,
     LASTS,
@@ -232,13 +242,13 @@ def test_interrupted_by_us_it_is_queued_and_paid_for(tmp_path: Path) -> None:
     with world(tmp_path, feed("a", (0, 1.8)), code=LASTS) as here:
         here.executor.start(trial_of(ONE))
         eventually(lambda: '"step": 2' in log_of(tmp_path))
-        here.executor.interrupt(0)
+        here.executor.end(0, How.SAVE)
         end = here.told()
         assert end.state is TrialState.QUEUED
         assert end.usd == here.billed > 0
     with world(tmp_path, feed("a", (0, 1.8)), still=True) as here:
         here.executor.start(trial_of(ONE))
-        here.executor.interrupt(0)
+        here.executor.end(0, How.SAVE)
         end = here.told()
         assert (end.state, end.cause) == (TrialState.QUEUED, "interrupted")
         assert end.usd == here.billed > 0, "our own termination is charged"
@@ -257,8 +267,9 @@ def test_a_time_limit_is_of_the_market(tmp_path: Path) -> None:
 
 def test_reports_are_timed_by_the_market(tmp_path: Path) -> None:
     with world(tmp_path, feed("a", (0, 1.8))) as here:
-        end = here.end(trial_of(ONE))
-        reports = here.executor.reports()
+        here.executor.start(trial_of(ONE))
+        (end,), events = until(here.executor, Finished)
+    reports = [event for event in events if isinstance(event, Report)]
     assert [said.step for said in reports] == list(range(11))
     seconds = end.observations[-1].seconds
     assert seconds is not None
@@ -276,9 +287,9 @@ def test_a_lease_that_is_renewed_does_not_end(tmp_path: Path) -> None:
     with world(tmp_path, feed("a", (0, 1.8)), code=LASTS, boot=30.0) as here:
         here.executor.start(trial_of(ONE), Terms(lease=Seconds(4.0)))
         for _ in range(24):
-            assert here.executor.wait(Seconds(0.2)) == []
+            assert not any(isinstance(event, Finished) for event in told(here.executor, 0.2))
             here.executor.renew(0)
-        here.executor.stop(0)
+        here.executor.end(0, How.KILL)
         assert here.cloud.machines() == ()
 
 
@@ -296,18 +307,18 @@ def test_what_nobody_rents_out_is_refused(tmp_path: Path) -> None:
 def test_there_is_no_room_for_more_cores_than_this_machine_has(tmp_path: Path) -> None:
     huge = problem_on(Machine("box", 10_000, 0.1, 3.6))
     with world(tmp_path, feed("a", (0, 1.8)), still=True) as here:
-        assert not here.executor.room_for(trial_of(huge))
-        assert here.executor.room_for(trial_of(ONE))
+        assert not here.executor.capacity().fits(trial_of(huge))
+        assert here.executor.capacity().fits(trial_of(ONE))
         here.executor.start(trial_of(ONE))
-        assert not here.executor.room_for(trial_of(ONE))
+        assert not here.executor.capacity().fits(trial_of(ONE))
 
 
-def test_a_fault_of_this_machine_is_raised_where_one_waits(tmp_path: Path) -> None:
+def test_a_fault_of_this_machine_comes_out_of_step(tmp_path: Path) -> None:
     with world(tmp_path, feed("a", (0, 1.8))) as here:
         (tmp_path / "runs").write_text("no folder")
         here.executor.start(trial_of(ONE))
         with pytest.raises(Exception, match="folder of a run cannot be made"):
-            here.executor.wait(ENOUGH)
+            until_ended(here.executor)
 
 
 @pytest.mark.parametrize("rises", [30, 60, 90])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from leantune.clock import SimulatedClock
 from leantune.cloud.catalog import clusters
 from leantune.errors import ObservationError
-from leantune.executors.base import Terms
+from leantune.executors.base import Begun, Finished, How, Terms
 from leantune.executors.replay import Measurement, ReplayExecutor
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize
@@ -46,8 +46,15 @@ class TestContract(ExecutorContract):
     def make(
         self, seconds: Mapping[int, float], failing: frozenset[int] = frozenset()
     ) -> tuple[ReplayExecutor, History]:
-        executor = ReplayExecutor(table_of(seconds, failing), SimulatedClock(), problem=PROBLEM)
+        self.clock = SimulatedClock()
+        executor = ReplayExecutor(table_of(seconds, failing), self.clock, problem=PROBLEM)
         return executor, history_of(len(seconds))
+
+
+def ends(executor: ReplayExecutor, clock: SimulatedClock, timeout: float | None = None) -> list[Finished]:
+    """What ends in the next wait."""
+    executor.wait(None if timeout is None else Seconds(timeout))
+    return [event for event in executor.step(clock.now()) if isinstance(event, Finished)]
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=8), st.floats(0, 1e9))
@@ -58,7 +65,7 @@ def test_trials_at_once_end_at_their_own_times(seconds: list[float], start: floa
         executor.start(trial)
     ended: list[int] = []
     while executor.running:
-        for end in executor.wait():
+        for end in ends(executor, clock):
             ended.append(end.number)
             assert clock.now() == pytest.approx(start + seconds[end.number], rel=1e-12)
     assert sorted(ended) == list(range(len(seconds)))
@@ -71,26 +78,62 @@ def test_later_starts_end_later() -> None:
     executor = ReplayExecutor(table_of({0: 10.0, 1: 5.0}), clock, problem=PROBLEM)
     history = history_of(2)
     executor.start(history.trial(0))
-    assert executor.wait(Seconds(7.0)) == []
+    assert ends(executor, clock, 7.0) == []
     assert clock.now() == 7.0
     executor.start(history.trial(1))
-    assert [end.number for end in executor.wait()] == [0]
-    assert [end.number for end in executor.wait()] == [1]
+    assert [end.number for end in ends(executor, clock)] == [0]
+    assert [end.number for end in ends(executor, clock)] == [1]
     assert clock.now() == 12.0
 
 
 def test_ties_come_together_in_the_order_of_starts() -> None:
-    executor = ReplayExecutor(table_of({0: 5.0, 1: 5.0}), SimulatedClock(), problem=PROBLEM)
+    clock = SimulatedClock()
+    executor = ReplayExecutor(table_of({0: 5.0, 1: 5.0}), clock, problem=PROBLEM)
     history = history_of(2)
     executor.start(history.trial(1))
     executor.start(history.trial(0))
-    assert [end.number for end in executor.wait()] == [1, 0]
+    assert [end.number for end in ends(executor, clock)] == [1, 0]
 
 
 def test_waiting_for_nothing_takes_no_time() -> None:
     clock = SimulatedClock()
-    assert ReplayExecutor({}, clock, problem=PROBLEM).wait(Seconds(60.0)) == []
+    assert ends(ReplayExecutor({}, clock, problem=PROBLEM), clock, 60.0) == []
     assert clock.now() == 0.0
+
+
+def test_the_next_event_is_the_earliest_end() -> None:
+    clock = SimulatedClock(100.0)
+    executor = ReplayExecutor(table_of({0: 10.0, 1: 5.0}), clock, problem=PROBLEM)
+    for trial in history_of(2).trials:
+        executor.start(trial)
+    assert executor.next_event_time() == 105.0
+    ends(executor, clock)
+    assert executor.next_event_time() == 110.0
+
+
+def test_events_are_told_in_the_order_of_time() -> None:
+    """Trial 0 ends while the clock goes on for other reasons; trial 1 is started after that."""
+    clock = SimulatedClock()
+    executor = ReplayExecutor(table_of({0: 10.0, 1: 5.0}), clock, problem=PROBLEM)
+    first, second = history_of(2).trials
+    executor.start(first)
+    clock.sleep(20.0)
+    executor.start(second)
+    events = [(type(event), event.number) for event in executor.step(clock.now())]
+    assert events == [(Begun, 0), (Finished, 0), (Begun, 1)]
+
+
+def test_a_run_whose_end_has_come_is_told_as_what_it_is() -> None:
+    clock = SimulatedClock()
+    executor = ReplayExecutor(table_of({0: 10.0, 1: 40.0}), clock, problem=PROBLEM)
+    for trial in history_of(2).trials:
+        executor.start(trial)
+    clock.sleep(15.0)
+    executor.end(0, How.EVICT)
+    executor.end(1, How.EVICT)
+    done, queued = ends(executor, clock)
+    assert (done.state, done.seconds) == (TrialState.DONE, 10.0)
+    assert (queued.state, queued.seconds, queued.kept_step) == (TrialState.QUEUED, 15.0, 0.0)
 
 
 def snapshot_table(**failures: str) -> dict[tuple[str, Fraction], Measurement]:
@@ -107,7 +150,7 @@ def test_snapshots_are_one_run() -> None:
     executor = ReplayExecutor(snapshot_table(), clock, problem=PROBLEM)
     history = history_of(1, (TENTH, HALF))
     executor.start(history.trial(0))
-    (end,) = executor.wait()
+    (end,) = ends(executor, clock)
     assert [(seen.fraction, seen.metrics["a"], seen.seconds) for seen in end.observations] == [
         (TENTH, 0.1, 10.0),
         (HALF, 0.5, 50.0),
@@ -121,7 +164,7 @@ def test_a_failure_ends_the_run_at_its_share() -> None:
     clock = SimulatedClock()
     executor = ReplayExecutor(snapshot_table(half="out of memory"), clock, problem=PROBLEM)
     executor.start(history_of(1, (TENTH, HALF, FULL)).trial(0))
-    (end,) = executor.wait()
+    (end,) = ends(executor, clock)
     assert (end.state, end.cause) == (TrialState.FAILED, "out of memory")
     assert [seen.kind for seen in end.observations] == [ObservationKind.MEASURED, ObservationKind.FAILED]
     assert clock.now() == 50.0
@@ -136,7 +179,7 @@ def test_a_cut_run_is_a_bound() -> None:
     }
     executor = ReplayExecutor(table, clock, problem=PROBLEM)
     executor.start(history_of(1, (TENTH, HALF, FULL)).trial(0))
-    (end,) = executor.wait()
+    (end,) = ends(executor, clock)
     assert end.state is TrialState.DONE
     kinds = [(seen.kind, seen.seconds) for seen in end.observations]
     assert kinds == [
@@ -150,17 +193,19 @@ def test_a_cut_run_is_a_bound() -> None:
 
 def test_dollars_that_the_table_tells_count() -> None:
     table = {(CONFIGURATIONS[0].id, FULL): Measurement({"a": 0.5}, 100.0, cost=7.0)}
-    executor = ReplayExecutor(table, SimulatedClock(), problem=PROBLEM)
+    clock = SimulatedClock()
+    executor = ReplayExecutor(table, clock, problem=PROBLEM)
     executor.start(history_of(1).trial(0))
-    (end,) = executor.wait()
+    (end,) = ends(executor, clock)
     assert end.observations[0].cost == 7.0, "not 100 s at 3.60 USD per hour"
 
 
 def test_a_run_that_is_ended_early_costs_its_part() -> None:
     table = {(CONFIGURATIONS[0].id, FULL): Measurement({"a": 0.5}, 100.0, cost=7.0)}
-    executor = ReplayExecutor(table, SimulatedClock(), problem=PROBLEM)
+    clock = SimulatedClock()
+    executor = ReplayExecutor(table, clock, problem=PROBLEM)
     executor.start(history_of(1).trial(0), Terms(time_limit=Seconds(25.0)))
-    (end,) = executor.wait()
+    (end,) = ends(executor, clock)
     assert (end.state, end.seconds) == (TrialState.FAILED, 25.0)
     assert end.observations[0].cost == pytest.approx(7.0 / 4)
 

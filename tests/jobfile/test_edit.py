@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import InvalidInput, JobError
-from leantune.jobfile import load_job, with_budget
+from leantune.jobfile import load_job
+from leantune.jobfile.edit import with_budget
 from leantune.problem import Budget
 from tests.jobfile.texts import PRODUCT, text
 

@@ -22,6 +22,7 @@ from leantune.errors import StrategyError
 from leantune.models.base import Data, Gaussian, Points, Roots
 from leantune.models.threads import THREADS_VARIABLE
 from leantune.models.trees import POISSON_1, Gain, Trees, TreesFitter
+from tests.data import needs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RNN = Path(os.environ.get("LEANTUNE_DATA", REPOSITORY.parent / "shared" / "data")) / "trimtuner" / "rnn.csv"
@@ -407,8 +408,7 @@ def test_conditioning_on_what_says_little_gains_little() -> None:
 
 def rnn_problem() -> tuple[Data, Points, Points]:
     """48 observations of the published table, 30 untested pairs, and all of R; four features are enough here."""
-    if not RNN.is_file():
-        pytest.skip(f"{RNN} is absent; name its folder in LEANTUNE_DATA")
+    needs(RNN)
     with RNN.open(encoding="utf-8-sig", newline="") as file:
         table = list(csv.DictReader(file))
     flavours = {"t2.small": 0.0, "t2.medium": 1.0, "t2.xlarge": 2.0, "t2.2xlarge": 3.0}

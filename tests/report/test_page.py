@@ -108,11 +108,10 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkey
     path = tmp_path / "report.html"
     path.write_text("old", encoding="utf-8")
 
-    def full(self: Path, content: bytes) -> int:
-        self.touch()
+    def full(self: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="No space left"):
         write_report(EDGES["nothing"](), path)
     assert path.read_text(encoding="utf-8") == "old"

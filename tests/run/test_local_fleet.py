@@ -12,7 +12,7 @@ import pytest
 from leantune.clock import RealClock, SimulatedClock
 from leantune.cloud.marketplace import Marketplace
 from leantune.errors import InvalidInput, LaunchRefused
-from leantune.executors.base import Finished, Report, Terms
+from leantune.executors.base import Event, Finished, How, Report, Terms
 from leantune.history import Trial, TrialState
 from leantune.run.fleet import Fleet, FleetEvent, Ready, Reported, Revoked, Saved
 from leantune.run.local_fleet import TURN, LocalFleet, Place
@@ -87,27 +87,24 @@ class Puppets:
     def say(self, seconds: float, step: float | None, value: float = 0.5, metric: str = "loss") -> None:
         self._said.append(Report(0, seconds, {metric: value}, step))
 
-    def end(self, state: TrialState) -> None:
+    def finish(self, state: TrialState) -> None:
         self._ended.append(Finished(0, (), state))
 
     def start(self, trial: Trial, terms: Terms) -> None:
         self.starts += 1
         self.running.add(trial.number)
 
-    def wait(self, timeout: float) -> list[Finished]:
-        ended, self._ended = self._ended, []
-        self.running -= {one.number for one in ended}
-        return ended
+    def step(self, now: float) -> list[Event]:
+        told: list[Event] = [*self._said, *self._ended]
+        self.running -= {one.number for one in self._ended}
+        self._said, self._ended = [], []
+        return told
 
-    def reports(self) -> list[Report]:
-        said, self._said = self._said, []
-        return said
-
-    def interrupt(self, number: int) -> None:
-        self.interrupts += 1
-
-    def stop(self, number: int) -> None:
-        self.running.discard(number)
+    def end(self, number: int, how: How) -> None:
+        if how is How.SAVE:
+            self.interrupts += 1
+        else:
+            self.running.discard(number)
 
     def generation(self, key: str) -> int:
         """Of the checkpoints: there is one."""
@@ -147,12 +144,12 @@ def test_a_program_that_has_ended_tells_so_again_where_its_machine_was_taken_bef
     made.place(0, 0, 2.0)
     until(made, Ready)
     puppets.say(0.5, last)
-    puppets.end(TrialState.DONE)
+    puppets.finish(TrialState.DONE)
     until(made, Reported, step=10.0)
     until(made, Revoked)
     made.place(0, 1, None)
     until(made, Ready)
-    puppets.end(TrialState.DONE)  # it was at its end, and had nothing to tell
+    puppets.finish(TrialState.DONE)  # it was at its end, and had nothing to tell
     (told,) = made.wait(made.now() + 600.0)
     assert isinstance(told, Reported)
     assert (told.step, told.value) == (10.0, 0.5)
@@ -171,7 +168,7 @@ def test_a_job_that_was_just_saved_can_be_saved_again() -> None:
     until(made, Reported)
     made.save(machine)
     assert puppets.interrupts == 1
-    puppets.end(TrialState.QUEUED)
+    puppets.finish(TrialState.QUEUED)
     until(made, Saved)
     made.save(machine)
     (saved,) = made.wait(made.now() + 600.0)
@@ -187,7 +184,7 @@ def test_a_program_that_reports_no_step_has_failed(step: float | None, metric: s
     made.place(0, 0, 2.0)
     until(made, Ready)
     puppets.say(0.5, step, metric=metric)
-    puppets.end(TrialState.DONE)
+    puppets.finish(TrialState.DONE)
     (told,) = made.wait(made.now() + 600.0)
     assert isinstance(told, Reported)
     assert math.isnan(told.value)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leantune.clock import SimulatedClock
+from leantune.executors.base import Event as ExecutorEvent
 from leantune.executors.base import Finished, Terms
 from leantune.executors.replay import Measurement, ReplayExecutor
 from leantune.history import ObservationKind, Trial, TrialState
@@ -195,12 +196,12 @@ def test_a_worker_that_lost_its_lease_may_not_record(bench: Bench) -> None:
     class Slow(ReplayExecutor):
         taken = False
 
-        def wait(self, timeout: object = None) -> list[Finished]:
+        def step(self, now: float) -> list[ExecutorEvent]:
             if not self.taken:
                 self.taken = True
                 (claim,) = bench.store.running()
                 assert bench.store.lose(claim, time=bench.clock.now(), cause="taken away", dollars=0.0)
-            return super().wait(None)
+            return super().step(now)
 
     executor = Slow(bench.table, bench.clock, problem=bench.problem)
     plan = Plan(bench.problem, bench.strategy, 1, TimeRules(grace=1.0), lease=None, poll=None)
@@ -253,8 +254,8 @@ def test_idle_time_after_a_crash_is_paid_for_but_is_not_training(bench: Bench) -
     bench.clock.sleep(3600.0)
 
     class Resuming(ReplayExecutor):
-        def wait(self, timeout: object = None) -> list[Finished]:
-            return [self._resumed(end) for end in super().wait(None)]
+        def step(self, now: float) -> list[ExecutorEvent]:
+            return [self._resumed(told) if isinstance(told, Finished) else told for told in super().step(now)]
 
         def _resumed(self, end: Finished) -> Finished:
             (seen,) = end.observations
@@ -367,15 +368,13 @@ class Billed(ReplayExecutor):
     """Machines with bills of their own; every first attempt is revoked halfway, after a checkpoint."""
 
     terms: dict[int, Terms]
-    told: list[Finished]
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         super().start(trial, terms)
         self.terms = {**getattr(self, "terms", {}), trial.number: terms}
 
-    def wait(self, timeout: object = None) -> list[Finished]:
-        self.told = [self._with_bill(end) for end in super().wait()]
-        return self.told
+    def step(self, now: float) -> list[ExecutorEvent]:
+        return [self._with_bill(told) if isinstance(told, Finished) else told for told in super().step(now)]
 
     def _with_bill(self, end: Finished) -> Finished:
         terms, usd = self.terms[end.number], 0.001 * (end.number + 1)

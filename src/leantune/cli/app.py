@@ -7,15 +7,16 @@ import io
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
 import leantune
 from leantune.cli.completion import job_files, study_names, table_names
 from leantune.cli.exit_codes import MEANINGS, ExitCode, explained
 from leantune.cli.failures import told_errors
-from leantune.cli.spot_app import catalog, spot
 
 WELL, BAD_NEWS, WRONG_INPUT = ExitCode.WELL, ExitCode.BAD_NEWS, ExitCode.WRONG_INPUT
 NOTHING_YET, STORE_TROUBLE, INTERRUPTED = ExitCode.NOTHING_YET, ExitCode.STORE_TROUBLE, ExitCode.INTERRUPTED
@@ -408,8 +409,26 @@ def doctor(as_json: AsJson = False) -> None:
         raise typer.Exit(BAD_NEWS)
 
 
-app.add_typer(spot, name="spot")
-app.add_typer(catalog, name="catalog")
+class LaterGroup(TyperGroup):
+    """A group of commands that `leantune.cli.spot_app` has under its name; they are imported when one is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        from leantune.cli import spot_app
+
+        self.commands.update(get_group(getattr(spot_app, self.name or "")).commands)
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        self.list_commands(ctx)
+        return super().get_command(ctx, cmd_name)
+
+
+GROUPS = {
+    "spot": "Machines that may be taken away: prices, risks, simulations (docs/spot.md).",
+    "catalog": "The machines one can rent: sizes, prices, zones.",
+}
+for _name, _help in GROUPS.items():
+    app.add_typer(typer.Typer(cls=LaterGroup, no_args_is_help=True, rich_markup_mode=None, help=_help), name=_name)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from leantune.cli.failures import print_json, say, warn
 from leantune.cli.interrupts import interruptible
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StrategyError
+from leantune.files import write_whole
 from leantune.lab.replay.contenders import contender, split_specs
 from leantune.lab.replay.facts import facts
 from leantune.lab.replay.kept import Kept
@@ -148,13 +149,9 @@ def _others(source: Source) -> str:
 
 def _write(path: Path, text: str) -> None:
     """All of it or nothing."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(path)
+        write_whole(path, text)
     except OSError as error:
-        with suppress(OSError):
-            scratch.unlink(missing_ok=True)
         hint = "Correct --rows; the results are kept, and the same command is quick"
         raise InvalidInput(f"the rows cannot be written: {error.strerror}", where=str(path), hint=hint) from None
 

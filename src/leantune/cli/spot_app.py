@@ -7,18 +7,12 @@ from leantune.cli.exit_codes import ExitCode, explained
 
 WELL, WRONG_INPUT, INTERRUPTED = ExitCode.WELL, ExitCode.WRONG_INPUT, ExitCode.INTERRUPTED
 
-spot = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Machines that may be taken away: prices, risks, simulations (docs/spot.md).",
-)
+spot = typer.Typer(rich_markup_mode=None)
 spot.command(epilog=explained(WELL, WRONG_INPUT))(spot_prices.prices)
 spot.command(epilog=explained(WELL, WRONG_INPUT))(spot_train.train)
 spot.command(epilog=explained(WELL, WRONG_INPUT))(spot_simulate.simulate)
 spot.command(epilog=explained(WELL, WRONG_INPUT, INTERRUPTED))(spot_run.run)
 
-catalog = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="The machines one can rent: sizes, prices, zones."
-)
+catalog = typer.Typer(rich_markup_mode=None)
 catalog.command(epilog=explained(WELL, WRONG_INPUT))(catalog_commands.show)
 catalog.command(epilog=explained(WELL, WRONG_INPUT))(catalog_commands.refresh)

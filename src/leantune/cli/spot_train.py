@@ -176,7 +176,8 @@ def _trained(kinds: Sequence[str], series: Sequence[PriceSeries], plan: Plan) ->
 
 def _kept(outcome: Outcome, source: str, plan: Plan, folder: Path) -> Path:
     """The file of a trained predictor, with all that one may want to know about it later."""
-    from leantune.revocation.saved import SUFFIX, Saved, save
+    from leantune.revocation.saved import Saved, save
+    from leantune.revocation.trained import SUFFIX
 
     result = outcome.result
     provenance: dict[str, Any] = {

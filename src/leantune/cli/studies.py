@@ -15,7 +15,7 @@ from leantune.cli.failures import print_json, say, warn
 from leantune.cli.watching import Mode, standing_of, watching
 from leantune.cli.words import budget_words
 from leantune.errors import InvalidInput, StudyOver
-from leantune.jobfile import Job, load_job, with_budget
+from leantune.jobfile import Job, load_job
 from leantune.problem import Budget
 from leantune.run.loop import End, Outcome
 from leantune.strategies.proposals import Recommendation
@@ -202,6 +202,8 @@ def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> ExitCode:
                 raise
         problem, name = opened.problem, opened.job.name
         if target.job is not None and problem.budget.usd != allowed:
+            from leantune.jobfile.edit import with_budget
+
             with_budget(target.job, usd=problem.budget.usd)  # else the next run would take the raised budget back
     if mode is Mode.JSON:
         print_json({"study": name, **show.verification_json(checked)})
@@ -215,6 +217,8 @@ def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> ExitCode:
 
 def extend(target: Target, new: Budget, *, as_json: bool) -> ExitCode:
     """Raise the budget, in the store and in the job file."""
+    from leantune.jobfile.edit import with_budget
+
     with target.opened() as opened:
         launch.raised(opened.store.budget(), usd=new.usd, trials=new.trials, hours=new.hours)
         if target.job is not None:  # first: a file that is ahead of the store is taken over by the next run

@@ -7,7 +7,6 @@ machine: it is left out and counted. Of two spot prices for one zone the higher 
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from leantune.cloud.aws import Access, spot_pages, told_plainly
 from leantune.cloud.catalog_tables import Catalogue
 from leantune.cloud.markets import LINUX
 from leantune.errors import InvalidInput
+from leantune.files import csv_records, read_bytes
 from leantune.space import Machine
 
 if TYPE_CHECKING:
@@ -91,21 +91,10 @@ def read_catalogue_csv(path: Path, provider: str, region: str, clock: Clock) -> 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """The rows of the file with their places."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file)
-            missing = [name for name in CSV_COLUMNS if name not in (rows.fieldnames or ())]
-            if missing:
-                raise InvalidInput(f"no column {missing[0]!r}", where=f"{path}, line 1", hint=_HINT)
-            for row in rows:
-                where = f"{path}, line {rows.line_num}"
-                if None in row or None in row.values() or not row["instance_type"]:
-                    raise InvalidInput("this is not a row of eight fields with a type", where=where, hint=_HINT)
-                yield where, row
-    except OSError as error:
-        raise InvalidInput(f"the file cannot be read: {error.strerror}", where=str(path), hint=_HINT) from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(f"this is no CSV: {error}", where=str(path), hint=_HINT) from None
+    for where, row in csv_records(read_bytes(path, _HINT), str(path), CSV_COLUMNS, _HINT):
+        if None in row or None in row.values() or not row["instance_type"]:
+            raise InvalidInput("this is not a row of eight fields with a type", where=where, hint=_HINT)
+        yield where, row
 
 
 def _size_of(row: Mapping[str, str], where: str) -> _Size:

@@ -11,7 +11,8 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -20,6 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from leantune.errors import InvalidInput, SpaceError, StoreError
+from leantune.files import csv_records, write_whole
 from leantune.space import Machine
 
 HOME = "LEANTUNE_HOME"
@@ -120,15 +122,12 @@ def parse_table(text: str, provider: str, region: str, origin: str) -> Catalogue
     """Read what `table_text` writes."""
     lines = text.splitlines()
     notes = dict(line.removeprefix("# ").split(": ", 1) for line in lines if line.startswith("# ") and ": " in line)
-    first = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    rows = csv.DictReader(lines[first:])
     machines: dict[str, Machine] = {}
     spot: dict[str, Mapping[str, float]] = {}
-    try:
-        for row in rows:
-            name = row["type"]
-            machines[name] = Machine(
-                name=name,
+    for where, row in csv_records(text, origin, (), _undo_hint(), comment="#"):
+        with _no_table(where):
+            machines[row["type"]] = Machine(
+                name=row["type"],
                 vcpus=float(row["vcpus"]),
                 memory_gib=float(row["memory_gib"]),
                 usd_per_hour=float(row["usd_per_hour"]),
@@ -139,12 +138,18 @@ def parse_table(text: str, provider: str, region: str, origin: str) -> Catalogue
             )
             if row["spot_usd_per_hour"]:
                 zones = (entry.rsplit(":", 1) for entry in row["spot_usd_per_hour"].split(" "))
-                spot[name] = MappingProxyType({zone: float(price) for zone, price in zones})
+                spot[row["type"]] = MappingProxyType({zone: float(price) for zone, price in zones})
+    with _no_table(f"{origin}, line {len(lines)}"):
         date, source = notes["date"], notes["source"]
-    except (KeyError, ValueError, TypeError) as error:
-        where = f"{origin}, line {first + rows.line_num}"
-        raise InvalidInput(f"this is no table of machines: {error!r}", where=where, hint=_undo_hint()) from None
     return Catalogue(provider, region, date, source, MappingProxyType(machines), MappingProxyType(spot), origin)
+
+
+@contextmanager
+def _no_table(where: str) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, ValueError, TypeError) as error:
+        raise InvalidInput(f"this is no table of machines: {error!r}", where=where, hint=_undo_hint()) from None
 
 
 def table_text(table: Catalogue, title: str = "") -> str:
@@ -174,17 +179,9 @@ def install(table: Catalogue) -> Path:
     path = refreshed_path(table.provider, table.region)
     text = table_text(table)
     parse_table(text, table.provider, table.region, str(path))  # what cannot be read again is not written
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with part.open("w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(path, text, durable=True)
     except OSError as error:
         hint = f"Name a folder that can be written in {HOME}"
         raise StoreError(f"the table cannot be written: {error.strerror}", where=str(path), hint=hint) from None

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -28,6 +26,7 @@ from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.price_files import arrow
 from leantune.cloud.prices import LoadedPrices
 from leantune.errors import IncompatibleStore, InvalidInput, StoreError
+from leantune.files import write_whole
 
 VERSION = 1
 _MANIFEST, _SUFFIX = "prices.json", ".parquet"
@@ -146,7 +145,7 @@ class PriceStore:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 self._check()
                 if not manifest.exists():
-                    _replace(manifest, lambda part: part.write_text(json.dumps(_MEANING), encoding="utf-8"))
+                    write_whole(manifest, json.dumps(_MEANING), durable=True)
                 yield
         except OSError as error:
             hint = "Give a folder that can be written; what was kept before is still there"
@@ -217,21 +216,6 @@ def _write(path: Path, times: FloatArray, prices: FloatArray) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     stamps = pa.array(np.round(times * _MICROSECONDS).astype(np.int64)).cast(pa.timestamp("us", "UTC"))
     table = pa.table({"time": stamps, "price": pa.array(prices)})
-
-    def fill(part: Path) -> None:
-        with part.open("wb") as file:
-            pq.write_table(table, file, compression="zstd", write_statistics=False)
-
-    _replace(path, fill)
-
-
-def _replace(path: Path, fill: Callable[[Path], Any]) -> None:
-    """Write a file whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        fill(part)
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", write_statistics=False)
+    write_whole(path, sink.getvalue().to_pybytes(), durable=True)

@@ -15,7 +15,6 @@ a fall and a rise between two ticks are not seen. Which file stands for which ma
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import zlib
@@ -33,6 +32,7 @@ from leantune.arrays import FloatArray
 from leantune.cloud.feeds import Capacity
 from leantune.cloud.markets import Market
 from leantune.errors import InvalidInput
+from leantune.files import csv_rows
 from leantune.units import parse_quantity
 
 _MS_PER_SECOND = 1000.0
@@ -171,7 +171,7 @@ def _from_csv(text: str, name: str) -> Trace:
     up: set[str] = set()
     counts = {0.0: 0}
     last = 0.0
-    for number, row in enumerate(csv.reader(text.splitlines()), start=1):
+    for number, row in csv_rows(text, name):
         where = f"{name}, line {number}"
         time, action, node = _event(row, where)
         if time < last:

@@ -1,14 +1,26 @@
-"""What every place to run trials promises: this machine, a Ray cluster, rented machines, a table."""
+"""What every place to run trials promises: this machine, rented machines, a function, a table.
 
+The loop drives an executor like this:
+
+    capacity = executor.capacity()      # what could be started now: read before the store's transaction
+    executor.start(trial, terms)        # returns at once
+    executor.wait(timeout)              # until something may have happened
+    events = executor.step(now)         # Begun, Report*, Saved*, Finished, of all trials
+"""
+
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from typing import Protocol
 
 from leantune.history import Observation, Trial, TrialState
+from leantune.store.rows import StayRow
 from leantune.units import Seconds
 
 GRACE = Seconds(30.0)  # between SIGTERM and SIGKILL, where nobody says otherwise
+GATHER_SECONDS = 0.1  # for which news that is no end may wait for more of it before `wait` returns
 
 
 @dataclass(frozen=True)
@@ -30,24 +42,29 @@ class Terms:
     earlier_usd: float = 0.0
 
 
-@dataclass(frozen=True)
-class Finished:
-    """How a run of a trial ended: what `History.record` needs (done, failed, stopped), or `History.move` (revoked,
-    lost, and queued: interrupted by us, to be run again).
+class How(StrEnum):
+    """How a running trial is ended.
 
-    seconds: how long the machine was ours in this attempt, which is what is paid for. resumed: whether it went on from
-    a checkpoint of an earlier attempt, so that the seconds of its observations include `Terms.earlier_seconds`. usd:
-    what the attempt was billed, and then the dollars of its observations are bills as well, `Terms.earlier_usd`
-    included; None where seconds times the machine's price is what it costs.
+    SAVE: it is asked to save a checkpoint and end within its grace. It is told as queued, or as what it is where it
+    came to its end by itself meanwhile. EVICT: the same, and whatever it says then, it is not done: told as queued. A
+    run that had ended before it was asked is told as what it is. KILL: at once, and it is not told.
     """
 
+    SAVE = "save"
+    EVICT = "evict"
+    KILL = "kill"
+
+
+# -- what an executor tells
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The trial's program runs from `time` on, after `step`: 0 where it starts from nothing, None: nobody knows."""
+
     number: int
-    observations: tuple[Observation, ...]
-    state: TrialState
-    cause: str = ""
-    seconds: float = 0.0
-    resumed: bool = False
-    usd: float | None = None
+    time: float
+    step: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,61 +81,164 @@ class Report:
     fraction: Fraction | None = None
 
 
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint of a running trial is complete since `time`, and holds no more than `step`; None: nobody knows.
+
+    step: the last one reported when saving began, 0 where the program has left nothing to save. seconds: how long
+    saving took.
+    """
+
+    number: int
+    time: float
+    step: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A machine was launched for the trial."""
+
+    number: int
+    stay: StayRow
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a run of a trial ended: what `History.record` needs (done, failed, stopped), or `History.move` (revoked,
+    lost, and queued: interrupted by us, to be run again).
+
+    seconds: how long the machine was ours in this attempt, which is what is paid for. resumed: whether it went on from
+    a checkpoint of an earlier attempt, so that the seconds of its observations include `Terms.earlier_seconds`. usd:
+    what the attempt was billed, and then the dollars of its observations are bills as well, `Terms.earlier_usd`
+    included; None where seconds times the machine's price is what it costs. kept_step: where the next attempt can go
+    on at most, 0: from nothing; None: nobody knows, and what was known before holds. stays: the machines that it had.
+    """
+
+    number: int
+    observations: tuple[Observation, ...]
+    state: TrialState
+    cause: str = ""
+    seconds: float = 0.0
+    resumed: bool = False
+    usd: float | None = None
+    kept_step: float | None = None
+    stays: tuple[StayRow, ...] = ()
+
+
+Event = Begun | Report | Saved | Placed | Finished
+
+
+# -- what there is room for
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What could be started beside what runs, as of one moment. `fits` only calculates.
+
+    running: these cannot be started again. slots: how many trials more; cores, memory_gib: what is left of them for the
+    trials' clusters. None: as many as one likes.
+    """
+
+    running: frozenset[int] = field(default_factory=frozenset)
+    slots: int | None = None
+    cores: int | None = None
+    memory_gib: float | None = None
+
+    def fits(self, trial: Trial) -> bool:
+        """Whether the trial could be started."""
+        if trial.number in self.running or (self.slots is not None and self.slots < 1):
+            return False
+        cluster = trial.configuration.cluster
+        if cluster is None:
+            return True
+        enough_cores = self.cores is None or cores_for(cluster.vcpus) <= self.cores
+        return enough_cores and (self.memory_gib is None or cluster.memory_gib <= self.memory_gib)
+
+
+def cores_for(vcpus: float) -> int:
+    """Whole processors that are held for so many virtual ones."""
+    return max(1, math.ceil(vcpus - 1e-9))
+
+
+# -- what is asked of it
+
+
 class Executor(Protocol):
-    """Runs trials. An executor knows neither strategies nor budgets: it starts what it is told to and reports the end.
+    """Runs trials. An executor knows neither strategies nor budgets: it starts what it is told to and tells the end.
 
     Invariants:
-    - every started trial is reported by `wait` exactly once, unless `stop` took it back before;
-    - `running` holds exactly the trials that were started and neither reported nor stopped;
-    - `wait` reports in the order in which trials ended, ties in the order in which they were started;
-    - a trial that fails is reported as failed, with its cause and its cost: `wait` does not raise for it;
-    - a run that exceeds its time limit is reported as failed, its cause beginning with `timeout`;
-    - calls come from one thread.
+    - every started trial is told as `Finished` exactly once, unless it was killed before;
+    - `running` holds exactly the trials that were started and neither told as finished nor killed;
+    - of one trial, `Begun` comes first, at most once, and `Finished` last; a run that never began has no `Begun`;
+    - trials are told as finished in the order in which they ended, ties in the order in which they were started;
+    - a trial that fails is told as failed, with its cause and its cost: `step` does not raise for it;
+    - a run that exceeds its time limit is told as failed, its cause beginning with `timeout`;
+    - calls come from one thread, `renew` from any.
     """
 
     @property
     def running(self) -> frozenset[int]:
-        """Numbers of the trials that are started and not yet reported."""
+        """Numbers of the trials that are started and not yet told as finished."""
         ...
 
     def check(self, trial: Trial) -> None:
         """Refuse (SpaceError) a trial that can never run here, as when it wants more cores than exist."""
         ...
 
-    def room_for(self, trial: Trial) -> bool:
-        """Whether the trial could be started now beside those that run."""
+    def capacity(self) -> Capacity:
+        """What could be started now. May look at files and ask other processes: not for inside of a transaction."""
         ...
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Start a trial and return at once. IllegalMove when a trial of that number is running."""
         ...
 
-    def wait(self, timeout: Seconds | None = None) -> list[Finished]:
-        """Wait until a trial ends (or `timeout` has passed) and report all that have ended since the last call.
-
-        Empty when the time is up first, and at once when nothing is running. A timeout of 0 only looks.
-        """
-        ...
-
-    def reports(self) -> list[Report]:
-        """What running and just finished trials reported since the last call, in the order of arrival."""
+    def end(self, number: int, how: How) -> None:
+        """End a running trial and return at once. UnknownTrial when it is not running."""
         ...
 
     def renew(self, number: int) -> None:
         """The trial's lease was renewed: its run may go on for another `Terms.lease` seconds from now."""
         ...
 
-    def interrupt(self, number: int) -> None:
-        """Ask a running trial to save a checkpoint and end within its grace period; `wait` reports it as queued.
+    def forget(self, number: int) -> None:
+        """The trial will never be run again: what was kept for its next attempt may go, when there is time.
 
-        A run that ends by itself in that time is reported as what it is. UnknownTrial when it is not running.
+        IllegalMove when it is running.
         """
         ...
 
-    def stop(self, number: int) -> None:
-        """End a running trial at once, for good; it is not reported. UnknownTrial when it is not running."""
+    def step(self, now: float) -> list[Event]:
+        """What has happened since the last call, in the order in which it happened. Never waits.
+
+        now: the time by the loop's clock.
+        """
+        ...
+
+    def next_event_time(self) -> float | None:
+        """When `step` will next have something to say, by the loop's clock, where that is known: simulated ones."""
+        ...
+
+    def wait(self, timeout: Seconds | None = None) -> None:
+        """Return when `step` may have something to say, or after `timeout` seconds; at once when nothing is running.
+
+        A simulated executor lets its clock go on until then. A function is called here, however long it takes, unless
+        the timeout is 0. Whatever is no end may wait `GATHER_SECONDS` for more of it.
+        """
         ...
 
     def close(self) -> None:
         """End whatever runs, at once, and give everything back."""
+        ...
+
+
+class Programs(Executor, Protocol):
+    """An executor whose programs leave checkpoints while they run."""
+
+    def save(self, number: int) -> None:
+        """Save what the trial has left in its checkpoint folder, soon, and let it go on.
+
+        `Saved` follows, unless the run ends before or saving fails. UnknownTrial when it is not running.
+        """
         ...

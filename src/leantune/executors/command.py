@@ -42,16 +42,25 @@ Template = tuple[str | Placeholder, ...]
 
 @dataclass(frozen=True)
 class Command:
-    """A checked command; `constants` are the placeholders that are the same for all trials of a study."""
+    """A checked command.
+
+    constants: the placeholders that are the same for all trials of a study. always: the parameters among its
+    placeholders that no condition leaves out, so that every trial must have them when it is started.
+    """
 
     templates: tuple[Template, ...]
     constants: Mapping[str, str] = field(default_factory=dict)
+    always: frozenset[str] = frozenset()
 
     @classmethod
     def parse(
         cls, text: str | Sequence[str], space: Space, *, constants: Mapping[str, str] = MappingProxyType({})
     ) -> "Command":
-        """Read a line, split as a shell would split it, or a list of arguments; JobError says what is wrong."""
+        """Read a line, split as a shell would split it, or a list of arguments; JobError says what is wrong.
+
+        space: of what a trial has when it is started. Where machines are chosen late, that is the searched space and
+        the cluster.
+        """
         words = split(text) if isinstance(text, str) else list(text)
         if not words or not words[0]:
             raise JobError(
@@ -62,7 +71,9 @@ class Command:
         known = placeholders_of(space)
         templates = tuple(_template(word, known, space) for word in words)
         _check_names(templates, space)
-        return cls(templates, dict(constants))
+        conditional = {name for name, parameter in space.parameters.items() if parameter.conditions}
+        always = _names(templates).intersection(space.parameters).difference(conditional)
+        return cls(templates, dict(constants), frozenset(always))
 
     @property
     def template(self) -> list[str]:
@@ -83,7 +94,14 @@ class Command:
         return any(Placeholder(name) in template for template in self.templates)
 
     def arguments(self, trial: Trial, extra: Mapping[str, str]) -> list[str]:
-        """The arguments of one trial; `extra` are the executor's placeholders (checkpoint_dir, trial, attempt)."""
+        """The arguments of one trial; `extra` are the executor's placeholders (checkpoint_dir, trial, attempt).
+
+        JobError where the trial lacks what every trial should have: without its machine it must not be started.
+        """
+        lacking = sorted(self.always.difference(trial.configuration))
+        if lacking:
+            what = f"the command uses {{{lacking[0]}}}, and the trial has none"
+            raise JobError(what, where=f"trial {trial.number}", hint="Start it with a value, such as a chosen machine")
         fraction = {"fraction": repr(float(trial.fraction)), "fraction.exact": str(trial.fraction)}
         values = {**self.constants, **fraction, **extra, **values_of(trial.configuration)}
         missing = [name for name in TRIAL_PLACEHOLDERS if self.uses(name) and name not in values]

@@ -13,8 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import IllegalMove, ObservationError, UnknownTrial
-from leantune.executors.base import Finished, Report, Terms
-from leantune.executors.keeper import Background, Keeper
+from leantune.executors.base import Begun, Capacity, Event, Finished, How, Terms
+from leantune.executors.keeper import Background, Keeper, give_up
 from leantune.executors.outcome import Ending, Heard, outcome
 from leantune.executors.run_folder import RunFolder
 from leantune.history import Trial, TrialState
@@ -48,7 +48,7 @@ class Shot(Protocol):
 
 
 class FunctionExecutor:
-    """`start` only remembers a trial; `wait` calls `train(trial)` for the first one and reports it.
+    """`start` only remembers a trial; `wait` calls `train(trial)` for the first one, and `step` tells how that went.
 
     The function returns its metrics, or a list of snapshots, or nothing when it has told everything by
     `trial.report(...)`; `current_trial()` works inside. An exception of a kind in `catch` makes the trial failed, any
@@ -72,20 +72,20 @@ class FunctionExecutor:
         self._background = Background(lambda: None)
         self._waiting: dict[int, tuple[Trial, Terms]] = {}
         self._current: CurrentTrial | None = None
-        self._interrupted: list[Finished] = []
-        self._reports: list[Report] = []
+        self._evicted: set[int] = set()
+        self._news: list[Event] = []  # not told yet
 
     @property
     def running(self) -> frozenset[int]:
-        """Numbers of the trials that are started and not yet reported."""
-        return frozenset(self._waiting) | {ended.number for ended in self._interrupted}
+        """Numbers of the trials that are started and not yet told as finished."""
+        return frozenset(self._waiting) | {event.number for event in self._news if isinstance(event, Finished)}
 
     def check(self, trial: Trial) -> None:
         """A function can run whatever it is given."""
 
-    def room_for(self, trial: Trial) -> bool:
+    def capacity(self) -> Capacity:
         """One at a time."""
-        return not self.running
+        return Capacity(self.running, slots=0 if self.running else 1)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Remember the trial for `wait`."""
@@ -93,52 +93,67 @@ class FunctionExecutor:
             raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
         self._waiting[trial.number] = (trial, terms)
 
-    def wait(self, timeout: Seconds | None = None) -> list[Finished]:
-        """Call the function for the trial that was started first, however long that takes; 0 calls nothing."""
-        ended, self._interrupted = self._interrupted, []
-        if ended or not self._waiting or (timeout is not None and timeout <= 0.0):
-            return ended
+    def step(self, now: float) -> list[Event]:
+        """What functions have told, and how they ended."""
+        news, self._news = self._news, []
+        return news
+
+    def next_event_time(self) -> float | None:
+        """Nobody knows."""
+        return None
+
+    def wait(self, timeout: Seconds | None = None) -> None:
+        """Call the function for the trial that was started first, however long that takes; 0 calls nothing.
+
+        Nothing is called either while there is an end to tell.
+        """
+        untold = self.running - self._waiting.keys()
+        if untold or not self._waiting or (timeout is not None and timeout <= 0.0):
+            return
         number, (trial, terms) = next(iter(self._waiting.items()))
         try:
             finished = _Call(self, trial, terms).run()
         finally:
-            was_stopped = self._waiting.pop(number, None) is None
+            was_killed = self._waiting.pop(number, None) is None
             self._current = None
-        return [] if was_stopped else [finished]
-
-    def reports(self) -> list[Report]:
-        """What trials reported since the last call."""
-        reports, self._reports = self._reports, []
-        return reports
+            self._evicted.discard(number)
+        if not was_killed:
+            self._news.append(finished)
 
     def renew(self, number: int) -> None:
         """A function ends with its process, so there is nothing to end by itself."""
 
-    def interrupt(self, number: int) -> None:
-        """Make `trial.should_stop` true; a trial whose turn has not come is given back at once."""
-        self._known(number)
-        if self._current is not None and self._current.number == number:
-            self._current.request_stop()
-        else:
-            del self._waiting[number]
-            self._interrupted.append(Finished(number, (), TrialState.QUEUED, "interrupted"))
+    def end(self, number: int, how: How) -> None:
+        """Make `trial.should_stop` true; a trial whose turn has not come is given back at once.
 
-    def stop(self, number: int) -> None:
-        """Forget a trial; a function that is being called cannot be ended, and its result is not reported."""
-        self._known(number)
-        self._waiting.pop(number, None)
-        self._interrupted = [ended for ended in self._interrupted if ended.number != number]
+        A function that is being called cannot be killed: its result is not told.
+        """
+        if number not in self.running:
+            running = ", ".join(map(str, sorted(self.running))) or "none"
+            raise UnknownTrial(f"trial {number} is not running", where="FunctionExecutor", hint=f"Running: {running}")
+        if how is How.KILL:
+            self._waiting.pop(number, None)
+            self._news = [event for event in self._news if event.number != number]
+        elif self._current is not None and self._current.number == number:
+            self._current.request_stop()
+            if how is How.EVICT:
+                self._evicted.add(number)
+        elif self._waiting.pop(number, None) is not None:
+            self._news.append(Finished(number, (), TrialState.QUEUED, "interrupted"))
+
+    def forget(self, number: int) -> None:
+        """Remove the trial's checkpoint, if there is a place for them, in the background."""
+        if number in self.running:
+            raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
+        if self._runs is not None:
+            folder = RunFolder(self._runs, number)
+            self._background.do(lambda: give_up(self._checkpoints, folder))
 
     def close(self) -> None:
         """Forget all of them."""
         self._waiting.clear()
-        self._interrupted.clear()
+        self._news.clear()
         self._background.close()
-
-    def _known(self, number: int) -> None:
-        if number not in self.running:
-            running = ", ".join(map(str, sorted(self.running))) or "none"
-            raise UnknownTrial(f"trial {number} is not running", where="FunctionExecutor", hint=f"Running: {running}")
 
 
 class _Call:
@@ -150,7 +165,9 @@ class _Call:
         self._temporary: Path | None = None
         self._folder = RunFolder(executor._runs, trial.number) if executor._runs is not None else None
         self._keeper = (
-            Keeper(executor._checkpoints, self._folder, executor._background) if self._folder is not None else None
+            Keeper(executor._checkpoints, self._folder, executor._background, executor._clock)
+            if self._folder is not None
+            else None
         )
 
     def run(self) -> Finished:
@@ -166,7 +183,9 @@ class _Call:
             send=self._hear,
             own_process=False,
         )
-        self._began = self._executor._clock.now()
+        self._began = self._executor._clock.monotonic()
+        step = None if resumed else 0.0
+        self._executor._news.append(Begun(self._trial.number, self._executor._clock.now(), step))
         self._earlier = self._terms.earlier_seconds if resumed else 0.0
         try:
             failure = self._call(current)
@@ -174,10 +193,20 @@ class _Call:
             self._settle(TrialState.QUEUED)  # the next attempt finds its checkpoint
             raise
         finished = outcome(
-            self._heard, self._ending(failure, current.should_stop), resumed=resumed, earlier_seconds=self._earlier
+            self._heard,
+            self._ending(failure, current.should_stop),
+            resumed=resumed,
+            earlier_seconds=self._earlier,
+            evicted=self._trial.number in self._executor._evicted,
         )
         trouble = self._settle(finished.state)
-        return replace(finished, cause="; ".join(part for part in (finished.cause, trouble) if part))
+        cause = "; ".join(part for part in (finished.cause, trouble) if part)
+        return replace(finished, cause=cause, kept_step=self._kept_step(finished.state, trouble))
+
+    def _kept_step(self, state: TrialState, trouble: str) -> float | None:
+        if state is not TrialState.QUEUED or trouble:
+            return None
+        return self._heard.step if self._keeper is not None and self._keeper.holds else 0.0
 
     def _call(self, current: CurrentTrial) -> str:
         """Why it failed, or nothing."""
@@ -210,15 +239,15 @@ class _Call:
         self._heard.take(share, numbers, seconds, cost)
 
     def _hear(self, told: dict[str, object]) -> None:
-        seconds = self._executor._clock.now() - self._began
+        seconds = self._executor._clock.monotonic() - self._began
         report = self._heard.hear(read_mapping(told), seconds, on_purpose=True)
         if report is not None:
-            self._executor._reports.append(report)
+            self._executor._news.append(report)
             if report.fraction in self._heard.told:
                 self._heard.told[report.fraction].seconds = seconds + self._earlier
 
     def _ending(self, failure: str, stopped: bool) -> Ending:
-        seconds = max(0.0, self._executor._clock.now() - self._began)
+        seconds = max(0.0, self._executor._clock.monotonic() - self._began)
         limit = self._terms.time_limit
         why = "timeout" if limit is not None and seconds > limit else "stop" if stopped else ""
         notes = tuple(self._keeper.notes) if self._keeper is not None else ()

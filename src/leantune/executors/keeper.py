@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
 from leantune.checkpoints.store import CheckpointStore
+from leantune.clock import Clock
 from leantune.errors import CheckpointError
 from leantune.executors.run_folder import Fingerprint, RunFolder
 from leantune.history import Trial, TrialState
@@ -39,22 +41,50 @@ class Background:
             self._thread = None
 
 
+@dataclass(frozen=True)
+class SavedCopy:
+    """A checkpoint that was saved while its run went on.
+
+    step: the last one reported when saving began; 0 where there was nothing to save, None where nothing was reported.
+    time, monotonic: when it was complete, by both clocks. seconds: how long saving took.
+    """
+
+    step: float | None
+    time: float
+    monotonic: float
+    seconds: float = 0.0
+
+
 class Keeper:
     """Of the checkpoint of one run. Without a store, a checkpoint lives in the run's own folder only.
 
-    next_look: when to call `look` again. notes: what went wrong, in words.
+    next_look: from when on `look` will do something, by `Clock.monotonic`. notes: what went wrong, in words.
     """
 
     def __init__(
-        self, store: CheckpointStore | None, folder: RunFolder, background: Background, every: float = SAVE_EVERY
+        self,
+        store: CheckpointStore | None,
+        folder: RunFolder,
+        background: Background,
+        clock: Clock,
+        every: float = SAVE_EVERY,
     ) -> None:
-        self._store, self._folder, self._background, self._every = store, folder, background, every
+        self._store, self._folder, self._background, self._clock = store, folder, background, clock
+        self._every = every if store is not None else float("inf")
         self._saved: Fingerprint = ()
+        self._saved_step: float | None = None
         self._seen: Fingerprint | None = None  # changed since it was saved, and perhaps not complete
         self._saving: Future[str] | None = None
+        self._copy: SavedCopy | None = None  # what the thread has saved last
+        self._begun = self._asked = False
         self._in_store = False
         self.next_look = float("inf")
         self.notes: list[str] = []
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is a checkpoint for the next attempt."""
+        return bool(self._folder.fingerprint())
 
     def restore(self, attempt: int) -> bool:
         """Bring the checkpoint back; whether there is one to go on from.
@@ -81,23 +111,24 @@ class Keeper:
 
     def begin(self, now: float) -> None:
         """The run has begun."""
-        self.next_look = now + self._every if self._store is not None else float("inf")
+        self._begun = True
+        self.next_look = now if self._asked else now + self._every
 
-    def look(self, now: float) -> None:
-        """Save the checkpoint when it has changed and then kept still for a moment."""
-        if self._saving is not None:
-            if not self._saving.done():
-                self.next_look = now + QUIET
-                return
-            self._note(self._saving.result())
-        found = self._folder.fingerprint()
-        if found == self._saved:
-            self._seen, self.next_look = None, now + self._every
-        elif found != self._seen:
-            self._seen, self.next_look = found, now + QUIET
-        else:
-            self._saving = self._background.do(self._save)
-            self._seen, self.next_look = None, now + self._every
+    def ask(self, now: float) -> None:
+        """Save it now, or as soon as it is complete; `look` tells when that is so, also where nothing has changed."""
+        self._asked = True
+        if self._begun:
+            self.next_look = now
+
+    def look(self, now: float, step: float | None) -> list[SavedCopy]:
+        """Save the checkpoint when it has changed and then kept still for a moment; what was saved since the last look.
+
+        step: the last one that the run has reported.
+        """
+        copies = self._completed()
+        if now >= self.next_look:
+            copies += self._inspect(now, step)
+        return copies
 
     def settle(self, trial: Trial, state: TrialState) -> Future[str] | None:
         """After the run: save it for the next attempt, or as the verified model; what is over needs none.
@@ -107,36 +138,61 @@ class Keeper:
         over = state in (TrialState.DONE, TrialState.FAILED)
         kept = trial.verifies and state is TrialState.DONE
         if self._store is not None and (state is TrialState.QUEUED or kept):
-            return self._background.do(self._save)
-        if over and not kept and (self._in_store or self._saving is not None or self._folder.fingerprint()):
-            self._background.do(self._give_up)
+            return self._background.do(lambda: self._save(None))
+        if over and not kept and (self._in_store or self.holds):
+            self._background.do(lambda: give_up(self._store, self._folder))
         elif over and not kept:
             self._folder.remove_checkpoint()
         return None
 
-    def _note(self, trouble: str) -> None:
+    def _completed(self) -> list[SavedCopy]:
+        """What the thread has saved; what went wrong with it is noted once."""
+        if self._saving is None or not self._saving.done():
+            return []
+        trouble, self._saving = self._saving.result(), None
         if trouble and trouble not in self.notes:
             self.notes.append(trouble)
+        return [self._copy] if self._copy is not None and not trouble else []
 
-    def _save(self) -> str:
+    def _inspect(self, now: float, step: float | None) -> list[SavedCopy]:
+        if self._saving is not None:
+            self.next_look = now + QUIET
+            return []
+        found = self._folder.fingerprint()
+        if found not in (self._saved, self._seen):
+            self._seen, self.next_look = found, now + QUIET
+            return []
+        self._seen, self.next_look = None, now + self._every
+        asked, self._asked = self._asked, False
+        if found != self._saved and self._store is not None:
+            self._in_store, self._copy = True, None
+            self._saving = self._background.do(lambda: self._save(step))
+            return []
+        if found != self._saved:  # the folder is all there is
+            self._saved, self._saved_step = found, step
+        return [SavedCopy(self._saved_step if found else 0.0, self._clock.now(), now)] if asked else []
+
+    def _save(self, step: float | None) -> str:
         """In the background: what went wrong, in words."""
         assert self._store is not None
-        found = self._folder.fingerprint()
-        if found == self._saved:
-            return ""
-        try:
-            self._store.save(self._folder.key, self._folder.checkpoint)
-        except CheckpointError as error:
-            return f"its checkpoint was not saved: {error.what}"
-        self._saved = found
+        began, found = self._clock.monotonic(), self._folder.fingerprint()
+        if found != self._saved:
+            try:
+                self._store.save(self._folder.key, self._folder.checkpoint)
+            except CheckpointError as error:
+                return f"its checkpoint was not saved: {error.what}"
+        ended = self._clock.monotonic()
+        self._saved, self._saved_step = found, step
+        self._copy = SavedCopy(step, self._clock.now(), ended, ended - began)
         return ""
 
-    def _give_up(self) -> str:
-        """In the background: what is left behind only takes space."""
-        self._folder.remove_checkpoint()
-        if self._store is not None:
-            try:
-                self._store.delete(self._folder.key)
-            except CheckpointError as error:
-                return error.what
-        return ""
+
+def give_up(store: CheckpointStore | None, folder: RunFolder) -> str:
+    """Remove a checkpoint that nobody will go on from, here and in the store; what went wrong, in words."""
+    folder.remove_checkpoint()
+    if store is not None:
+        try:
+            store.delete(folder.key)
+        except CheckpointError as error:
+            return error.what
+    return ""

@@ -13,10 +13,11 @@ from types import MappingProxyType
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
 from leantune.errors import IllegalMove, UnknownTrial
-from leantune.executors.base import Finished, Report, Terms
-from leantune.executors.keeper import SAVE_EVERY, Background
+from leantune.executors.base import GATHER_SECONDS, Capacity, Event, How, Terms, cores_for
+from leantune.executors.keeper import SAVE_EVERY, Background, give_up
 from leantune.executors.local_run import Arguments, LocalRun, Setting
-from leantune.executors.machine import CoreLocks, check_cluster, cores_for, this_host
+from leantune.executors.machine import CoreLocks, check_cluster, this_host
+from leantune.executors.run_folder import RunFolder
 from leantune.history import Trial
 from leantune.problem import Problem
 from leantune.units import Seconds
@@ -25,11 +26,11 @@ LOG_LIMIT = 10 * 2**20  # bytes
 
 
 class LocalExecutor:
-    """Every trial is one process tree under a warden; see `Executor` for the promises.
+    """Every trial is one process tree under a warden; see `Programs` for the promises.
 
     A configuration's cluster is stood in for by this machine: its vCPUs by cores that no other trial of this user gets
     meanwhile (a part of one by stopping and continuing), its memory by a limit. Without a cluster nothing is enforced.
-    `start` raises LeanTuneError where this machine is at fault (a full disk), and `wait` where that shows later.
+    `start` raises LeanTuneError where this machine is at fault (a full disk), and `step` where that shows later.
     """
 
     def __init__(  # noqa: PLR0913 - two places, a clock, and what has a default, all by name
@@ -78,11 +79,11 @@ class LocalExecutor:
             wake=self._wake,
         )
         self._runs: dict[int, LocalRun] = {}
-        self._reports: list[Report] = []
+        self._news: list[tuple[float, Event]] = []  # heard and not told yet
 
     @property
     def running(self) -> frozenset[int]:
-        """Numbers of the trials that are started and not yet reported."""
+        """Numbers of the trials that are started and not yet told as finished."""
         return frozenset(self._runs)
 
     def check(self, trial: Trial) -> None:
@@ -91,15 +92,15 @@ class LocalExecutor:
         if cluster is not None:
             check_cluster(cluster, self._host)
 
-    def room_for(self, trial: Trial) -> bool:
-        """Whether enough cores are free, also of other processes' trials, and enough memory is promised to nobody."""
-        cluster = trial.configuration.cluster
-        if cluster is None or trial.number in self._runs:
-            return trial.number not in self._runs
-        others = (run.trial.configuration.cluster for run in self._runs.values())
-        promised = sum(other.memory_gib for other in others if other is not None)
-        fits = promised + cluster.memory_gib <= self._host.memory_gib
-        return fits and self._cores.free(cores_for(cluster.vcpus))
+    def capacity(self) -> Capacity:
+        """Cores that nobody holds, also no other process's trial, and memory that is promised to nobody."""
+        cores, memory = self._cores.free(), self._host.memory_gib
+        for run in self._runs.values():
+            cluster = run.trial.configuration.cluster
+            if cluster is not None:
+                cores -= 0 if run.has_locks else cores_for(cluster.vcpus)
+                memory -= cluster.memory_gib
+        return Capacity(self.running, cores=cores, memory_gib=memory)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Start the program; one whose locks are held, or whose checkpoint is elsewhere, begins when it can."""
@@ -110,21 +111,37 @@ class LocalExecutor:
         run.begin()
         self._runs[trial.number] = run
 
-    def wait(self, timeout: Seconds | None = None) -> list[Finished]:
-        """Wait until a trial ends, or for `timeout` seconds."""
-        until = float("inf") if timeout is None else self._clock.now() + timeout
-        self._look(0.0)
-        while not (ended := self._take_ended()) and self._runs:
-            now = self._clock.now()
+    def step(self, now: float) -> list[Event]:
+        """What was heard, in the order of time."""
+        self._hear()
+        for run in self._runs.values():
+            if run.error is not None:
+                self._remove(run)
+                raise run.error
+        for run in sorted(self._runs.values(), key=lambda run: run.ended):  # of equal ends, in the order of starts
+            if run.finished is not None:
+                del self._runs[run.trial.number]
+                self._news.append((run.ended, run.finished))
+        news, self._news = sorted(self._news, key=lambda one: one[0]), []
+        return [event for _, event in news]
+
+    def next_event_time(self) -> float | None:
+        """Nobody knows."""
+        return None
+
+    def wait(self, timeout: Seconds | None = None) -> None:
+        """Sleep until a trial ends, for `timeout` seconds at most, and only for a moment once there is other news."""
+        began = self._clock.monotonic()
+        until = float("inf") if timeout is None else began + timeout
+        self._hear()
+        while self._runs and not any(run.finished or run.error for run in self._runs.values()):
+            if self._news:
+                until = min(until, began + GATHER_SECONDS)
+            now = self._clock.monotonic()
             if now >= until:
                 break
-            self._look(min(until, *(run.next_look for run in self._runs.values())) - now)
-        return ended
-
-    def reports(self) -> list[Report]:
-        """What trials reported since the last call."""
-        reports, self._reports = self._reports, []
-        return reports
+            self._sleep(min(until, *(run.next_look for run in self._runs.values())) - now)
+            self._hear()
 
     def renew(self, number: int) -> None:
         """Pass it on to the warden. May be called from another thread; a trial that has ended needs no lease."""
@@ -132,19 +149,28 @@ class LocalExecutor:
         if run is not None:
             run.renew()
 
-    def interrupt(self, number: int) -> None:
-        """Ask the program to save a checkpoint and end."""
-        self._running(number).interrupt()
-
-    def evict(self, number: int) -> None:
-        """As `interrupt`, and whatever it says then, it is not done: its machine is about to go, and it must leave."""
-        self._running(number).evict()
-
-    def stop(self, number: int) -> None:
-        """Kill everything that the program started, and forget the trial."""
+    def end(self, number: int, how: How) -> None:
+        """Ask the program to save a checkpoint and end, or kill everything that it started."""
         run = self._running(number)
-        self._forget(run)
-        run.kill()
+        match how:
+            case How.SAVE:
+                run.interrupt()
+            case How.EVICT:
+                run.evict()
+            case How.KILL:
+                self._remove(run)
+                run.kill()
+
+    def save(self, number: int) -> None:
+        """Have the checkpoint saved as soon as it has kept still for a moment."""
+        self._running(number).save()
+
+    def forget(self, number: int) -> None:
+        """Remove the trial's checkpoint, here and in the store, in the background."""
+        if number in self._runs:
+            raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
+        folder = RunFolder(self._setting.runs, number)
+        self._background.do(lambda: give_up(self._setting.checkpoints, folder))
 
     def close(self) -> None:
         """Kill whatever runs; saving that has begun is finished."""
@@ -155,7 +181,7 @@ class LocalExecutor:
             if run.warden is not None:
                 run.warden.send({"stop": "kill"})  # all at once, before waiting for each
         for run in runs:
-            self._forget(run)
+            self._remove(run)
             run.kill()
         self._background.close()
         with self._closing:
@@ -170,45 +196,39 @@ class LocalExecutor:
             raise UnknownTrial(f"trial {number} is not running", where="LocalExecutor", hint=f"Running: {running}")
         return self._runs[number]
 
-    def _look(self, pause: float) -> None:
-        """Sleep until somebody has something to say, then hear everybody."""
-        if not self._runs:
-            return
+    def _sleep(self, seconds: float) -> None:
+        """Until somebody has something to say, or the time is over."""
         registered = self._selector.get_map()
         for run in self._runs.values():
             if run.warden is not None and not run.warden.over and run.warden.fileno() not in registered:
                 self._selector.register(run.warden, selectors.EVENT_READ)
-        self._selector.select(None if pause == float("inf") else max(0.0, pause))
+        self._selector.select(None if seconds == float("inf") else max(0.0, seconds))
+
+    def _hear(self) -> None:
+        """Hear everybody."""
+        if not self._runs:
+            return
         with suppress(BlockingIOError):
             while os.read(self._awake, 4096):
                 pass
-        now = self._clock.now()
+        now = self._clock.monotonic()
         for run in self._runs.values():
             file = run.warden.fileno() if run.warden is not None and not run.warden.over else None
-            self._reports += run.look(now)
+            self._news += run.look(now)
             if file is not None and run.warden is not None and run.warden.over:
-                with suppress(KeyError):  # one that began and ended since the last look was never registered
+                with suppress(KeyError):  # one that began and ended since the last sleep was never registered
                     self._selector.unregister(file)
 
-    def _take_ended(self) -> list[Finished]:
-        """In the order of their ends; of equal ones, of their starts."""
-        for run in self._runs.values():
-            if run.error is not None:
-                self._forget(run)
-                raise run.error
-        ended = sorted((run for run in self._runs.values() if run.finished is not None), key=lambda run: run.ended)
-        for run in ended:
-            del self._runs[run.trial.number]
-        return [run.finished for run in ended if run.finished is not None]
-
-    def _forget(self, run: LocalRun) -> None:
+    def _remove(self, run: LocalRun) -> None:
+        """Nothing more is told of it."""
         del self._runs[run.trial.number]
+        self._news = [(time, event) for time, event in self._news if event.number != run.trial.number]
         if run.warden is not None and not run.warden.over:
             with suppress(KeyError):
                 self._selector.unregister(run.warden)
 
     def _wake(self) -> None:
-        """From any thread: end the sleep of `wait`."""
+        """From any thread: end the sleep."""
         with self._closing, suppress(BlockingIOError):  # full: it is awake already
             if not self._closed:
                 os.write(self._wake_file, b"!")

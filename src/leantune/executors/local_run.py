@@ -15,9 +15,9 @@ from typing import Any, cast
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import InvalidInput
-from leantune.executors.base import Finished, Report, Terms
+from leantune.executors.base import Begun, Event, Finished, Report, Saved, Terms, cores_for
 from leantune.executors.keeper import Background, Keeper
-from leantune.executors.machine import CoreLocks, HeldLocks, cores_for, thread_environment, try_lock
+from leantune.executors.machine import CoreLocks, HeldLocks, thread_environment, try_lock
 from leantune.executors.outcome import Ending, Heard, outcome
 from leantune.executors.run_folder import RunFolder
 from leantune.executors.warden_process import WardenProcess
@@ -25,7 +25,7 @@ from leantune.history import Trial, TrialState
 from leantune.problem import Problem
 from leantune.worker.client import TRIAL_VARIABLE
 from leantune.worker.lines import plain, read_json
-from leantune.worker.supervision import Exit, Orders
+from leantune.worker.orders import Exit, Orders
 
 LOCK_PERIOD = 0.02  # seconds between tries to take a lock that somebody holds
 LOCK_PATIENCE = 60.0  # seconds beyond the lease and grace of whoever may hold it
@@ -54,22 +54,25 @@ class Setting:
 class LocalRun:
     """Begins at once where its locks are free and no checkpoint is to be brought back, else in a thread of its own.
 
-    finished: how it ended, once that is known. error: what kept it from beginning, to be raised. ended: sorts runs by
-    their end. Only `renew` may be called from another thread.
+    finished: how it ended, once that is known. error: what kept it from beginning, to be raised. ended: when, not
+    before anything that was told of it. has_locks: whether its cores are held by now. Times are by `Clock.monotonic`.
+    Only `renew` may be called from another thread.
     """
 
     def __init__(self, setting: Setting, trial: Trial, terms: Terms) -> None:
         self.trial, self.terms, self._setting = trial, terms, setting
         self._folder = RunFolder(setting.runs, trial.number)
-        self._keeper = Keeper(setting.checkpoints, self._folder, setting.background, setting.save_every)
+        self._keeper = Keeper(setting.checkpoints, self._folder, setting.background, setting.clock, setting.save_every)
         self._heard = Heard(setting.problem, trial)
         self._argv = self._arguments()
         self._resumed = False
-        self._renewed = setting.clock.now()
-        self._guard = threading.Lock()  # of the two lines below
+        self._renewed = setting.clock.monotonic()
+        self._guard = threading.Lock()  # of the three lines below
         self._cancelled = False
-        self._evicted = False
+        self._begun: Begun | None = None  # until it is told
         self.warden: WardenProcess | None = None
+        self._evicted = False
+        self.has_locks = False
         self._began = 0.0
         self._saving: Future[str] | None = None
         self._ended: Finished | None = None
@@ -81,6 +84,7 @@ class LocalRun:
         """Start the program, or wait in a thread for what it needs."""
         self._folder.make()
         locks = self._try_locks()
+        self.has_locks = locks is not None
         if locks is not None and (self.terms.attempt == 1 or self._setting.checkpoints is None):
             self._launch(locks)
         else:
@@ -88,7 +92,7 @@ class LocalRun:
 
     def renew(self) -> None:
         """The lease begins anew."""
-        self._renewed = self._setting.clock.now()
+        self._renewed = self._setting.clock.monotonic()
         warden = self.warden
         if warden is not None:
             warden.send({"renew": True})
@@ -96,6 +100,7 @@ class LocalRun:
     def interrupt(self) -> None:
         """Ask it to save a checkpoint and end."""
         if self._cancel():
+            self.ended = self._setting.clock.monotonic()
             self._finish(Finished(self.trial.number, (), TrialState.QUEUED, "interrupted", 0.0))
         elif self.warden is not None:
             self.warden.send({"stop": "term"})
@@ -110,24 +115,33 @@ class LocalRun:
         if not self._cancel() and self.warden is not None and not self.warden.over:
             self.warden.kill()
 
+    def save(self) -> None:
+        """Have the checkpoint saved as it is now."""
+        self._keeper.ask(self._setting.clock.monotonic())
+
     @property
     def next_look(self) -> float:
         """When `look` is to be called."""
         return self._keeper.next_look if self._ended is None else float("inf")
 
-    def look(self, now: float) -> list[Report]:
-        """Hear what the warden says, keep the checkpoint; the reports that came."""
-        reports: list[Report] = []
+    def look(self, now: float) -> list[tuple[float, Event]]:
+        """Hear what the warden says, keep the checkpoint; what has happened, and when."""
+        news: list[tuple[float, Event]] = []
+        if self._begun is not None:  # and then its thread has set it for good
+            news.append((self._began, self._begun))
+            self._begun = None
         if self.warden is not None and not self.warden.over:
             for event in self.warden.events():
-                self._take(event, reports)
+                self._take(event, news)
             if self.warden.over and self._ended is None:
                 self._lost(now)
-        if self._ended is None and now >= self._keeper.next_look:
-            self._keeper.look(now)
-        if self._ended is not None and self.finished is None and (self._saving is None or self._saving.done()):
+        if self._ended is None:
+            for copy in self._keeper.look(now, self._heard.step):
+                news.append((copy.monotonic, Saved(self.trial.number, copy.time, copy.step, copy.seconds)))
+        elif self.finished is None and (self._saving is None or self._saving.done()):
             self._finish(self._ended)
-        return reports
+        self.ended = max([self.ended, *(time for time, _ in news)])
+        return news
 
     # -- the beginning
 
@@ -159,19 +173,21 @@ class LocalRun:
 
     def _begin_later(self, locks: HeldLocks | None) -> None:
         """In a thread: wait for the locks, bring the checkpoint back, start the program."""
-        patience = LOCK_PATIENCE + self.terms.grace + (self.terms.lease or 0.0)
+        clock = self._setting.clock
+        until = clock.monotonic() + LOCK_PATIENCE + self.terms.grace + (self.terms.lease or 0.0)
         try:
-            while locks is None and patience > 0 and not self._cancelled:
-                self._setting.clock.sleep(LOCK_PERIOD)
-                patience -= LOCK_PERIOD
+            while locks is None and clock.monotonic() < until and not self._cancelled:
+                clock.sleep(LOCK_PERIOD)
                 locks = self._try_locks()
+                self.has_locks = locks is not None
             if locks is not None:
                 self._launch(locks)
             elif self._cancel():
+                self.ended = clock.monotonic()
                 self._ended = Finished(
                     self.trial.number, (), TrialState.QUEUED, "another run of it, or of its cores, has not ended here"
                 )
-        except BaseException as error:  # noqa: BLE001 - raised again in the executor's own thread, by wait
+        except BaseException as error:  # noqa: BLE001 - raised again in the executor's own thread, by step
             self.error = error
         self._setting.wake()
 
@@ -185,14 +201,17 @@ class LocalRun:
                 self._folder.recall(self._heard)
             told = self._folder.write_trial(self.trial, self.terms.attempt, self._setting.study)
             with self._guard:
-                self._began = self._setting.clock.now()
+                self._began = self.ended = self._setting.clock.monotonic()
                 if self._lease_is_over():
                     cause = "its lease was over before it could begin"
                     self._ended = Finished(self.trial.number, (), TrialState.LOST, cause)
                 if self._cancelled or self._ended is not None:
                     return
                 self._keeper.begin(self._began)
-                self.warden = WardenProcess(self._orders(locks), self._environment(told), locks.files)
+                warden = WardenProcess(self._orders(locks), self._environment(told), locks.files)
+                step = None if self._resumed else 0.0
+                self._begun = Begun(self.trial.number, self._setting.clock.now(), step)
+                self.warden = warden
         finally:
             locks.release()
 
@@ -235,12 +254,12 @@ class LocalRun:
 
     # -- the end
 
-    def _take(self, event: dict[str, Any], reports: list[Report]) -> None:
+    def _take(self, event: dict[str, Any], news: list[tuple[float, Event]]) -> None:
         if event["event"] == "report":
             said = read_json(event["line"])
             report = said and self._heard.hear(said, event["at"], on_purpose=event["told"])
             if report:
-                reports.append(report)
+                news.append((self._began + report.seconds, report))
                 self._remember(report)
         elif event["event"] == "exit":
             self._settle(cast(Exit, event))
@@ -257,7 +276,7 @@ class LocalRun:
     def _settle(self, event: Exit) -> None:
         assert self.warden is not None
         self.warden.end()
-        self.ended = event["ended"]
+        self.ended = max(self.ended, event["ended"])
         ending = Ending(
             seconds=event["seconds"],
             code=event["code"],
@@ -272,12 +291,13 @@ class LocalRun:
             time_limit=self.terms.time_limit,
             notes=(*self._keeper.notes, *_notes(event)),
         )
-        earlier = self.terms.earlier_seconds
-        self._ended = outcome(self._heard, ending, resumed=self._resumed, earlier_seconds=earlier)
-        if self._evicted and ending.why == "stop" and self._ended.state is TrialState.DONE:
-            # A program that leaves early may do so with exit code 0, and has reported a part of its training.
-            cause = f"interrupted (log: {ending.log})"
-            self._ended = replace(self._ended, observations=(), state=TrialState.QUEUED, cause=cause)
+        self._ended = outcome(
+            self._heard,
+            ending,
+            resumed=self._resumed,
+            earlier_seconds=self.terms.earlier_seconds,
+            evicted=self._evicted,
+        )
         self._saving = self._keeper.settle(self.trial, self._ended.state)
 
     def _lost(self, now: float) -> None:
@@ -286,13 +306,17 @@ class LocalRun:
         self.warden.end()
         noise = plain(self.warden.noise.strip().rpartition("\n")[2])
         cause = f"its warden was killed{f': {noise}' if noise else ''} (log: {self._folder.log(self.terms.attempt)})"
+        self.ended = now
         seconds = max(0.0, now - self._began)
         self._ended = Finished(self.trial.number, (), TrialState.LOST, cause, seconds, self._resumed)
 
     def _finish(self, finished: Finished) -> None:
         trouble = self._saving.result() if self._saving is not None else ""
         cause = "; ".join(part for part in (finished.cause, trouble) if part)
-        self.finished = replace(finished, cause=cause)
+        kept: float | None = None
+        if finished.state is TrialState.QUEUED and self.warden is not None and not trouble:
+            kept = self._heard.step if self._keeper.holds else 0.0
+        self.finished = replace(finished, cause=cause, kept_step=kept)
 
 
 def _notes(event: Exit) -> list[str]:

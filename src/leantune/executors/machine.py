@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import math
 import os
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leantune.errors import LeanTuneError, SpaceError
+from leantune.executors.base import cores_for
 from leantune.space import Cluster
 
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -70,11 +70,6 @@ def check_cluster(cluster: Cluster, host: Host | None = None) -> None:
         raise SpaceError(f"{cluster} has {wanted}", where=f"machine {cluster.type!r}", hint=hint)
 
 
-def cores_for(vcpus: float) -> int:
-    """Whole processors that are held for so many virtual ones."""
-    return max(1, math.ceil(vcpus - 1e-9))
-
-
 def thread_environment(vcpus: float) -> dict[str, str]:
     """As many threads as cores: of 1.5 vCPUs, two, which both stand still for a quarter of the time."""
     return dict.fromkeys(THREAD_VARIABLES, str(cores_for(vcpus)))
@@ -114,12 +109,10 @@ class CoreLocks:
                     return held
         return None
 
-    def free(self, count: int) -> bool:
-        """Whether so many could be taken now."""
-        held = self.take(count)
-        if held is not None:
-            held.release()
-        return held is not None
+    def free(self) -> int:
+        """How many nobody holds now. Those who look at the same time do not get into each other's way."""
+        self._make_folder()
+        return sum(_is_free(self._folder / f"cpu-{core}.lock") for core in self._cores)
 
     def _free(self) -> Iterator[tuple[int, int]]:
         for core in self._cores:
@@ -149,6 +142,22 @@ def try_lock(path: Path) -> int | None:
         os.close(file)
         return None
     return file
+
+
+def _is_free(path: Path) -> bool:
+    """Whether nobody holds the lock; looks by a shared lock of a moment, and makes no file."""
+    with _told(path):
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(file)
+    return True
 
 
 @contextmanager

@@ -59,11 +59,12 @@ class Told:
 
 @dataclass
 class Heard:
-    """What a run has reported so far, as far as its result needs it."""
+    """What a run has reported so far, as far as its result needs it. step: the last one that it reported."""
 
     problem: Problem
     trial: Trial
     told: dict[Fraction, Told] = field(default_factory=dict)
+    step: float | None = None
     names: dict[str, None] = field(default_factory=dict)
     odd_fraction: str = ""
 
@@ -81,6 +82,7 @@ class Heard:
         share = self.share(said.fraction)
         if share is not None:
             self.take(share, said.metrics, seconds if wanted else None)
+        self.step = self.step if said.step is None else said.step
         metrics = {name: value for name, value in said.metrics.items() if isfinite(value)}
         return Report(self.trial.number, seconds, metrics, said.step, said.fraction and (share or said.fraction))
 
@@ -133,10 +135,13 @@ class Heard:
         return f"metric {name!r} was not reported{at}{why}"
 
 
-def outcome(heard: Heard, ending: Ending, *, resumed: bool = False, earlier_seconds: float = 0.0) -> Finished:
+def outcome(
+    heard: Heard, ending: Ending, *, resumed: bool = False, earlier_seconds: float = 0.0, evicted: bool = False
+) -> Finished:
     """What to make of a run: done, failed, or (interrupted by us, or its lease lost) to be run again.
 
-    resumed: it went on from a checkpoint, so that the training took `earlier_seconds` more.
+    resumed: it went on from a checkpoint, so that the training took `earlier_seconds` more. evicted: it had to leave:
+    it is not done if it ended when it was asked to, even with exit code 0 and a report of a part of its training.
     """
     _hear_last_lines(heard, ending)
     number = heard.trial.number
@@ -147,7 +152,8 @@ def outcome(heard: Heard, ending: Ending, *, resumed: bool = False, earlier_seco
         return Finished(number, (), TrialState.LOST, cause, ending.seconds, resumed)
     shares = heard.trial.snapshots
     faulty = next((share for share in shares if not _good(heard, share, resumed)), None)
-    if ending.why in ("stop", "signal") and (failure or faulty is not None):
+    left_early = evicted and ending.why == "stop"
+    if left_early or (ending.why in ("stop", "signal") and (failure or faulty is not None)):
         return Finished(number, (), TrialState.QUEUED, _sentence("interrupted", ending), ending.seconds, resumed)
     # A program that broke down did so on its way to its largest share; what it told before that stands.
     at = faulty if faulty is not None and not failure else shares[-1]

@@ -19,13 +19,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
 
 from leantune.clock import Clock, ScaledClock
 from leantune.cloud import provider as cloud
 from leantune.errors import IllegalMove, MachineGone, UnknownTrial
-from leantune.executors.base import Executor, Finished, Report, Terms
-from leantune.executors.machine import cores_for, this_host
+from leantune.executors.base import GATHER_SECONDS, Capacity, Event, Executor, Finished, How, Report, Terms, cores_for
+from leantune.executors.machine import this_host
 from leantune.executors.renting import Renter
 from leantune.history import Observation, Trial, TrialState
 from leantune.units import SECONDS_PER_HOUR, Seconds
@@ -41,14 +40,6 @@ class Phase(StrEnum):
     BOOTING = "booting"
     TRAINING = "training"
     LEAVING = "leaving"
-
-
-class Evicting(Executor, Protocol):
-    """An executor whose programs can be told to leave their machine before they are done."""
-
-    def evict(self, number: int) -> None:
-        """Ask a running trial to save a checkpoint and end; `wait` reports it as queued, also if it ends well."""
-        ...
 
 
 @dataclass
@@ -82,7 +73,7 @@ class RentedExecutor:
 
     def __init__(
         self,
-        inner: Evicting,
+        inner: Executor,
         provider: cloud.Provider,
         renter: Renter,
         clock: ScaledClock,
@@ -94,9 +85,9 @@ class RentedExecutor:
         self._rentals: dict[int, Rental] = {}
         self._launched: dict[str, float] = {}
         self._ended: list[Finished] = []
-        self._reports: list[Report] = []
+        self._news: list[Event] = []
         self._error: BaseException | None = None
-        self._news = threading.Condition()
+        self._news_or_end = threading.Condition()
         self._closing = False
         self._watch = threading.Thread(target=self._watching, name="leantune-machines", daemon=True)
         self._watch.start()
@@ -105,101 +96,113 @@ class RentedExecutor:
 
     @property
     def running(self) -> frozenset[int]:
-        """Numbers of the trials that are started and not yet reported."""
-        with self._news:
+        """Numbers of the trials that are started and not yet told as finished."""
+        with self._news_or_end:
             return frozenset(self._rentals) | {ended.number for ended in self._ended}
 
     def check(self, trial: Trial) -> None:
         """Refuse a cluster that nobody rents out, or that this machine cannot stand in for."""
-        with self._news:
+        with self._news_or_end:
             self._renter.cluster_of(trial)
             self._inner.check(trial)
 
-    def room_for(self, trial: Trial) -> bool:
-        """Whether this machine can stand in for one more, those that still boot included."""
-        with self._news:
-            if trial.number in self._rentals:
-                return False
+    def capacity(self) -> Capacity:
+        """What this machine can stand in for, besides those that still boot."""
+        with self._news_or_end:
+            inner = self._inner.capacity()
             clusters = [one.trial.configuration.cluster for one in self._rentals.values()]
-            mine = self._renter.cluster_of(trial)
             held = sum(cores_for(cluster.vcpus) for cluster in clusters if cluster is not None)
-            return held + cores_for(mine.vcpus) <= len(this_host().cores) and self._inner.room_for(trial)
+            left = len(this_host().cores) - held
+            cores = left if inner.cores is None else min(left, inner.cores)
+            return Capacity(self.running, cores=cores, memory_gib=inner.memory_gib)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Ask for machines; the program begins once they have booted."""
-        with self._news:
+        with self._news_or_end:
             if trial.number in self.running:
                 raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
             self.check(trial)
-            rental = Rental(trial, terms, self._base.now())
+            rental = Rental(trial, terms, self._base.monotonic())
             self._rentals[trial.number] = rental
             self._launch(rental)
-            self._news.notify_all()
+            self._news_or_end.notify_all()
 
-    def wait(self, timeout: Seconds | None = None) -> list[Finished]:
-        """Wait until a trial ends, or for `timeout` seconds of this world."""
-        until = None if timeout is None else self._base.now() + timeout
-        with self._news:
-            while not self._ended and self._rentals and self._error is None:
-                pause = None if until is None else until - self._base.now()
-                if pause is not None and pause <= 0:
-                    break
-                self._news.wait(pause)
+    def step(self, now: float) -> list[Event]:
+        """What was heard since the last call; seconds are the market's."""
+        with self._news_or_end:
             if self._error is not None:
                 raise self._error
-            ended, self._ended = self._ended, []
-            return ended
+            events, self._news, self._ended = [*self._news, *self._ended], [], []
+            return events
 
-    def reports(self) -> list[Report]:
-        """What trials reported since the last call; seconds are the market's."""
-        with self._news:
-            reports, self._reports = self._reports, []
-            return reports
+    def next_event_time(self) -> float | None:
+        """Nobody knows."""
+        return None
+
+    def wait(self, timeout: Seconds | None = None) -> None:
+        """Wait until a trial ends, for `timeout` seconds of this world at most, and not long once there is news."""
+        began = self._base.monotonic()
+        until = float("inf") if timeout is None else began + timeout
+        with self._news_or_end:
+            while not self._ended and self._rentals and self._error is None:
+                if self._news:
+                    until = min(until, began + GATHER_SECONDS)
+                pause = until - self._base.monotonic()
+                if pause <= 0:
+                    break
+                self._news_or_end.wait(None if pause == float("inf") else pause)
 
     def renew(self, number: int) -> None:
         """Pass it on to the program, or to when it begins."""
-        with self._news:
+        with self._news_or_end:
             rental = self._rentals.get(number)
             if rental is not None:
-                rental.renewed = self._base.now()
+                rental.renewed = self._base.monotonic()
                 self._inner.renew(number)
 
-    def interrupt(self, number: int) -> None:
-        """Ask the program to save a checkpoint and end; its machines are given back."""
-        with self._news:
+    def end(self, number: int, how: How) -> None:
+        """Ask the program to save a checkpoint and end, or kill it; its machines are given back."""
+        with self._news_or_end:
             rental = self._running(number)
-            if rental is None:
-                return  # it has ended: `wait` tells how
-            rental.interrupted = True
-            if rental.phase is Phase.TRAINING:
-                self._inner.interrupt(number)
-            elif rental.phase is not Phase.LEAVING:
-                self._leave(rental, Finished(number, (), TrialState.QUEUED, "interrupted"))
+            if how is How.KILL:
+                self._kill(number, rental)
+            elif rental is not None:  # else it has ended: `step` tells how
+                rental.interrupted = True
+                if rental.phase is Phase.TRAINING:
+                    self._inner.end(number, how)
+                elif rental.phase is not Phase.LEAVING:
+                    self._leave(rental, Finished(number, (), TrialState.QUEUED, "interrupted"))
 
-    def stop(self, number: int) -> None:
-        """Kill the program, give the machines back and forget the trial."""
-        with self._news:
-            rental = self._running(number)
-            if number in self._inner.running:
-                self._inner.stop(number)
-            if rental is not None:
-                self._give_back(rental, list(rental.machines))
-                del self._rentals[number]
-            self._ended = [ended for ended in self._ended if ended.number != number]
+    def _kill(self, number: int, rental: Rental | None) -> None:
+        if number in self._inner.running:
+            self._inner.end(number, How.KILL)
+        if rental is not None:
+            self._give_back(rental, list(rental.machines))
+            del self._rentals[number]
+        self._ended = [ended for ended in self._ended if ended.number != number]
+        self._news = [event for event in self._news if event.number != number]
+
+    def forget(self, number: int) -> None:
+        """Pass it on to who keeps checkpoints."""
+        with self._news_or_end:
+            if number in self.running:
+                raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
+            self._inner.forget(number)
 
     def close(self) -> None:
         """Kill whatever runs and give every machine back."""
-        with self._news:
+        with self._news_or_end:
             self._closing = True
-            self._news.notify_all()
+            self._news_or_end.notify_all()
         if self._watch is not threading.current_thread():
             self._watch.join()
-        with self._news:
+        with self._news_or_end:
             self._inner.close()
             for rental in self._rentals.values():
                 self._give_back(rental, list(rental.machines))
             self._rentals.clear()
             self._ended.clear()
+            self._news.clear()
 
     def _running(self, number: int) -> Rental | None:
         """The run of a trial; None when it has ended and nobody was told yet."""
@@ -211,27 +214,30 @@ class RentedExecutor:
     # -- the thread that watches
 
     def _watching(self) -> None:
-        with self._news:
+        with self._news_or_end:
             while not self._closing and self._error is None:
                 try:
                     self._look()
-                except BaseException as error:  # noqa: BLE001 - raised again in the executor's own thread, by wait
+                except BaseException as error:  # noqa: BLE001 - raised again in the executor's own thread, by step
                     self._error = error
-                if self._ended or self._error is not None:
-                    self._news.notify_all()
-                self._news.wait(LOOK_SECONDS if self._rentals else None)
+                if self._ended or self._news or self._error is not None:
+                    self._news_or_end.notify_all()
+                self._news_or_end.wait(LOOK_SECONDS if self._rentals else None)
 
     def _look(self) -> None:
         """Hear the provider and the programs, and do what follows."""
-        for finished in self._inner.wait(Seconds(0.0)):  # first: what has ended cannot be taken away any more
-            own = self._rentals[finished.number]
-            self._leave(own, self._scaled(finished, own))
+        for heard in self._inner.step(self._base.now()):  # first: what has ended cannot be taken away any more
+            if isinstance(heard, Finished):
+                own = self._rentals[heard.number]
+                self._leave(own, self._scaled(heard, own))
+            elif isinstance(heard, Report):
+                self._news.append(replace(heard, seconds=heard.seconds * self._clock.speed))
+            else:
+                self._news.append(heard)
         for event in self._provider.poll():
             rental = next((one for one in self._rentals.values() if event.machine_id in one.machines), None)
             if rental is not None:
                 self._hear(rental, event)
-        speed = self._clock.speed
-        self._reports += [replace(said, seconds=said.seconds * speed) for said in self._inner.reports()]
         for rental in list(self._rentals.values()):
             if rental.phase is Phase.WAITING and self._clock.now() >= rental.retry_at:
                 self._launch(rental)
@@ -251,13 +257,13 @@ class RentedExecutor:
                 if rental.phase is Phase.BOOTING:
                     self._leave(rental, Finished(number, (), TrialState.REVOKED, rental.revoked))
                 elif rental.phase is Phase.TRAINING:
-                    self._inner.evict(number)
+                    self._inner.end(number, How.EVICT)
             case cloud.Revoked():
                 rental.machines.discard(event.machine_id)
                 rental.usd += self._provider.bills()[event.machine_id].net_usd
                 rental.revoked = f"revoked: {event.machine_id} was taken ({event.cause})"
                 if rental.phase is Phase.TRAINING:
-                    self._inner.stop(number)
+                    self._inner.end(number, How.KILL)
                     self._lose_disk(number)
                 if rental.phase in (Phase.BOOTING, Phase.TRAINING):
                     self._leave(rental, Finished(number, (), TrialState.REVOKED, rental.revoked))
@@ -282,7 +288,7 @@ class RentedExecutor:
     def _begin(self, rental: Rental) -> None:
         """All machines have booted: the program starts, with what is left of its lease."""
         terms, speed = rental.terms, self._clock.speed
-        lease = None if terms.lease is None else terms.lease - (self._base.now() - rental.renewed)
+        lease = None if terms.lease is None else terms.lease - (self._base.monotonic() - rental.renewed)
         if lease is not None and lease <= 0:
             cause = "its lease was over before it could begin"
             self._leave(rental, Finished(rental.trial.number, (), TrialState.LOST, cause))
@@ -313,7 +319,7 @@ class RentedExecutor:
         if not rental.machines:
             del self._rentals[rental.trial.number]
             self._ended.append(self._told(rental))
-            self._news.notify_all()
+            self._news_or_end.notify_all()
 
     def _give_back(self, rental: Rental, machines: list[str]) -> None:
         for machine in machines:

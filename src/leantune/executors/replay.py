@@ -1,12 +1,13 @@
 """Runs trials by looking them up in a table of measurements, on a simulated clock: hours pass in no time."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from leantune.clock import SimulatedClock
 from leantune.errors import IllegalMove, ObservationError, UnknownTrial
-from leantune.executors.base import Finished, Report, Terms
+from leantune.executors.base import Begun, Capacity, Event, Finished, How, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import Problem
 from leantune.units import Seconds
@@ -33,12 +34,10 @@ Drawn = Callable[[Measurement, int], Measurement]  # of a measurement, for a tri
 Table = Mapping[tuple[str, Fraction], Measurement]  # by configuration id and share of the data
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, slots=True)
 class _Run:
     end: float
-    turn: int  # counts the starts; breaks ties
-    trial: Trial = field(compare=False)
-    finished: Finished = field(compare=False)
+    finished: Finished
 
 
 class ReplayExecutor:
@@ -53,12 +52,13 @@ class ReplayExecutor:
         self._clock = clock
         self._problem = problem
         self._drawn = drawn
-        self._runs: dict[int, _Run] = {}
-        self._turn = 0
+        self._runs: dict[int, _Run] = {}  # in the order of their starts
+        self._begun: list[Begun] = []  # not told yet
+        self._due = -math.inf  # ends up to this moment have come, even if the clock was rounded to just before it
 
     @property
     def running(self) -> frozenset[int]:
-        """Numbers of the trials that are started and not yet reported."""
+        """Numbers of the trials that are started and not yet told as finished."""
         return frozenset(self._runs)
 
     def check(self, trial: Trial) -> None:
@@ -66,61 +66,72 @@ class ReplayExecutor:
         for share in trial.snapshots:
             self._measurement(trial, share)
 
-    def room_for(self, trial: Trial) -> bool:
+    def capacity(self) -> Capacity:
         """Any number run at once."""
-        return trial.number not in self._runs
+        return Capacity(self.running)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Look the trial up and let it end when its seconds have passed."""
         if trial.number in self._runs:
             raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
-        finished = self._outcome(trial, terms)
-        self._turn += 1
-        self._runs[trial.number] = _Run(self._clock.now() + finished.seconds, self._turn, trial, finished)
+        finished, now = self._outcome(trial, terms), self._clock.now()
+        self._runs[trial.number] = _Run(now + finished.seconds, finished)
+        self._begun.append(Begun(trial.number, now))
 
-    def wait(self, timeout: Seconds | None = None) -> list[Finished]:
-        """Advance the clock to the earliest end, or by `timeout` if that comes first."""
-        if not self._runs:
-            return []
-        until_end = max(0.0, min(self._runs.values()).end - self._clock.now())
-        if timeout is not None and timeout < until_end:
-            self._clock.sleep(timeout)
-            return []
-        self._clock.sleep(until_end)
-        # The earliest has ended by definition, even if adding up seconds rounds to just before its end.
-        earliest = min(self._runs.values())
-        ended = sorted(run for run in self._runs.values() if run is earliest or run.end <= self._clock.now())
+    def step(self, now: float) -> list[Event]:
+        """Runs that have begun, and those whose end has come."""
+        begun, self._begun = self._begun, []
+        until = max(now, self._due)
+        ended = sorted((run for run in self._runs.values() if run.end <= until), key=_end)
         for run in ended:
-            del self._runs[run.trial.number]
-        return [run.finished for run in ended]
+            del self._runs[run.finished.number]
+        if begun and ended and begun[-1].time > ended[0].end:
+            moments = [(one.time, one) for one in begun] + [(run.end, run.finished) for run in ended]
+            return [event for _, event in sorted(moments, key=lambda moment: moment[0])]
+        return [*begun, *(run.finished for run in ended)]
 
-    def reports(self) -> list[Report]:
-        """A table knows only how runs ended."""
-        return []
+    def next_event_time(self) -> float | None:
+        """The earliest end."""
+        return min((run.end for run in self._runs.values()), default=None)
+
+    def wait(self, timeout: Seconds | None = None) -> None:
+        """Let the clock go on to the earliest end, or by `timeout` if that comes first."""
+        end = self.next_event_time()
+        if end is None:
+            return
+        seconds = max(0.0, end - self._clock.now())
+        if timeout is not None and timeout < seconds:
+            self._clock.sleep(timeout)
+            return
+        self._clock.sleep(seconds)
+        self._due = end
 
     def renew(self, number: int) -> None:
         """A look into a table ends with its process, so there is nothing to end by itself."""
 
-    def interrupt(self, number: int) -> None:
-        """End the run now; a table has no checkpoints, so it will start over."""
-        run = self._taken(number)
-        seconds = max(0.0, self._clock.now() - (run.end - run.finished.seconds))
-        ended = Finished(number, (), TrialState.QUEUED, "interrupted", seconds)
-        self._runs[number] = replace(run, end=self._clock.now(), finished=ended)
+    def end(self, number: int, how: How) -> None:
+        """End the run now, unless its end has come; a table has no checkpoints, so it will start over."""
+        if number not in self._runs:
+            running = ", ".join(map(str, sorted(self._runs))) or "none"
+            raise UnknownTrial(f"trial {number} is not running", where="ReplayExecutor", hint=f"Running: {running}")
+        run, now = self._runs[number], self._clock.now()
+        if how is How.KILL:
+            del self._runs[number]
+            self._begun = [begun for begun in self._begun if begun.number != number]
+        elif run.end > max(now, self._due):
+            seconds = max(0.0, now - (run.end - run.finished.seconds))
+            ended = Finished(number, (), TrialState.QUEUED, "interrupted", seconds, kept_step=0.0)
+            self._runs[number] = _Run(now, ended)
 
-    def stop(self, number: int) -> None:
-        """Forget a running trial."""
-        self._taken(number)
+    def forget(self, number: int) -> None:
+        """Nothing was kept."""
+        if number in self._runs:
+            raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
 
     def close(self) -> None:
         """Forget all of them."""
         self._runs.clear()
-
-    def _taken(self, number: int) -> _Run:
-        if number not in self._runs:
-            running = ", ".join(map(str, sorted(self._runs))) or "none"
-            raise UnknownTrial(f"trial {number} is not running", where="ReplayExecutor", hint=f"Running: {running}")
-        return self._runs.pop(number)
+        self._begun.clear()
 
     def _outcome(self, trial: Trial, terms: Terms) -> Finished:
         """How the run ends; a failure, or its time limit, ends it before the larger snapshots."""
@@ -161,6 +172,10 @@ class ReplayExecutor:
                 hint="Propose only what the table holds, or add the measurement to it",
             )
         return measurement
+
+
+def _end(run: _Run) -> float:
+    return run.end
 
 
 def _ended_at(limit: float, measurement: Measurement) -> Measurement:

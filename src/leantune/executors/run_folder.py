@@ -12,6 +12,7 @@ from pathlib import Path
 
 from leantune.errors import LeanTuneError
 from leantune.executors.outcome import Heard
+from leantune.files import write_whole
 from leantune.history import Trial
 from leantune.space import Cluster
 
@@ -88,10 +89,8 @@ class RunFolder:
     def remember(self, heard: Heard) -> None:
         """Note what was reported at each share: an attempt that goes on from a checkpoint will not report it again."""
         told = {str(share): [at.metrics, at.seconds] for share, at in heard.told.items()}
-        fresh = self._snapshots.with_suffix(".new")
         with suppress(OSError):  # a full disk: the next attempt does without
-            fresh.write_text(json.dumps(told), encoding="utf-8")
-            fresh.replace(self._snapshots)
+            write_whole(self._snapshots, json.dumps(told))
 
     def recall(self, heard: Heard) -> None:
         """What earlier attempts reported."""

@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from leantune import worker
 from leantune.errors import LeanTuneError
-from leantune.worker import warden
-from leantune.worker.supervision import LONGEST_KILL, Orders
+from leantune.worker.orders import LONGEST_KILL, Orders
 
-SCRIPT = Path(warden.__file__)
+SCRIPT = Path(worker.__file__).with_name("warden.py")
 PATIENCE = LONGEST_KILL + 5.0  # seconds in which a warden that was told to has killed everything
 _CHUNK = 1 << 20
 _NOISE = 2000  # characters that are kept of a warden's own troubles

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from leantune.acquisition.base import largest
-from leantune.acquisition.lookahead import feasible_and_affordable
 from leantune.arrays import IntArray
 from leantune.filters.base import Search, Searched
 from leantune.models.base import Gaussian
@@ -81,6 +80,8 @@ class FeasibleAffordable:
     """
 
     def search(self, search: Search) -> Searched:
+        from leantune.acquisition.lookahead import feasible_and_affordable
+
         flat = search.flat
         pairs = search.pairs(flat)
         promising = flat[feasible_and_affordable(search.belief, pairs)]

@@ -1,7 +1,6 @@
 """The only parser of job files."""
 
-from leantune.jobfile.edit import with_budget
 from leantune.jobfile.job import Job, load_job, parse_job
 from leantune.jobfile.settings import RunSettings
 
-__all__ = ["Job", "RunSettings", "load_job", "parse_job", "with_budget"]
+__all__ = ["Job", "RunSettings", "load_job", "parse_job"]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from leantune.errors import JobError
+from leantune.files import write_whole
 from leantune.jobfile.job import parse_job, read_text
 from leantune.jobfile.tree import Entry, read_tree
 from leantune.problem import Budget
@@ -28,7 +27,12 @@ def with_budget(path: Path, usd: float | None = None, trials: int | None = None,
     if parse_job(edited, folder=job.folder, source=source).problem.budget != raised:
         hint = f"Write it by hand: budget: {_as_flow(raised)}"
         raise JobError("the budget is written in a way that cannot be changed here", where=source, hint=hint)
-    _replace(Path(os.path.realpath(path)), edited.encode("utf-8"), source)
+    try:
+        write_whole(Path(os.path.realpath(path)), edited, durable=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        hint = "Make its folder writable, or change the budget by hand"
+        raise JobError(f"the job file cannot be written: {reason}", where=source, hint=hint) from None
 
 
 def _raised(old: Budget, wanted: Mapping[str, float], source: str) -> Budget:
@@ -75,23 +79,3 @@ def _number(value: float) -> str:
 def _as_flow(budget: Budget) -> str:
     limits = ", ".join(f"{name}: {_number(value)}" for name, value in asdict(budget).items() if value is not None)
     return f"{{{limits}}}"
-
-
-def _replace(path: Path, content: bytes, source: str) -> None:
-    """Another file takes the old one's place in one step, with the same permissions."""
-    fresh = ""
-    try:
-        handle, fresh = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(fresh).chmod(path.stat().st_mode & 0o7777)
-        Path(fresh).replace(path)
-    except OSError as error:
-        if fresh:
-            with suppress(OSError):
-                Path(fresh).unlink()
-        reason = error.strerror or str(error)
-        hint = "Make its folder writable, or change the budget by hand"
-        raise JobError(f"the job file cannot be written: {reason}", where=source, hint=hint) from None

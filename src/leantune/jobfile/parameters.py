@@ -12,9 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from leantune.cloud.catalog import DEFAULT_REGION, Catalogue, catalogue, clusters
 from leantune.errors import SpaceError
 from leantune.jobfile.tree import Entry, as_yaml
 from leantune.space import (
@@ -31,6 +30,9 @@ from leantune.space import (
     ordinal,
     when,
 )
+
+if TYPE_CHECKING:
+    from leantune.cloud.catalog import Catalogue
 
 SPACE_HINT = "List the parameters: lr: {log: [1e-5, 1e-1]}, batch: [16, 64, 256]"
 _FORMS_HINT = (
@@ -183,6 +185,8 @@ def _conditional(parameter: Parameter, condition: Entry, others: Mapping[str, En
 
 
 def _read_clusters(entry: Entry) -> Clusters:
+    from leantune.cloud.catalog import clusters
+
     fields = entry.fields([*_CLUSTER_KEYS, "when"], _CLUSTER_HINT)
     if "provider" in fields and "machines" in fields:
         raise fields["machines"].error("both a provider and machines of your own", "Keep one of them")
@@ -204,6 +208,8 @@ def _read_clusters(entry: Entry) -> Clusters:
 
 
 def _catalogue(fields: Mapping[str, Entry]) -> Catalogue:
+    from leantune.cloud.catalog import DEFAULT_REGION, catalogue
+
     provider, region = fields["provider"], fields.get("region")
     name = provider.text("Write provider: aws")
     if name not in DEFAULT_REGION:
@@ -214,6 +220,8 @@ def _catalogue(fields: Mapping[str, Entry]) -> Catalogue:
 
 
 def _private(fields: Mapping[str, Entry]) -> Catalogue:
+    from leantune.cloud.catalog import Catalogue
+
     if "region" in fields:
         raise fields["region"].error("region is for machines of a provider", "Leave it out for your own machines")
     given = fields["machines"].any_fields(_MACHINE_HINT)

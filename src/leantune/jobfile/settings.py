@@ -7,14 +7,15 @@ import os
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from leantune.cloud.generated import Regime
-from leantune.cloud.marketplace import GENERATED, MarketSettings
 from leantune.executors.base import GRACE
 from leantune.jobfile.tree import Entry
 from leantune.problem import Budget
+
+if TYPE_CHECKING:
+    from leantune.cloud.marketplace import MarketSettings
 
 Place = Literal["local", "simcloud", "aws", "ray"]
 DEFAULT_STORE = "sqlite:///leantune.db"
@@ -79,6 +80,9 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
 
 def _market(entry: Entry | None, folder: Path) -> MarketSettings:
     """`market:`; a price file is relative to the job file's folder."""
+    from leantune.cloud.generated import Regime
+    from leantune.cloud.marketplace import GENERATED, MarketSettings
+
     given = {} if entry is None else entry.fields([field.name for field in fields(MarketSettings)], _MARKET_HINT)
     default = MarketSettings()
     prices, regime, speed = given.get("prices"), given.get("regime"), default.speed

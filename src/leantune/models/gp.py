@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.optimize import minimize
@@ -23,10 +23,20 @@ from scipy.optimize import minimize
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import UNKNOWN_SCALING, Data, Gaussian, Points, Roots, Scaling
 from leantune.models.gp_kernels import imputed, log_density, mixed_after, sample_hyperparameters, squared_differences
-from leantune.models.gp_optimum import LARGEST_BLOCK, GpOptimum
-from leantune.models.gp_posterior import FABOLAS_COST, FABOLAS_QUALITY, SMALLEST_VARIANCE, Basis, Form, Member
+from leantune.models.gp_posterior import (
+    FABOLAS_COST,
+    FABOLAS_QUALITY,
+    LARGEST_BLOCK,
+    SMALLEST_VARIANCE,
+    Basis,
+    Form,
+    Member,
+)
 from leantune.models.priors import FABOLAS_PRIORS, Law, Priors, ScalingLaws
 from leantune.models.threads import parallel_blocks
+
+if TYPE_CHECKING:
+    from leantune.models.gp_optimum import GpOptimum
 
 GRID_BLOCK = 4096  # configurations predicted at once: bounds memory, and is the same for any number of threads
 
@@ -219,6 +229,8 @@ class GaussianProcess:
 
     def optimum(self, at: Points, samples: int, seed: int) -> GpOptimum:
         """See Surrogate; all of `at` on one level, where the slope does not matter."""
+        from leantune.models.gp_optimum import GpOptimum
+
         if self.slope and np.ptp(at.s):
             raise ValueError("the optimum is sought on one level")
         return GpOptimum(self.members, at, samples=samples, seed=seed, orientation=self.orientation)

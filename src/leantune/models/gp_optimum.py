@@ -23,11 +23,10 @@ import numpy as np
 
 from leantune.arrays import FloatArray
 from leantune.models.base import Points, Roots, SingleArray
-from leantune.models.gp_posterior import Member, inverse_of_factor, stable_cholesky
+from leantune.models.gp_posterior import LARGEST_BLOCK, Member, inverse_of_factor, stable_cholesky
 from leantune.models.paths import SamplePaths
 from leantune.models.threads import parallel_blocks
 
-LARGEST_BLOCK = 144  # simulated tests handed to a thread at once: smaller blocks cost more than they balance
 SMALLEST_BLOCK = 24
 
 

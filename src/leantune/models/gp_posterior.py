@@ -25,6 +25,7 @@ from leantune.models.base import Points
 from leantune.models.gp_kernels import JITTER, SIGMA_PARAMETERS, matern52
 
 SMALLEST_VARIANCE = 1e-10
+LARGEST_BLOCK = 144  # simulated tests handed to a thread at once: smaller blocks cost more than they balance
 
 
 class Basis(StrEnum):

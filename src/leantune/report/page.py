@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped] # it ships no types
 
+from leantune.files import write_whole
 from leantune.problem import COST, TIME, At
 from leantune.report.data import Outcome, Result, StudyView
 from leantune.report.marks import TEMPLATE, Figure
@@ -39,12 +39,7 @@ def write_report(view: StudyView, path: Path) -> None:
     """Write the report; a reader finds the old file or the new one, never half of one."""
     content = report_html(view).encode("utf-8", errors="replace")
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        half.write_bytes(content)
-        half.replace(path)
-    finally:
-        half.unlink(missing_ok=True)
+    write_whole(path, content)
 
 
 def report_html(view: StudyView) -> str:

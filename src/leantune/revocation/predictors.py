@@ -16,9 +16,8 @@ from leantune.arrays import FloatArray
 from leantune.cloud.markets import PriceSeries
 from leantune.cloud.predictor import Predictor
 from leantune.errors import InvalidInput
-from leantune.revocation import saved
 from leantune.revocation.hazard import OnlineHazard
-from leantune.revocation.kinds import KINDS
+from leantune.revocation.trained import SUFFIX
 
 DEFAULT_KIND = "boosted"
 UNTRAINED = "online-hazard"
@@ -28,6 +27,8 @@ def predictor(name: str = UNTRAINED) -> Predictor:
     """A predictor that needs no training, by its name."""
     if name == UNTRAINED:
         return OnlineHazard()
+    from leantune.revocation.kinds import KINDS
+
     if name in KINDS:
         hint = f"Train it: leantune spot train --predictors {name}; then give the file it writes"
         raise InvalidInput(f"the predictor {name} has to be trained first", where="predictor", hint=hint)
@@ -37,12 +38,14 @@ def predictor(name: str = UNTRAINED) -> Predictor:
 
 def load(path: Path) -> Predictor:
     """The predictor of a file, ready to ask."""
+    from leantune.revocation import saved
+
     return saved.load(path).predictor
 
 
 def named_or_saved(text: str) -> Predictor:
     """What a user typed: a name, or the path of a file."""
-    return load(Path(text)) if text.endswith(saved.SUFFIX) else predictor(text)
+    return load(Path(text)) if text.endswith(SUFFIX) else predictor(text)
 
 
 def over_deltas(asked: Predictor, series: PriceSeries, times: FloatArray, deltas: FloatArray) -> FloatArray:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from leantune.errors import InvalidInput, MissingExtra
+from leantune.files import write_whole
 from leantune.revocation.features import FEATURES_VERSION
 from leantune.revocation.kinds import KINDS
 from leantune.revocation.trained import Calibration, Settings, Tensors, Trained
 
 FORMAT = "leantune-spot-predictor"
 VERSION = 1
-SUFFIX = ".safetensors"
 _KEY = "leantune"
 _AGAIN = "Train it again with `leantune spot train`"
 
@@ -57,12 +56,9 @@ def save(saved: Saved, path: Path) -> None:
         "digest": _digest(tensors),
     }
     content = writer(tensors, metadata={_KEY: json.dumps(about)})
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        scratch.write_bytes(content)
-        scratch.replace(path)
+        write_whole(path, content)
     except OSError as error:
-        scratch.unlink(missing_ok=True)
         what = f"the predictor cannot be written: {error.strerror}"
         raise InvalidInput(what, where=str(path), hint="Name a folder that can be written to") from None
 

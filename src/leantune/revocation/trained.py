@@ -20,6 +20,7 @@ from leantune.errors import InvalidInput
 from leantune.revocation.pasts import Pasts, gather
 
 ALL_MARKETS = ""
+SUFFIX = ".safetensors"  # of the files that hold one
 Tensors = dict[str, NDArray[Any]]
 Settings = dict[str, Any]  # numbers, texts and lists that JSON can hold
 DRIFT = 0.2  # lines fitted on neighbouring weeks of pool6_2016's train slice differ by up to this

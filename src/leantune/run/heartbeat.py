@@ -62,15 +62,15 @@ class Heartbeat:
         while not self._over.wait(self._lease / RENEWALS):
             with self._lock:
                 held = frozenset(self._held)
-            began = self._clock.now()
+            now, began = self._clock.now(), self._clock.monotonic()
             try:
-                self._store.seen(self._worker, began)
-                kept = self._store.renew(self._worker, held, time=began, lease=self._lease)
+                self._store.seen(self._worker, now)
+                kept = self._store.renew(self._worker, held, time=now, lease=self._lease)
             except Exception as error:  # noqa: BLE001 - raised again in the loop's own thread, by take_lost
                 self._failure = error
                 return
             # The executor counts a lease from now, the store from when the renewal began: a slow one is not passed on.
-            if self._clock.now() - began <= min(SLOWEST_SHARE * self._lease, SLOWEST_SECONDS):
+            if self._clock.monotonic() - began <= min(SLOWEST_SHARE * self._lease, SLOWEST_SECONDS):
                 for number in kept:
                     self._executor.renew(number)
             with self._lock:

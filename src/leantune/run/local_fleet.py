@@ -23,7 +23,7 @@ from leantune.cloud import provider as cloud
 from leantune.cloud.billing import Bill
 from leantune.cloud.provider import Cause, Offer
 from leantune.errors import InvalidInput, MachineGone
-from leantune.executors.base import Executor, Finished, Report, Terms
+from leantune.executors.base import Executor, Finished, How, Report, Terms
 from leantune.history import VERIFICATION, Trial, TrialState
 from leantune.run.fleet import FleetEvent, Ready, Reported, Revoked, Saved, Warned
 from leantune.space import Configuration
@@ -121,7 +121,7 @@ class LocalFleet:
         aboard = self._aboard[machine]
         aboard.saving, aboard.paused = self.now(), False  # one that was just saved is not started before it is told
         if aboard.running and aboard.job in self._place.executor.running:
-            self._place.executor.interrupt(aboard.job)
+            self._place.executor.end(aboard.job, How.SAVE)
 
     def leave(self, machine: str) -> None:
         """Stop the program; the provider takes the machine when it said."""
@@ -175,13 +175,15 @@ class LocalFleet:
     def _events(self) -> list[FleetEvent]:
         """What has happened since the last call, in the order of time: machines first, which tell when it was."""
         found: list[FleetEvent] = []
-        ended = self._place.executor.wait(Seconds(0.0))
+        heard = self._place.executor.step(self._base.now())
         for event in self._provider.poll():
             found += self._from_provider(event)
-        for said in self._place.executor.reports():
-            found += self._from_report(said)
-        for finished in ended:
-            found += self._from_program(finished)
+        for said in heard:
+            if isinstance(said, Report):
+                found += self._from_report(said)
+        for ended in heard:
+            if isinstance(ended, Finished):
+                found += self._from_program(ended)
         for machine in self._on.values():
             if self._aboard[machine].saving is not None and not self._aboard[machine].running:
                 found += self._saved_events(self._aboard[machine])
@@ -298,7 +300,7 @@ class LocalFleet:
     def _stop(self, machine: str) -> None:
         aboard = self._aboard[machine]
         if aboard.running and aboard.job in self._place.executor.running:
-            self._place.executor.stop(aboard.job)
+            self._place.executor.end(aboard.job, How.KILL)
         aboard.running = aboard.paused = False
         aboard.saving = None
         if self._on.get(aboard.job) == machine:

@@ -21,9 +21,10 @@ from leantune.cloud.provider import Offer
 from leantune.curves.base import Curve
 from leantune.curves.predictors import curve_predictor
 from leantune.errors import InvalidInput
+from leantune.executors.base import cores_for
 from leantune.executors.local import LocalExecutor
 from leantune.executors.local_run import Arguments
-from leantune.executors.machine import check_cluster, cores_for, this_host
+from leantune.executors.machine import check_cluster, this_host
 from leantune.executors.run_folder import RunFolder
 from leantune.problem import Direction, Problem
 from leantune.rent.provisioner import CheapestStep, Demand

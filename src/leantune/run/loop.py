@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
-from leantune.executors.base import Executor, Finished, Terms
+from leantune.executors.base import Capacity, Executor, Finished, How, Report, Terms
 from leantune.history import NOTE_SEPARATOR, History, Trial, TrialState
 from leantune.problem import Problem
 from leantune.run.batches import before_batch
@@ -179,7 +179,7 @@ class Loop:
         """End runs that were given to others while this process could not renew them."""
         for number in self._heart.take_lost() if self._heart else ():
             if self._claims.pop(number, None) is not None and number in self._executor.running:
-                self._executor.stop(number)
+                self._executor.end(number, How.KILL)
 
     # -- what is to be started
 
@@ -190,7 +190,8 @@ class Loop:
             waiting = look.history.trials if self._only is None else (look.history.trial(self._only),)
             queued = next((trial for trial in waiting if trial.state is TrialState.QUEUED), None)
             if queued is not None:
-                if self._start_queued() or self._could_start(queued, look.money):
+                capacity = self._executor.capacity()
+                if self._start_queued(capacity) or self._booking_where_it_fits(capacity, queued, look.money):
                     continue  # the latter: another worker was faster
                 return self._wait_to_start(queued, look)
             if self._only is not None:
@@ -199,12 +200,16 @@ class Loop:
             if step is not None:
                 return step
             if not self._interrupts:
-                self._start_queued()  # what was just proposed, unless another worker was faster
+                # What was just proposed, unless another worker was faster.
+                self._start_queued(self._executor.capacity())
         return None
 
-    def _start_queued(self) -> bool:
+    def _start_queued(self, capacity: Capacity) -> bool:
         claim = self._store.claim(
-            self._worker.id, time=self._clock.now(), lease=self._lease, fitting=self._booking_where_there_is_room
+            self._worker.id,
+            time=self._clock.now(),
+            lease=self._lease,
+            fitting=lambda trial, money: self._booking_where_it_fits(capacity, trial, money),
         )
         if claim is None:
             return False
@@ -243,11 +248,9 @@ class Loop:
                 seconds += max((row.seconds for row in reports if row.attempt == attempt), default=0.0)
         return seconds
 
-    def _could_start(self, trial: Trial, money: Money) -> bool:
-        return self._booking_where_there_is_room(trial, money) is not None
-
-    def _booking_where_there_is_room(self, trial: Trial, money: Money) -> Booking | None:
-        wanted = self._only in (None, trial.number) and self._executor.room_for(trial)
+    def _booking_where_it_fits(self, capacity: Capacity, trial: Trial, money: Money) -> Booking | None:
+        """Only calculates: it is called inside the store's transaction."""
+        wanted = self._only in (None, trial.number) and capacity.fits(trial)
         return self._plan.rules.booking(trial, money) if wanted else None
 
     def _propose(self, look: Look, last: int | None) -> End | Waiting | None:
@@ -345,15 +348,16 @@ class Loop:
     # -- what has ended
 
     def _collect(self, timeout: float | None) -> None:
-        ended = self._executor.wait(None if timeout is None else Seconds(timeout))
-        self._pass_reports_on()
+        self._executor.wait(None if timeout is None else Seconds(timeout))
+        events = self._executor.step(self._clock.now())
+        self._pass_reports_on([event for event in events if isinstance(event, Report)])
+        ended = [event for event in events if isinstance(event, Finished)]
         for finished in ended:
             self._record(finished)
         if ended:
             self._waiting = None
 
-    def _pass_reports_on(self) -> None:
-        reports = self._executor.reports()
+    def _pass_reports_on(self, reports: list[Report]) -> None:
         rows = [
             ReportRow(claim.trial.number, claim.attempt, said.seconds, said.metrics, said.step, said.fraction)
             for said in reports
@@ -411,7 +415,7 @@ class Loop:
         self._collect(0.0)  # what has ended meanwhile need not be asked to end
         self._observer(Stopping(self._interrupts == 1, len(self._claims)))
         for number in self._executor.running:
-            self._executor.interrupt(number)
+            self._executor.end(number, How.SAVE)
         while self._executor.running and self._interrupts == 1:
             self._drop_lost()
             self._collect(self._plan.poll)

@@ -104,6 +104,39 @@ class ReportRow:
 
 
 @dataclass(frozen=True)
+class StayRow:
+    """One job on one machine: one row of the ledger.
+
+    max_price: the most that is paid for an hour, None on demand. usd_per_hour: at launch, and source says where that
+    price is from. quotes: JSON, what the placement saw. launched, ready, left, ended: moments; left: when its program
+    was gone. step_from: where its program began; reached: the last step it showed; kept: the last step in a checkpoint.
+    saving_seconds: how long saving took. gross_usd, refund_usd: of the bill, None while there is none.
+    """
+
+    number: int
+    attempt: int
+    machine: str
+    market: str
+    on_demand: bool
+    max_price: float | None
+    usd_per_hour: float
+    source: str
+    launched: float
+    quotes: str = ""
+    step_from: float = 0.0
+    ready: float | None = None
+    left: float | None = None
+    ended: float | None = None
+    kept: float = 0.0
+    reached: float = 0.0
+    saving_seconds: float = 0.0
+    gross_usd: float | None = None
+    refund_usd: float | None = None
+    revoked: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class WorkerRow:
     """A process that works on a study; host, pid and process_started together tell whether it still lives."""
 

@@ -1,7 +1,8 @@
 """The named strategies (ALGORITHMS.md, "Strategies"): each a recipe of one screen, but for SpotTune.
 
 A new one is a function here that returns a Recipe, with its options as arguments, and a line in RECIPES. One that is
-not made of a recipe's parts is a Tuner of its own, with a line in STRATEGIES.
+not made of a recipe's parts is a Tuner of its own, with a line in STRATEGIES. Parts that few strategies have are
+imported by the function itself, so that a study loads its own strategy alone.
 """
 
 from __future__ import annotations
@@ -13,12 +14,7 @@ from inspect import signature
 from typing import TypeVar
 
 from leantune.acquisition.base import Feasibility, PerDollar, Times
-from leantune.acquisition.entropy import InformationGain
-from leantune.acquisition.fabulinus import constrained_entropy_search
 from leantune.acquisition.improvement import Improvement
-from leantune.acquisition.lookahead import LookAhead
-from leantune.acquisition.trimtuner import alpha_t
-from leantune.acquisition.value import ByGoal, ValueGain
 from leantune.errors import StrategyError
 from leantune.filters.base import Filter
 from leantune.filters.ranked import (
@@ -28,24 +24,34 @@ from leantune.filters.ranked import (
     PromisingConfigurations,
     RandomFilter,
 )
-from leantune.filters.sequential import CmaesFilter, DirectFilter
-from leantune.models.gp import GpFitter
-from leantune.models.priors import ScalingLaws
-from leantune.models.trees import TreesFitter
+from leantune.models.base import Fitter
 from leantune.problem import At
 from leantune.strategies.designs import LatinHypercube, SmallTests, Snapshots, UntilSpent
 from leantune.strategies.recipe import Incumbent, Recipe, Shares, Spend
-from leantune.strategies.spottune import SpotTune
 from leantune.strategies.stops import SmallImprovement
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Tuner
 
 FULL_DATA = frozenset({At.FULL})
+
+
+def _direct(share: float) -> Filter:
+    from leantune.filters.sequential import DirectFilter
+
+    return DirectFilter(share)
+
+
+def _cmaes(share: float) -> Filter:
+    from leantune.filters.sequential import CmaesFilter
+
+    return CmaesFilter(share)
+
+
 FILTERS: dict[str, Callable[[float], Filter]] = {
     "cea": ConstrainedAccuracyFilter,
     "random": RandomFilter,
-    "direct": DirectFilter,
-    "cmaes": CmaesFilter,
+    "direct": _direct,
+    "cmaes": _cmaes,
     "none": lambda _share: NoFilter(),
 }
 
@@ -59,6 +65,10 @@ def lean(points: int = 3, roots: int = 3, snapshots: bool = True) -> Recipe:
     by the same models. points, roots: of the start, and of each quantity in the expectation. snapshots: use them where
     the program gives them. Why so, and what else was tried: docs/lean.md.
     """
+    from leantune.acquisition.value import ByGoal, ValueGain
+    from leantune.models.gp import GpFitter
+    from leantune.models.priors import ScalingLaws
+
     return Recipe(
         name="lean",
         start=SmallTests(points),
@@ -88,6 +98,10 @@ def trimtuner(
     Dollars are modelled as they are: where work is shared well among nodes, dollars hardly depend on their number, and
     seconds do, which trees have to learn step by step. differenced: as in `trimtuner_gp`.
     """
+    from leantune.acquisition.entropy import InformationGain
+    from leantune.acquisition.trimtuner import alpha_t
+    from leantune.models.trees import TreesFitter
+
     return Recipe(
         name="trimtuner",
         start=Snapshots(points),
@@ -113,6 +127,10 @@ def trimtuner_gp(
     rather than take Eq. 5 as printed. As printed, alpha_T nearly ranks the pairs that the filter leaves by their price.
     Five seeds cannot tell the two apart (`make papers`, sensitivity).
     """
+    from leantune.acquisition.entropy import InformationGain
+    from leantune.acquisition.trimtuner import alpha_t
+    from leantune.models.gp import GpFitter
+
     return Recipe(
         name="trimtuner-gp",
         start=Snapshots(points),
@@ -126,6 +144,10 @@ def trimtuner_gp(
 
 def fabulinus(refit: bool = True, overhead: float = 0.0) -> Recipe:
     """Fabulinus: constrained entropy search on parts of the data; refit=False: the ablation its author proposes."""
+    from leantune.acquisition.entropy import InformationGain
+    from leantune.acquisition.fabulinus import constrained_entropy_search
+    from leantune.models.gp import GpFitter
+
     return Recipe(
         name="fabulinus",
         start=LatinHypercube(points=9, share=0.03, at="partial"),
@@ -139,6 +161,9 @@ def fabulinus(refit: bool = True, overhead: float = 0.0) -> Recipe:
 
 def fabolas(overhead: float = 0.0, points: int = 1) -> Recipe:
     """Fabolas: information per dollar; knows no limits."""
+    from leantune.acquisition.entropy import InformationGain
+    from leantune.models.gp import GpFitter
+
     return Recipe(
         name="fabolas",
         start=Snapshots(points),
@@ -151,6 +176,9 @@ def fabolas(overhead: float = 0.0, points: int = 1) -> Recipe:
 
 def nephele(horizon: int = 0, trees: int = 20, initial_usd: float | None = None) -> Recipe:
     """Nephele: look-ahead EIc per dollar over all fractions."""
+    from leantune.acquisition.lookahead import LookAhead
+    from leantune.models.trees import TreesFitter
+
     return Recipe(
         name="nephele",
         start=UntilSpent(dollars=initial_usd),
@@ -174,12 +202,21 @@ def lynceus(horizon: int = 0, trees: int = 20, initial_usd: float | None = None)
 
 def cherrypick(models: str = "gp", initial_usd: float | None = None, stop: bool = False) -> Recipe:
     """CherryPick: constrained EI at full data; models "gp", or "trees" as in the thesis; stop: its own stop rule."""
-    if models not in ("gp", "trees"):
+    fitter: Fitter
+    if models == "gp":
+        from leantune.models.gp import GpFitter
+
+        fitter = GpFitter()
+    elif models == "trees":
+        from leantune.models.trees import TreesFitter
+
+        fitter = TreesFitter(trees=20)
+    else:
         raise StrategyError(f"models is {models!r}", where="cherrypick", hint="Give 'gp' or 'trees'")
     return Recipe(
         name="cherrypick",
         start=UntilSpent(dollars=initial_usd, at="full"),
-        models=GpFitter() if models == "gp" else TreesFitter(trees=20),
+        models=fitter,
         acquisition=Times((Improvement(), Feasibility())),
         tests=Shares.FULL,
         stops=(SmallImprovement(),) if stop else (),
@@ -188,6 +225,8 @@ def cherrypick(models: str = "gp", initial_usd: float | None = None, stop: bool 
 
 def eic(points: int = 4) -> Recipe:
     """Expected improvement times feasibility at full data."""
+    from leantune.models.gp import GpFitter
+
     return Recipe(
         name="eic",
         start=LatinHypercube(points),
@@ -240,8 +279,10 @@ RECIPES: dict[str, Callable[..., Recipe]] = {
 }
 
 
-def spottune(theta: float = 0.7, mcnt: int = 3, plateau: bool = True) -> SpotTune:
+def spottune(theta: float = 0.7, mcnt: int = 3, plateau: bool = True) -> Tuner:
     """SpotTune: every setting up to theta of its steps, the best mcnt to the end; plateau: stop those that are flat."""
+    from leantune.strategies.spottune import SpotTune
+
     return SpotTune(theta, mcnt, plateau)
 
 

@@ -6,22 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
-from leantune.cloud.marketplace import Marketplace, MarketSettings, marketplace
 from leantune.errors import InvalidInput, JobError, StudyOver, UnknownStudy
 from leantune.executors.base import Executor
 from leantune.executors.keeper import SAVE_EVERY
 from leantune.executors.local import LocalExecutor
 from leantune.executors.machine import check_cluster
-from leantune.executors.rented import RentedExecutor
-from leantune.executors.renting import Renter
-from leantune.executors.run_folder import RunFolder
 from leantune.history import VERIFICATION, History, Observation, Trial, TrialState
 from leantune.jobfile import Job, parse_job
 from leantune.problem import At, Budget, Problem
-from leantune.revocation.predictors import predictor
 from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
@@ -35,6 +31,9 @@ from leantune.strategies.registry import named_tuner
 from leantune.strategies.tuner import Tuner, View
 from leantune.study.definition import document_of
 from leantune.study.opening import open_or_create, open_unchanged
+
+if TYPE_CHECKING:
+    from leantune.cloud.marketplace import Marketplace
 
 FIRST_PROPOSALS = 3  # shown by a dry run
 
@@ -184,6 +183,8 @@ def rules_of(job: Job) -> TimeRules:
 
 def market_of(job: Job) -> Marketplace:
     """The simulated market that the job's machines are rented on."""
+    from leantune.cloud.marketplace import MarketSettings, marketplace
+
     try:
         return marketplace(_machines(job), job.run.market or MarketSettings(), spot=job.run.spot)
     except InvalidInput as error:
@@ -290,6 +291,11 @@ def executor_of(opened: OpenedStudy) -> Executor:
     local = local_executor(job, clock)
     if job.run.market is None:
         return local
+    from leantune.executors.rented import RentedExecutor
+    from leantune.executors.renting import Renter
+    from leantune.executors.run_folder import RunFolder
+    from leantune.revocation.predictors import predictor
+
     market, speed = market_of(job), job.run.market.speed
     time = market.clock(clock, speed, later=opened.history.seconds)
     provider = market.provider(time)

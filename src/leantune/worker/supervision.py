@@ -24,10 +24,10 @@ import time  # noqa: TID251 - measures a run in the process that must not wait f
 from collections.abc import Callable
 from contextlib import suppress
 from math import inf
-from typing import TypedDict
 
 from leantune.worker import tree
 from leantune.worker.logfile import LogFile
+from leantune.worker.orders import LONGEST_KILL, Exit, Orders
 from leantune.worker.outbox import Outbox
 from leantune.worker.program import CHUNK, Program
 from leantune.worker.streams import LineSplitter
@@ -35,60 +35,8 @@ from leantune.worker.throttle import Throttle
 
 MEMORY_PERIOD = 0.1  # seconds between looks at the memory of a machine
 PARENT_PERIOD = 1.0  # seconds between looks whether the worker still exists
-LONGEST_KILL = 10.0  # seconds after which a process that SIGKILL does not end (waiting for a dead disk) is left alone
 MOST_LEFTOVER = 16 << 20  # bytes read from a program's pipes after its end
 LINE_SHOWN = 4096  # bytes of the last lines
-
-
-class Orders(TypedDict):
-    """What to run and on what terms.
-
-    lease, renewed_ago: seconds, None for no lease. cores: to run on, empty for all. vcpus: at most the cores. memory:
-    bytes, 0 for any. reports: where to make the named pipe; temporary: the folder to make it in otherwise. held: file
-    descriptors of locks, held until all has ended.
-    """
-
-    argv: list[str]
-    folder: str
-    log: str
-    log_limit: int
-    reports: str
-    temporary: str
-    time_limit: float | None
-    grace: float
-    lease: float | None
-    renewed_ago: float
-    cores: list[int]
-    vcpus: float
-    memory: int
-    held: list[int]
-
-
-class Exit(TypedDict):
-    """How a run ended.
-
-    error: why it could not be started. code: exit code, or minus the signal. why: for what reason we ended it (timeout,
-    stop, lease, orphaned, memory, signal), empty where it ended by itself. killed: SIGTERM was not enough. left:
-    processes that did not die. tail: the last bytes of output and errors.
-    """
-
-    event: str
-    error: str
-    code: int
-    why: str
-    killed: bool
-    seconds: float
-    ended: float
-    cpu_seconds: float
-    peak_bytes: int
-    kernel_oom: bool
-    log_cut: int
-    log_error: str
-    dropped: int
-    left: list[int]
-    last_line: str
-    last_error: str
-    tail: str
 
 
 def main() -> None:

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from benchmarks.lean.experiments import LEAN, OUTLINES, Effort
 from benchmarks.lean.generated import FAMILIES
 from benchmarks.lean.page import write_page
@@ -11,6 +9,7 @@ from benchmarks.papers.results import Results
 from leantune.lab.replay.tables import default_data
 from tests.benchmarks.lean.made import POOR, results
 from tests.benchmarks.papers.made import run
+from tests.data import needs
 
 NEEDS_DATA = ("two",)  # its limits are computed from the tables
 FREE = tuple(name for name in OUTLINES if name not in NEEDS_DATA)
@@ -46,7 +45,7 @@ def test_a_page_of_nothing_says_so(tmp_path: Path) -> None:
     assert "quick run" in text
 
 
-@pytest.mark.skipif(not (default_data() / "trimtuner" / "rnn.csv").is_file(), reason="TrimTuner's tables are absent")
 def test_the_limit_on_seconds_is_told(tmp_path: Path) -> None:
+    needs(default_data() / "trimtuner" / "rnn.csv")
     text = write_page(results(only=("two",)), Effort(), tmp_path).page.read_text(encoding="utf-8")
     assert "rnn: cost <= 0.02 USD and time <= " in text

@@ -2,9 +2,11 @@
 
 import pytest
 
+from benchmarks.datasets import table_path
 from benchmarks.papers import facts, published
 from benchmarks.papers.inventory import Inventory
 from tests.benchmarks.papers.made import inventory as generated
+from tests.data import needs
 
 
 @pytest.fixture(scope="module")
@@ -15,8 +17,7 @@ def inventory() -> Inventory:
 @pytest.fixture(params=["cnn", "rnn"])
 def table(inventory: Inventory, request: pytest.FixtureRequest) -> str:
     name = str(request.param)
-    if name not in inventory.networks:
-        pytest.skip(f"no table: {inventory.missing[name]}")
+    needs(table_path(name))
     return name
 
 

@@ -10,14 +10,13 @@ import pytest
 from benchmarks.spottune.pools import LONGEST, MAPPING, PoolName, missing, pool, van_der_corput, without_capacity
 from leantune.cloud.traces import read_mapping
 from leantune.errors import InvalidInput
+from tests.data import needs
 
 NOWHERE = Path("nowhere")
 
 
 def real(name: PoolName) -> None:
-    lacking = missing(name)
-    if lacking:
-        pytest.skip(f"{lacking[0]} is not at hand")
+    needs(*missing(name))
 
 
 def test_van_der_corput_mirrors_binary_digits() -> None:

@@ -115,7 +115,7 @@ def test_todays_code_trains_what_was_recorded(name: str) -> None:
         pytest.importorskip("torch")
     family, job = FAMILIES[name], recorded_jobs(name)[0]
     if name in ("LoR", "LiR", "CNN", "ResNet") and "Fashion" not in images.load().source:
-        pytest.skip("recorded on Fashion-MNIST, which is not installed")
+        pytest.skip(f"recorded on Fashion-MNIST, whose folder {images.FASHION_VARIABLE} does not name")
     trainer = family.build(job.setting)
     trainer.advance()
     assert trainer.steps == job.steps[0]
@@ -125,13 +125,19 @@ def test_todays_code_trains_what_was_recorded(name: str) -> None:
     assert all(each.drops == family.drops(each.setting) for each in recorded_jobs(name))
 
 
-@pytest.mark.parametrize("arguments", [["--only", "GBTR"], []])
-def test_quick_records_one_setting_for_two_epochs(arguments: list[str], tmp_path: Path) -> None:
-    """What CI runs, on whatever images are there."""
+@pytest.mark.parametrize(
+    ("arguments", "guessing"),
+    [
+        pytest.param(["--only", "GBTR"], 1.0, id="GBTR"),  # its targets are standardised
+        pytest.param([], math.log(10), id="ResNet"),  # ten classes
+    ],
+)
+def test_quick_records_one_setting_for_two_epochs(arguments: list[str], guessing: float, tmp_path: Path) -> None:
+    """What CI runs. A loss need not fall from the first epoch to the second; it must be less than that of guessing."""
     if not arguments:
         pytest.importorskip("torch")
     recording.main(["--quick", "--out", str(tmp_path), "--shipped", str(tmp_path / "shipped"), *arguments])
     (file,) = (tmp_path / "quick").glob("*.json")
     result = json.loads(file.read_text(encoding="utf-8"))
-    assert len(result["values"]) == 2 and result["values"][1] < result["values"][0]
+    assert len(result["values"]) == 2 and max(result["values"]) < guessing
     assert not (tmp_path / "shipped").exists()

@@ -14,6 +14,7 @@ from leantune.lab.replay.noise import Noise, Range, has_deviations
 from leantune.lab.replay.runs import Row, Settings, replay
 from leantune.lab.replay.tables import MeasuredTable, default_data, load_table
 from leantune.lab.replay.truth import Truth
+from tests.data import needs
 from tests.lab.replay.small import lines, small, write
 
 FULL = Fraction(1)
@@ -183,8 +184,7 @@ maximize: accuracy
 @pytest.mark.parametrize("name", ["rnn", "cnn"])
 def test_the_published_tables_say_how_runs_scatter(name: str) -> None:
     path = default_data() / "trimtuner" / f"{name}.csv"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent")
+    needs(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
         written = [(float(r["standard deviation time"]), float(r["training_time"])) for r in csv.DictReader(file)]
     measured = load_table(f"trimtuner-{name}").measurements.values()

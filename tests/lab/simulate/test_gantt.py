@@ -117,11 +117,10 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(
     path = tmp_path / "timeline.html"
     path.write_text("old", encoding="utf-8")
 
-    def full(self: Path, content: bytes) -> int:
-        self.touch()
+    def full(self: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="No space left"):
         write_gantt(PAGE, *simulated, path)
     assert path.read_text(encoding="utf-8") == "old"

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from leantune.errors import InvalidInput, TableError
 from leantune.lab.simulate.speeds import Runtimes, fitted_exponent, read_runtimes, relative_speeds
+from tests.data import needs
 
 REPOSITORY = Path(__file__).parents[3]
 SCOUT = Path(os.environ.get("LEANTUNE_DATA", REPOSITORY.parent / "shared" / "data")) / "curves/scout_ec2_runtimes.csv"
 SIZES = {"large": 2.0, "xlarge": 4.0, "2xlarge": 8.0}
 POOL = {"r4.large": 2, "r3.xlarge": 4, "r4.xlarge": 4, "m4.2xlarge": 8, "r4.2xlarge": 8, "m4.4xlarge": 16}
 HEADER = "instance_type,workload_framework_size,run,completed,elapsed_s\n"
-needs_scout = pytest.mark.skipif(not SCOUT.is_file(), reason=f"there is no {SCOUT.name}")
 
 
 def table(folder: Path, *rows: str) -> Path:
@@ -126,16 +126,16 @@ def test_wrong_questions_are_refused() -> None:
         fitted_exponent(made, {"a": 2.0, "b": 2.0})
 
 
-@needs_scout
 def test_scout_says_that_seconds_fall_with_about_the_power_0_6_of_the_vcpus() -> None:
+    needs(SCOUT)
     runtimes = read_runtimes(SCOUT)
     assert (len(runtimes.types), len(runtimes.workloads)) == (18, 107)
     vcpus = {name: SIZES[name.partition(".")[2]] for name in runtimes.types}
     assert fitted_exponent(runtimes, vcpus) == pytest.approx(0.6, abs=0.1)
 
 
-@needs_scout
 def test_scout_against_a_second_reading_of_the_file() -> None:
+    needs(SCOUT)
     speeds = relative_speeds(POOL, "r4.large", table=SCOUT)
     seconds: dict[tuple[str, str], list[float]] = {}
     with SCOUT.open(encoding="utf-8", newline="") as file:

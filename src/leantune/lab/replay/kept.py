@@ -10,13 +10,13 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from leantune.errors import StoreError
+from leantune.files import write_whole
 from leantune.lab.replay.contenders import source_files
 from leantune.lab.replay.runs import Row, Settings
 from leantune.lab.replay.tables import MeasuredTable
@@ -97,14 +97,10 @@ class Kept:
         probe.unlink(missing_ok=True)
 
     def _write(self, path: Path, text: str) -> None:
-        scratch = path.with_name(f".{path.name.lstrip('.')}.{os.getpid()}.part")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            scratch.write_text(text, encoding="utf-8")
-            scratch.replace(path)
+            write_whole(path, text)
         except OSError as error:
-            with suppress(OSError):
-                scratch.unlink(missing_ok=True)
             hint = "Name a folder of yours for the results (--results DIR)"
             raise StoreError(f"results cannot be kept: {error.strerror}", where=str(self.folder), hint=hint) from error
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from leantune.cloud.markets import PriceSeries
+from leantune.files import write_whole
 from leantune.lab.simulate.comparison import Plan, Tally, Tuning
 from leantune.lab.simulate.simulation import BilledStay, SimulationResult
 
@@ -52,12 +52,7 @@ class Page:
 def write_gantt(page: Page, plan: Plan, tallies: Sequence[Tally], path: Path) -> None:
     """Write the page; a reader finds the old file or the new one, never half of one."""
     content = gantt_html(page, plan, tallies).encode("utf-8", errors="replace")
-    half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        half.write_bytes(content)
-        half.replace(path)
-    finally:
-        half.unlink(missing_ok=True)
+    write_whole(path, content)
 
 
 def gantt_html(page: Page, plan: Plan, tallies: Sequence[Tally]) -> str:

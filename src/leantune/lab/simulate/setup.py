@@ -8,7 +8,6 @@ Predictors look back a week, so that a simulation starts no earlier than HISTORY
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.price_summary import region_of
 from leantune.cloud.traces import capacities, read_mapping
 from leantune.errors import InvalidInput, SpaceError, TableError
+from leantune.files import csv_records, read_bytes
 from leantune.lab.simulate.speeds import EXPONENT, Speeds, relative_speeds
 from leantune.space import Machine
 
@@ -201,17 +201,10 @@ def machines_of(markets: Iterable[Market], instances: Instances, source: str) ->
 def read_instances(path: Path) -> dict[tuple[str, str], Machine]:
     """Machines by type and zone ("" where the table names none)."""
     found: dict[tuple[str, str], Machine] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
-            if missing:
-                raise TableError(f"there is no column {missing[0]!r}", where=str(path), hint=_INSTANCES_HINT)
-            for row in reader:
-                machine = _machine(row, f"{path}, line {reader.line_num}")
-                found[machine.name, (row.get("availability_zone") or "").strip()] = machine
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"it cannot be read: {error}", where=str(path), hint="Correct --instances") from None
+    content = read_bytes(path, "Correct --instances")
+    for where, row in csv_records(content, str(path), _COLUMNS, _INSTANCES_HINT):
+        machine = _machine(row, where)
+        found[machine.name, (row.get("availability_zone") or "").strip()] = machine
     return found
 
 

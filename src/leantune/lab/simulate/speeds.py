@@ -9,7 +9,6 @@ The table (Hsu et al. 2018, "Scout": Hadoop and Spark workloads on 18 EC2 types)
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import numpy as np
 
 from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput, TableError
+from leantune.files import csv_records, read_bytes
 
 COLUMNS = ("instance_type", "workload_framework_size", "completed", "elapsed_s")
 COMPLETED = {"true": True, "false": False}
@@ -72,16 +72,11 @@ class Speeds:
 def read_runtimes(path: Path) -> Runtimes:
     """Completed runs of scout_ec2_runtimes.csv; workloads that some type never completed are left out."""
     runs: dict[tuple[str, str], list[float]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-        if missing:
-            hint = f"It needs {', '.join(COLUMNS)}"
-            raise TableError(f"there is no column {missing[0]!r}", where=str(path), hint=hint)
-        for row in reader:
-            seconds = _seconds(row, f"{path}, line {reader.line_num}")
-            if seconds is not None:
-                runs.setdefault((row["workload_framework_size"], row["instance_type"]), []).append(math.log(seconds))
+    hint = f"It needs {', '.join(COLUMNS)}"
+    for where, row in csv_records(read_bytes(path, hint), str(path), COLUMNS, hint):
+        seconds = _seconds(row, where)
+        if seconds is not None:
+            runs.setdefault((row["workload_framework_size"], row["instance_type"]), []).append(math.log(seconds))
     types = tuple(sorted({name for _, name in runs}))
     workloads = sorted({workload for workload, _ in runs})
     common = tuple(workload for workload in workloads if all((workload, name) in runs for name in types))

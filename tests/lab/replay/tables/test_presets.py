@@ -6,12 +6,11 @@ from leantune.lab.replay.facts import facts
 from leantune.lab.replay.tables import MeasuredTable, default_data, load_table, preset_text
 from leantune.lab.replay.tables.description import parse_description
 from leantune.problem import Problem
+from tests.data import needs
 
 
 def loaded(name: str, problem: str = "") -> MeasuredTable:
-    path = default_data() / parse_description(preset_text(name), name).file
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; name its folder in LEANTUNE_DATA")
+    needs(default_data() / parse_description(preset_text(name), name).file)
     return load_table(name, problem=problem)
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import csv
-import io
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from leantune.errors import TableError
+from leantune.files import csv_rows
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -53,12 +51,7 @@ def read_bytes(path: Path, hint: str) -> bytes:
 
 def parse_sheet(raw: bytes, source: str, separator: str = ",") -> Sheet:
     """Check the shape of a CSV: UTF-8, one header, at least one row, none longer or shorter than the header."""
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise TableError("the file is not UTF-8", where=f"{source}, line {line}", hint="Save it as UTF-8") from None
-    rows = _numbered(text, source, separator)
+    rows = csv_rows(raw, source, separator=separator)
     first = next(rows, None)
     if first is None:
         raise TableError("the file is empty", where=source, hint="Its first line names the columns")
@@ -78,25 +71,6 @@ def parse_sheet(raw: bytes, source: str, separator: str = ",") -> Sheet:
     if not cells:
         raise TableError("the file has a header and no rows", where=source, hint="Add the measurements")
     return Sheet(source, header, tuple(cells), tuple(lines), raw.startswith(codecs.BOM_UTF8))
-
-
-def _numbered(text: str, source: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row that is not blank with the line it starts at."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise TableError(
-                f"the row cannot be read: {error}",
-                where=f"{source}, line {line}",
-                hint='Close every quote, and write " inside quotes as ""',
-            ) from None
-        if row is None:
-            return
-        if any(cell.strip() for cell in row):
-            yield line, row
 
 
 def _header(cells: list[str], where: str, separator: str) -> tuple[str, ...]:

@@ -1,0 +1,95 @@
+"""Files: written whole or not at all, and CSVs read row by row, each row with its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from leantune.errors import TableError
+
+
+def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> None:
+    """Replace a file in one step: readers, and whoever comes after a killed process, find the old content or the new.
+
+    An existing file keeps its permissions. durable: the new content is on the disk before the old one goes, so that it
+    survives a power cut. OSError where it cannot be written; then nothing is left beside the file.
+    """
+    part = path.with_name(f".{path.name.lstrip('.')}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            with suppress(FileNotFoundError):
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
+
+
+def read_bytes(path: Path, hint: str) -> bytes:
+    """All of a file; TableError where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TableError(f"the file cannot be read: {error.strerror}", where=str(path), hint=hint) from None
+
+
+def csv_rows(
+    raw: bytes | str, source: str, *, separator: str = ",", comment: str = ""
+) -> Iterator[tuple[int, list[str]]]:
+    """Each row that is not blank with the line it starts at; TableError for what is no UTF-8 or no CSV.
+
+    comment: how lines begin that come before the header and are left out.
+    """
+    stream = io.StringIO(raw if isinstance(raw, str) else _decoded(raw, source), newline="")
+    first, begin = 1, 0
+    while comment and stream.readline().startswith(comment):
+        first, begin = first + 1, stream.tell()
+    stream.seek(begin)
+    reader = csv.reader(stream, delimiter=separator, strict=True)
+    while True:
+        line = reader.line_num + first
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            hint = 'Close every quote, and write " inside quotes as ""'
+            raise TableError(f"the row cannot be read: {error}", where=f"{source}, line {line}", hint=hint) from None
+        if row is None:
+            return
+        if any(cell.strip() for cell in row):
+            yield line, row
+
+
+def csv_records(
+    raw: bytes | str, source: str, columns: Sequence[str], hint: str, *, comment: str = ""
+) -> Iterator[tuple[str, dict[str | Any, str | Any]]]:
+    """Each row by the names of the header, with its place; TableError where one of `columns` is not in the header.
+
+    As with csv.DictReader, a row that is too short has None for what it lacks, and one that is too long a key None.
+    """
+    rows = csv_rows(raw, source, comment=comment)
+    line, names = next(rows, (1, []))
+    header = [name.strip() for name in names]
+    missing = [name for name in columns if name not in header]
+    if missing:
+        raise TableError(f"there is no column {missing[0]!r}", where=f"{source}, line {line}", hint=hint)
+    for line, row in rows:
+        yield f"{source}, line {line}", dict(zip_longest(header, row))
+
+
+def _decoded(raw: bytes, source: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise TableError("the file is not UTF-8", where=f"{source}, line {line}", hint="Save it as UTF-8") from None
