@@ -116,6 +116,11 @@ class _Book:
             self.check_open()
             raise StoreError("a change within another transaction", where="memory", hint="Make it before or afterwards")
 
+    def check_number(self, number: int) -> None:
+        """Refuse (UnknownTrial) a trial that is not there."""
+        if not 0 <= number < len(self.trials):
+            self.history().trial(number)
+
     def history(self) -> History:
         """All trials; made anew only when one has changed."""
         if self.latest is None:
@@ -184,17 +189,23 @@ class MemoryStudyStore:
 
     def history(self) -> History:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
+            book.check_open()
             return self._checked(book.history())
 
     def money(self) -> Money:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
+            book.check_open()
             return book.money()
 
     def look(self) -> Look:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
+            book.check_open()
             return Look(self._checked(book.history()), book.row.budget, book.money())
 
     def running(self) -> list[Claim]:
@@ -338,7 +349,8 @@ class MemoryStudyStore:
         book = self._book
         with book.lock:
             book.check_free()
-            run = book.runs[number] if 0 <= number < len(book.runs) else _unknown(book, number)
+            book.check_number(number)
+            run = book.runs[number]
             if run.worker != worker or run.attempt != stay.attempt:
                 raise lease_lost(self.name, worker, number, stay.attempt)
             row = _storable_stay(stay)
@@ -349,16 +361,15 @@ class MemoryStudyStore:
 
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
         """See Store."""
-        with self._changing() as book:
+        book = self._book
+        with book.lock:
+            book.check_free()
             rows: list[ReportRow] = []
             for row in reports:
-                book.history().trial(row.number)
-                finite(row.seconds, "seconds")
+                book.check_number(row.number)
+                seconds, arrived = finite(row.seconds, "seconds"), len(book.reports) + len(rows) + 1
                 metrics = {name: float(value) for name, value in row.metrics.items()}
-                arrived = len(book.reports) + len(rows) + 1
-                rows.append(
-                    ReportRow(row.number, row.attempt, float(row.seconds), metrics, row.step, row.fraction, arrived)
-                )
+                rows.append(ReportRow(row.number, row.attempt, seconds, metrics, row.step, row.fraction, arrived))
             book.reports += rows
             for row in rows:
                 book.reports_of.setdefault(row.number, []).append(row)
@@ -383,7 +394,8 @@ class MemoryStudyStore:
         book = self._book
         with book.lock:
             book.check_free()
-            run = book.runs[number] if number < len(book.runs) else _unknown(book, number)
+            book.check_number(number)
+            run = book.runs[number]
             if run.worker != claim.worker or run.attempt != claim.attempt:
                 raise lease_lost(self.name, claim.worker, number, claim.attempt)
             trial = ended(book.trials[number], shown, end, resumed_dollars)
@@ -400,7 +412,8 @@ class MemoryStudyStore:
         number, paid = claim.trial.number, not_negative(dollars, "dollars")
         end = Move(TrialState.LOST, float(time), clean(cause), paid, seconds)
         with self._changing() as book:
-            run = book.runs[number] if number < len(book.runs) else _unknown(book, number)
+            book.check_number(number)
+            run = book.runs[number]
             if (run.worker, run.attempt) != (claim.worker, claim.attempt) or run.lease_until > claim.lease_until:
                 return False
             trial = ended(book.trials[number], (), end, 0.0)
@@ -519,11 +532,6 @@ class MemoryStudyStore:
                 ) from None
         self._fitting = len(history)
         return history
-
-
-def _unknown(book: _Book, number: int) -> _Run:
-    book.history().trial(number)  # raises
-    raise AssertionError(number)
 
 
 def _first_fitting(
