@@ -21,7 +21,7 @@ import numpy as np
 from leantune import errors
 from leantune.acquisition.base import Pairs
 from leantune.arrays import BoolArray, FloatArray
-from leantune.history import History, Observation, ObservationKind
+from leantune.history import History, Note, NoteKind, Observation, ObservationKind
 from leantune.models.blas import one_blas_thread
 from leantune.models.trees import TreesFitter
 from leantune.problem import COST, Direction, Problem
@@ -233,7 +233,7 @@ class OptunaTuner:
         full = (Fraction(1),)
         start = LatinHypercube(OPTUNA_START).next(problem, history, seed)
         if start is not None:
-            return Proposal(start.configuration, full[0], full, {}, ("start",))
+            return Proposal(start.configuration, full[0], full, {}, (Note(NoteKind.START, "start"),))
         grid = problem.choices.grid()
         tested = set(grid.indices_of(trial.configuration for trial in history.trials))
         untested = np.array([row not in tested for row in range(len(grid))])
@@ -241,7 +241,7 @@ class OptunaTuner:
             return Over("every configuration has been tested")
         rows = {_as_key(optuna_parameters(problem, x, full[0])): row for row, x in enumerate(grid)}
         row, note = self._untested_row(problem, history, seed, rows, untested)
-        return Proposal(grid[row], full[0], full, {}, (f"optuna {self.sampler}", *note))
+        return Proposal(grid[row], full[0], full, {}, (Note(NoteKind.PLAIN, f"optuna {self.sampler}"), *note))
 
     def _untested_row(
         self,
@@ -250,7 +250,7 @@ class OptunaTuner:
         seed: int,
         rows: dict[tuple[object, ...], int],
         untested: BoolArray,
-    ) -> tuple[int, tuple[str, ...]]:
+    ) -> tuple[int, tuple[Note, ...]]:
         distributions = optuna_distributions(problem.space, (Fraction(1),))
         found: dict[str, object] = {}
         for attempt in range(OPTUNA_TRIES):
@@ -258,10 +258,10 @@ class OptunaTuner:
             found = dict(_study(problem, history, sampler, distributions).ask(distributions).params)
             row = rows.get(_as_key(found))
             if row is not None and untested[row]:
-                return row, (f"asked {attempt + 1} times: it repeated itself",) if attempt else ()
-        return _nearest(found, rows, untested, distributions), (
-            f"fallback: {OPTUNA_TRIES} suggestions were tested already; the nearest untested one",
-        )
+                again = Note(NoteKind.PLAIN, f"asked {attempt + 1} times: it repeated itself")
+                return row, (again,) if attempt else ()
+        words = f"{OPTUNA_TRIES} suggestions were tested already; the nearest untested one"
+        return _nearest(found, rows, untested, distributions), (Note(NoteKind.FALLBACK, words),)
 
 
 def optuna_tuner(sampler: SamplerName = "tpe") -> OptunaTuner:

@@ -99,7 +99,7 @@ class Result:
                 t.configuration.id,
                 t.fraction,
                 t.snapshots,
-                t.proposal_note,
+                t.notes,
                 dict(t.expected),
                 t.time_limit,
                 t.observations,

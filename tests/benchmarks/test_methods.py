@@ -83,7 +83,7 @@ def played(tests: int, sampler: Literal["tpe", "gp"], seed: int = 3) -> History:
     history, tuner = History(), methods.optuna_tuner(sampler)
     for _ in range(tests):
         proposal = asked(tuner, PROBLEM, history, seed=seed)
-        history, trial = history.propose(proposal.configuration, proposal.fraction, note="\n".join(proposal.notes))
+        history, trial = history.propose(proposal.configuration, proposal.fraction, notes=proposal.notes)
         told = seen(proposal.configuration)
         history = history.record(trial.number, [observe(PROBLEM, trial, told.metrics, seconds=told.seconds)], time=0.0)
     return history
@@ -96,7 +96,7 @@ def test_optuna_chooses_untested_full_runs_from_the_start_of_eic(sampler: Litera
     history = played(10, sampler)
     assert {trial.fraction for trial in history.trials} == {Fraction(1)}
     assert len({trial.configuration.id for trial in history.trials}) == 10
-    assert [trial.notes[0] for trial in history.trials] == ["start"] * 4 + [f"optuna {sampler}"] * 6
+    assert [str(trial.notes[0]) for trial in history.trials] == ["start"] * 4 + [f"optuna {sampler}"] * 6
     start = LatinHypercube(4)
     assert start.next(PROBLEM, history, 3) is None
     again = asked(methods.optuna_tuner(sampler), PROBLEM, History(history.trials[:9]), seed=3)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from leantune.cli.progress import Progress
 from leantune.cli.standing import Standing
-from leantune.history import NOTE_SEPARATOR, Estimate, History, ObservationKind, Trial, TrialState, observe
+from leantune.history import Estimate, History, Note, NoteKind, ObservationKind, Trial, TrialState, observe
 from leantune.problem import Budget, Problem, maximize
 from leantune.run.events import Ended, Proposed, Started
 from leantune.space import Cluster, Clusters, Space, choice, log, machine
@@ -25,14 +25,26 @@ PROBLEM = Problem(
     SPACE, maximize("accuracy"), ["cost <= 0.10 USD", "time <= 1 min"], ["1/4", 1], Budget(usd=5, trials=10)
 )
 QUARTER, FULL = Fraction(1, 4), Fraction(1)
-CHARGED = "the program gives no snapshots: the start is one run for each of 4 fractions, each charged"
+CHARGED = Note(
+    NoteKind.EXTRA_RUNS,
+    "the program gives no snapshots: the start is one run for each of 4 fractions, each charged",
+)
+STARTED, DRAWN = Note(NoteKind.START, "start"), Note(NoteKind.RANDOM, "random")
 
 
-def proposed(history: History, fraction: Fraction, *notes: str) -> tuple[History, Trial]:
+def proposed(history: History, fraction: Fraction, *notes: Note) -> tuple[History, Trial]:
     configuration = SPACE.configuration({"lr": 0.01, "batch": 16, "cluster": {"type": "small", "nodes": 1}})
-    note = NOTE_SEPARATOR.join(notes or ("start",))
-    expected = {"accuracy": Estimate(0.9, 0.02)} if note.startswith("largest") else {}
-    return history.propose(configuration, fraction, (), note, 100.0, expected, 60.0)
+    modelled = any(note.kind is NoteKind.MODELS for note in notes)
+    expected = {"accuracy": Estimate(0.9, 0.02)} if modelled else {}
+    return history.propose(configuration, fraction, (), notes or (STARTED,), 100.0, expected, 60.0)
+
+
+def largest(pairs: int) -> Note:
+    return Note(NoteKind.MODELS, f"largest acquisition of {pairs} pairs")
+
+
+def nothing_promised(pairs: int) -> Note:
+    return Note(NoteKind.FALLBACK, f"none of {pairs} pairs promises anything; the largest expected accuracy")
 
 
 def running(history: History, number: int, time: float = 100.0) -> History:
@@ -54,11 +66,11 @@ def mixed() -> History:
     """0: done on a quarter; 1: done on all data, breaks the time limit; 2: failed; 3: done and good; 4: running."""
     history = History()
     for fraction, *notes in (
-        (QUARTER, "start", CHARGED),
-        (FULL, "largest acquisition of 9 pairs", "cap: the optimum is sought among 10 of 80 configurations"),
-        (FULL, "fallback: none of 9 pairs promises anything; the largest expected accuracy"),
-        (FULL, "fallback: none of 8 pairs promises anything; the largest expected accuracy"),
-        (QUARTER, "random"),
+        (QUARTER, STARTED, CHARGED),
+        (FULL, largest(9), Note(NoteKind.CAP, "the optimum is sought among 10 of 80 configurations")),
+        (FULL, nothing_promised(9)),
+        (FULL, nothing_promised(8)),
+        (QUARTER, DRAWN),
     ):
         history, _ = proposed(history, fraction, *notes)
     history = done(history, 0, 0.80, 2.0)

@@ -11,7 +11,7 @@ from rich.console import Console
 from leantune.cli.live import HINT, RUNS_SHOWN, bar, draw, live_view
 from leantune.cli.progress import Progress
 from leantune.executors.base import Report
-from leantune.history import History
+from leantune.history import History, Note, NoteKind
 from leantune.problem import Budget, Problem, minimize
 from leantune.run.events import Recovered, Reported, Stopping, Waiting
 from leantune.space import Space, choice
@@ -40,7 +40,7 @@ def test_everything_a_user_asks_is_there() -> None:
     assert re.search(r"trial 2 +failed .*exit code 3: no such file", picture)
     assert "trial 1 was proposed in 250 ms: largest acquisition of 9 pairs; expected accuracy 0.900 ± 0.020" in picture
     assert "note: fallback: none of 8 pairs promises anything; the largest expected accuracy (2 trials)" in picture
-    assert CHARGED in " ".join(picture.split())
+    assert str(CHARGED) in " ".join(picture.split())
     assert HINT in picture
 
 
@@ -89,7 +89,7 @@ def test_waiting_recovery_and_the_way_out() -> None:
 
 
 def test_markup_and_escapes_in_names_stay_text() -> None:
-    history, trial = proposed(History(), FULL, "[bold]x[/] \x1b[2J")
+    history, trial = proposed(History(), FULL, Note(NoteKind.PLAIN, "[bold]x[/] \x1b[2J"))
     picture = drawn(progress(history).after(proposal(trial), 100.0))
     assert "[bold]x[/]" in picture
     assert "\x1b" not in picture

@@ -12,7 +12,9 @@ from tests.cli.samples import (
     CHARGED,
     FULL,
     QUARTER,
+    STARTED,
     ended,
+    largest,
     mixed,
     progress,
     proposal,
@@ -39,17 +41,17 @@ def test_the_opening_names_study_budget_store_and_what_is_there() -> None:
 
 
 def test_a_proposal_says_what_and_why() -> None:
-    history, trial = proposed(History(), QUARTER, "start", CHARGED)
+    history, trial = proposed(History(), QUARTER, STARTED, CHARGED)
     (line,) = told(proposal(trial), progress(History()))
     assert line.startswith("trial 0 proposed in 250 ms: lr = 0.01, batch = 16, cluster = 1 × small; 1/4 of the data")
     assert line.endswith(f"; why: start; {CHARGED}")
-    _, again = proposed(history, FULL, "start", CHARGED)
+    _, again = proposed(history, FULL, STARTED, CHARGED)
     (line,) = told(proposal(again), progress(history))
     assert line.endswith("; why: start")  # what concerns the whole study is told when it is new
 
 
 def test_a_proposal_by_the_models_says_what_they_expect() -> None:
-    _, trial = proposed(mixed(), FULL, "largest acquisition of 7 pairs")
+    _, trial = proposed(mixed(), FULL, largest(7))
     (line,) = told(proposal(trial))
     assert line.endswith("; why: largest acquisition of 7 pairs; expected accuracy 0.900 ± 0.020")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from leantune.cli import show
 from leantune.cli.failures import printable
-from leantune.history import Estimate, History
+from leantune.history import Estimate, History, Note, NoteKind
 from leantune.problem import Budget, Problem, minimize
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Outcome
@@ -15,7 +15,7 @@ from leantune.store.study import Money, WorkerRow
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.study.launch import DryRun, Forecast, LimitCheck, Verification
 from leantune.text import estimated
-from tests.cli.samples import CHARGED, FULL, PROBLEM, QUARTER, mixed, standing
+from tests.cli.samples import CHARGED, DRAWN, FULL, PROBLEM, QUARTER, STARTED, mixed, standing
 
 CONFIGURATION = mixed().trial(3).configuration
 RECOMMENDED = Recommendation(
@@ -32,8 +32,8 @@ DRY = DryRun(
     80,
     160,
     (
-        Forecast(Proposal(CONFIGURATION, QUARTER, (QUARTER,), {}, ("start", CHARGED)), 30.0, 0.0061),
-        Forecast(Proposal(CONFIGURATION, FULL, (FULL,), {"accuracy": Estimate(0.9, 0.02)}, ("random",)), 60.0, 0.0091),
+        Forecast(Proposal(CONFIGURATION, QUARTER, (QUARTER,), {}, (STARTED, CHARGED)), 30.0, 0.0061),
+        Forecast(Proposal(CONFIGURATION, FULL, (FULL,), {"accuracy": Estimate(0.9, 0.02)}, (DRAWN,)), 60.0, 0.0091),
     ),
     5,
     Budget(usd=5, trials=10),
@@ -75,7 +75,11 @@ def test_a_recommendation_says_what_to_use_what_to_expect_and_how_sure_it_is() -
 def test_a_recommendation_that_meets_no_limits_says_so_and_a_measured_one_predicts_nothing() -> None:
     measured = {"accuracy": Estimate(0.91, 0.0)}
     poor = replace(
-        RECOMMENDED, metrics=measured, probabilities={"time <= 1 min": 0.0}, feasible=False, notes=("fallback: x",)
+        RECOMMENDED,
+        metrics=measured,
+        probabilities={"time <= 1 min": 0.0},
+        feasible=False,
+        notes=(Note(NoteKind.FALLBACK, "x"),),
     )
     lines = text(show.recommendation_lines(poor)).splitlines()
     assert "Measured on all data:" in lines
@@ -213,7 +217,7 @@ def test_a_dry_run_in_json() -> None:
     assert (told["configurations"], told["pairs"], told["trials_so_far"], told["parallel"]) == (80, 160, 5, 2)
     assert (told["time_limit"], told["grace"]) == (None, 30.0)
     assert [p["worst_case_usd"] for p in told["proposals"]] == [0.0061, 0.0091]
-    assert told["proposals"][0]["notes"] == ["start", CHARGED]
+    assert told["proposals"][0]["notes"] == ["start", str(CHARGED)]
 
 
 def test_a_verification_that_held() -> None:

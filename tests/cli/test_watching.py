@@ -12,7 +12,7 @@ from leantune.cli.watching import LOOK_SECONDS, Mode, Watcher, mode_of, standing
 from leantune.clock import SimulatedClock
 from leantune.errors import StoreError
 from leantune.executors.base import Report
-from leantune.history import Trial
+from leantune.history import Note, NoteKind, Trial
 from leantune.jobfile import load_job
 from leantune.run.events import Proposed, Reported, Stopping, Waiting
 from leantune.store.study import StudyStore
@@ -29,7 +29,7 @@ def opened(tmp_path: Path) -> Iterator[OpenedStudy]:
 
 def propose(opened: OpenedStudy) -> Trial:
     one = opened.problem.space.configuration({"lr": 0.1})
-    return opened.store.propose(one, Fraction(1), (Fraction(1),), time=1000.0, note="start")
+    return opened.store.propose(one, Fraction(1), (Fraction(1),), time=1000.0, notes=(Note(NoteKind.START, "start"),))
 
 
 class Loop:

@@ -15,7 +15,7 @@ from leantune.clock import RealClock
 from leantune.cloud.catalog import clusters
 from leantune.executors.base import Begun, Event, Executor, Finished, Report, Saved, Terms
 from leantune.executors.local import LocalExecutor
-from leantune.history import History, Trial
+from leantune.history import History, Trial, TrialKind
 from leantune.problem import Problem, maximize
 from leantune.space import Machine, Space, integer
 from leantune.units import Seconds
@@ -54,19 +54,26 @@ def on(machine: Machine, nodes: int = 1) -> Problem:
     return Problem(Space(n=integer(0, 99), cluster=clusters([machine], nodes=[nodes])), maximize("accuracy"))
 
 
-def trials_of(problem: Problem, count: int = 1, snapshots: tuple[Fraction, ...] = (FULL,), note: str = "") -> History:
+def trials_of(
+    problem: Problem,
+    count: int = 1,
+    snapshots: tuple[Fraction, ...] = (FULL,),
+    kind: TrialKind = TrialKind.SEARCH,
+) -> History:
     """Trials 0, 1, ... of different configurations."""
     history = History()
     for number in range(count):
         cluster = {name: p.options[0] for name, p in problem.space.parameters.items() if hasattr(p, "options")}
         configuration = problem.space.configuration({"n": number, **cluster})
-        history, _ = history.propose(configuration, snapshots[-1], snapshots, note)
+        history, _ = history.propose(configuration, snapshots[-1], snapshots, kind=kind)
     return history
 
 
-def trial_of(problem: Problem = PROBLEM, snapshots: tuple[Fraction, ...] = (FULL,), note: str = "") -> Trial:
+def trial_of(
+    problem: Problem = PROBLEM, snapshots: tuple[Fraction, ...] = (FULL,), kind: TrialKind = TrialKind.SEARCH
+) -> Trial:
     """The first of them."""
-    return trials_of(problem, 1, snapshots, note).trial(0)
+    return trials_of(problem, 1, snapshots, kind).trial(0)
 
 
 @contextmanager

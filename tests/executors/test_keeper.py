@@ -11,7 +11,7 @@ from leantune.clock import SimulatedClock
 from leantune.errors import CheckpointError
 from leantune.executors.keeper import QUIET, Background, Keeper, SavedCopy, give_up
 from leantune.executors.run_folder import RunFolder
-from leantune.history import TrialState
+from leantune.history import TrialKind, TrialState
 from tests.executors.programs import trial_of
 
 EVERY = 30.0
@@ -115,7 +115,7 @@ def test_what_somebody_else_may_have_is_left_alone(world: World, state: TrialSta
 
 
 def test_a_verified_model_is_kept_and_a_failed_verification_is_not(world: World) -> None:
-    trial = trial_of(note="verification of the recommendation")
+    trial = trial_of(kind=TrialKind.VERIFICATION)
     keeper = world.keeper()
     keeper.restore(1)
     world.write("1")

@@ -22,7 +22,7 @@ from leantune.errors import InvalidInput, LeanTuneError, SpaceError, UnknownTria
 from leantune.executors import local_run
 from leantune.executors.base import Begun, Executor, Finished, How, Report, Saved, Terms
 from leantune.executors.local import LocalExecutor
-from leantune.history import History, ObservationKind, TrialState
+from leantune.history import History, ObservationKind, TrialKind, TrialState
 from leantune.problem import Problem, maximize
 from leantune.space import Space, integer, machine
 from leantune.testing.executor_contract import ExecutorContract
@@ -902,7 +902,7 @@ def test_the_checkpoint_of_a_verification_is_kept(tmp_path: Path) -> None:
     store = CheckpointStore(tmp_path / "kept", "s")
     code = "import sys; open(sys.argv[1] + '/model', 'w').write('weights'); print('accuracy=1')"
     with local(tmp_path, lambda _, extra: python(code, extra["checkpoint_dir"]), checkpoints=store) as executor:
-        assert end_of(executor, trial_of(note="verification of the recommendation")).state is TrialState.DONE
+        assert end_of(executor, trial_of(kind=TrialKind.VERIFICATION)).state is TrialState.DONE
         assert end_of(executor, trials_of(PROBLEM, 2).trial(1)).state is TrialState.DONE
     assert store.keys() == ["trial-0000"]
     assert (tmp_path / "runs/trial-0000/checkpoint/model").exists()

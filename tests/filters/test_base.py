@@ -41,7 +41,7 @@ def test_a_share_is_rounded_up_and_capped_visibly(untested: int, share: float, c
     found, notes = search.count(share)
     assert found == count
     assert len(notes) == (cap == 99)
-    assert all("99 of the 100" in note for note in notes)
+    assert all("99 of the 100" in note.text for note in notes)
 
 
 def test_some_pairs_are_tested() -> None:

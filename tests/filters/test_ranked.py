@@ -14,6 +14,7 @@ from leantune.filters.ranked import (
     PromisingConfigurations,
     RandomFilter,
 )
+from leantune.history import NoteKind
 from leantune.models.base import Gaussian
 from tests.acquisition.small_world import at_most
 from tests.filters.searches import LEVELS, assert_honest, flat_of, grid_belief, searching
@@ -45,8 +46,8 @@ def test_a_cap_that_bites_is_noted_and_keeps_the_best() -> None:
     ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs).tolist())
     assert set(flat_of(searched)) == set(ranked[:10])
     (note,) = searched.notes
-    assert "cap" in note
-    assert "10 of" in note
+    assert note.kind is NoteKind.CAP
+    assert "10 of" in note.text
     assert_honest(search, recorder, searched)
 
 
@@ -74,7 +75,7 @@ def test_no_filter_above_the_cap_takes_the_largest_constrained_accuracy() -> Non
     search, recorder = searching(cap=50)
     searched = NoFilter().search(search)
     assert flat_of(searched) == flat_of(ConstrainedAccuracyFilter(50.0 / search.untested.sum()).search(searching()[0]))
-    assert "50 of" in searched.notes[0]
+    assert "50 of" in searched.notes[0].text
     assert_honest(search, recorder, searched)
 
 
@@ -90,7 +91,7 @@ def test_promising_configurations_keep_all_their_levels() -> None:
     open_ones = [row for row in np.argsort(-promise, kind="stable").tolist() if search.untested[row].any()]
     wanted = [row * len(LEVELS) + k for row in open_ones[:4] for k in range(len(LEVELS)) if search.untested[row, k]]
     assert set(flat_of(searched)) == set(wanted)
-    assert "cap" in searched.notes[0]
+    assert searched.notes[0].kind is NoteKind.CAP
     assert_honest(search, recorder, searched)
 
 
@@ -120,7 +121,7 @@ def test_too_many_feasible_pairs_are_capped_by_constrained_accuracy() -> None:
     pairs = FeasibleAffordable().search(everything).pairs
     ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs).tolist())
     assert set(flat_of(searched)) == set(ranked[:15])
-    assert f"15 of {len(pairs)}" in searched.notes[0]
+    assert f"15 of {len(pairs)}" in searched.notes[0].text
     assert_honest(search, recorder, searched)
 
 
@@ -134,8 +135,8 @@ def test_nothing_feasible_one_affordable_pair_at_random() -> None:
         assert len(searched.pairs) == 1
         assert search.untested[searched.pairs.configuration[0], searched.pairs.level[0]]
         assert belief.dollars(belief.at(searched.pairs), searched.pairs.configuration)[0] <= 0.2
-        assert "fallback" in searched.notes[0]
-        assert "at random" in searched.notes[0]
+        assert searched.notes[0].kind is NoteKind.FALLBACK
+        assert "at random" in searched.notes[0].text
         assert recorder.asked == []
         picks.add(flat_of(searched)[0])
     assert len(picks) > 3
@@ -150,8 +151,8 @@ def test_nothing_affordable_the_cheapest() -> None:
     dollars = search.belief.dollars(search.belief.at(pairs), pairs.configuration)
     here = search.belief.dollars(search.belief.at(searched.pairs), searched.pairs.configuration)
     assert here[0] == dollars.min()
-    assert "fallback" in searched.notes[0]
-    assert "the cheapest" in searched.notes[0]
+    assert searched.notes[0].kind is NoteKind.FALLBACK
+    assert "the cheapest" in searched.notes[0].text
 
 
 @pytest.mark.parametrize("chosen", [ConstrainedAccuracyFilter(), RandomFilter(), NoFilter(), FeasibleAffordable()])

@@ -67,7 +67,7 @@ def proposed(name: str, problem_name: str) -> Json:
             "metrics": {key: _estimate(one) for key, one in found.metrics.items()},
             "probabilities": {text: float(one).hex() for text, one in found.probabilities.items()},
             "why": found.why,
-            "notes": list(found.notes),
+            "notes": list(map(str, found.notes)),
         },
     }
 
@@ -78,7 +78,7 @@ def _proposal(proposal: Proposal) -> Json:
         "fraction": str(proposal.fraction),
         "snapshots": [str(share) for share in proposal.snapshots],
         "expected": {key: _estimate(one) for key, one in proposal.expected.items()},
-        "notes": list(proposal.notes),
+        "notes": list(map(str, proposal.notes)),
     }
 
 

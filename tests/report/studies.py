@@ -13,7 +13,7 @@ import numpy as np
 import leantune as lt
 from leantune.clock import SimulatedClock
 from leantune.errors import StudyOver
-from leantune.history import Estimate, History, Observation, ObservationKind, Trial, TrialState, observe
+from leantune.history import Estimate, History, Note, NoteKind, Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import COST, Budget, Goal, Problem
 from leantune.report.data import StudyView
 from leantune.space import Configuration
@@ -28,6 +28,7 @@ from tests.toy import quick, recommended
 FRACTIONS = ("1/60", "1/10", "1/4", "1/2", 1)
 LIMITS = ("cost <= 0.10 USD", "time <= 10 min @ 0.95")
 START = 1_794_800_000.0  # November 2026
+START_NOTES = (Note(NoteKind.START, "start"),)
 GRACE = 30.0
 LONGEST = 2400.0  # seconds of one run
 
@@ -121,10 +122,14 @@ class Books:
     ledger: list[LedgerRow] = field(default_factory=list)
 
     def open(
-        self, configuration: Configuration, fraction: Fraction, note: str, expected: Mapping[str, Estimate]
+        self,
+        configuration: Configuration,
+        fraction: Fraction,
+        notes: tuple[Note, ...],
+        expected: Mapping[str, Estimate],
     ) -> Trial:
         self.history, trial = self.history.propose(
-            configuration, fraction, note=note, time=self.now, expected=expected, time_limit=LONGEST
+            configuration, fraction, notes=notes, time=self.now, expected=expected, time_limit=LONGEST
         )
         self.history = self.history.move(trial.number, TrialState.QUEUED, time=self.now)
         return trial
@@ -162,7 +167,7 @@ def books_of(source: Ran) -> Books:
     """The study's results in the books of a store; two attempts are lost on the way."""
     books = Books(source.study.problem)
     for asked, old in zip(source.asked, source.study.history.trials, strict=True):
-        trial = books.open(asked.configuration, asked.fraction, old.proposal_note, asked.expected)
+        trial = books.open(asked.configuration, asked.fraction, old.notes, asked.expected)
         attempt = 1
         if asked.number % 11 == 7:
             books.lose(trial, 45.0)
@@ -222,7 +227,8 @@ def real_view(trials: int = 12, *, quickly: bool = True, verified: bool = True, 
     number = None
     if verified:
         asked = AskedTrial(len(books.history), best.configuration, Fraction(1), (Fraction(1),), {}, ())
-        trial = books.open(best.configuration, Fraction(1), "verification of the recommendation", best.metrics)
+        why = (Note(NoteKind.PLAIN, "verification of the recommendation"),)
+        trial = books.open(best.configuration, Fraction(1), why, best.metrics)
         metrics, took = noisy(asked)
         books.end(trial, observe(study.problem, trial, metrics, seconds=took))
         number = trial.number
@@ -255,12 +261,14 @@ def long_view(trials: int = 300, *, seed: int = 5) -> StudyView:
             "accuracy": Estimate(accuracy(chosen, share) + 0.01 * float(rng.standard_normal()), 0.011),
             COST: Estimate(took * rate / 3600 * math.exp(0.1 * float(rng.standard_normal())), 0.1 * took * rate / 3600),
         }
-        notes = (
-            f"largest acquisition of {2000 - number} pairs\ncap: the optimum is sought among 500 of 2000 configurations"
+        notes: tuple[Note, ...] = (
+            Note(NoteKind.MODELS, f"largest acquisition of {2000 - number} pairs"),
+            Note(NoteKind.CAP, "the optimum is sought among 500 of 2000 configurations"),
         )
         if number % 40 == 39:
-            notes = f"fallback: none of {2000 - number} pairs promises anything; the largest expected accuracy"
-        trial = books.open(chosen, share, "start" if number < 9 else notes, expected if number >= 9 else {})
+            words = f"none of {2000 - number} pairs promises anything; the largest expected accuracy"
+            notes = (Note(NoteKind.FALLBACK, words),)
+        trial = books.open(chosen, share, START_NOTES if number < 9 else notes, expected if number >= 9 else {})
         failed = crashes(asked)
         kind = ObservationKind.FAILED if failed else ObservationKind.MEASURED
         books.end(trial, observe(problem, trial, {} if failed else metrics, seconds=took, kind=kind, cause=failed))
@@ -281,7 +289,9 @@ def _told(problem: Problem, count: int, metrics: Callable[[Trial], dict[str, flo
     history = History()
     for number, configuration in enumerate(problem.space.pool(count, seed=2)):
         share = problem.fractions[number % len(problem.fractions)]
-        history, trial = history.propose(configuration, share, note=str(details.get("note", "random")), time=START)
+        note = details.get("note", Note(NoteKind.RANDOM, "random"))
+        assert isinstance(note, Note)
+        history, trial = history.propose(configuration, share, notes=(note,), time=START)
         told = metrics(trial)
         kind = ObservationKind.MEASURED if told else ObservationKind.FAILED
         state = TrialState.DONE if told else TrialState.FAILED
@@ -308,7 +318,8 @@ def nothing() -> StudyView:
 @cache
 def only_pending() -> StudyView:
     problem = _problem(fractions=("1/10", 1))
-    history, trial = History().propose(problem.space.pool(1, seed=1)[0], Fraction(1, 10), note="start", time=START)
+    configuration = problem.space.pool(1, seed=1)[0]
+    history, trial = History().propose(configuration, Fraction(1, 10), notes=START_NOTES, time=START)
     return view_of(problem, history.move(trial.number, TrialState.QUEUED, time=START), why="No result yet.")
 
 
@@ -350,7 +361,7 @@ def anywhere() -> StudyView:
     for number, configuration in enumerate(problem.space.pool(30, seed=4)):
         share = problem.fractions[number % 5]
         metrics, took = noisy(AskedTrial(number, configuration, share, (share,), {}, ()))
-        trial = books.open(configuration, share, "start", {})
+        trial = books.open(configuration, share, START_NOTES, {})
         kind = ObservationKind.CENSORED if took > 700 else ObservationKind.MEASURED
         books.end(trial, observe(problem, trial, metrics, seconds=min(took, 700.0), kind=kind))
     best = cheapest_measured(problem, books.history)
@@ -373,7 +384,7 @@ def hostile() -> StudyView:
     def result(trial: Trial) -> dict[str, float]:
         return {} if trial.number % 4 == 1 else {metric: float(str(trial.configuration["x"]))}
 
-    history = _told(problem, 12, result, note=f"fallback: {HOSTILE}", cause=f"exit code 1: {HOSTILE}\n\x00")
+    history = _told(problem, 12, result, note=Note(NoteKind.FALLBACK, HOSTILE), cause=f"exit code 1: {HOSTILE}\n\x00")
     view = replace(_measured(problem, history, name=HOSTILE, stop_reason=HOSTILE), strategy=HOSTILE)
     reports = tuple(ReportRow(0, 1, float(step), {HOSTILE: float(step)}, float(step), None) for step in range(5))
     return replace(view, reports=reports, leantune_version=HOSTILE)
@@ -401,7 +412,7 @@ def many_view(count: int) -> StudyView:
         turn, index = divmod(number, len(source.history))
         later = turn * (last - START)
         old, row = source.history.trials[index], source.ledger[index]
-        moves = tuple(replace(move, time=move.time + later) for move in old.moves)
+        moves = tuple(move._replace(time=move.time + later) for move in old.moves)
         trials.append(replace(old, number=number, moves=moves))
         ends = (row.settled_at or START) + later
         ledger.append(replace(row, trial=number, opened=row.opened + later, settled_at=ends))

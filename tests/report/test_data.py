@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from leantune.history import Estimate, counted_notes
+from leantune.history import Estimate, NoteKind, counted_notes
 from leantune.problem import COST, TIME
 from leantune.report.data import Outcome, StudyView, best_so_far, lost_dollars, origins, spending
 from tests.report.studies import all_failed, anywhere, long_view, minimised, real_view, without_prices
@@ -91,9 +91,9 @@ def test_the_verification_is_the_proof_only_of_what_it_ran() -> None:
 
 def test_notes_are_counted_and_differ_only_by_their_words() -> None:
     view = long_view(120)
-    assert list(counted_notes(view.history, ("cap",)).values()) == [120 - 9 - 3]
-    (text, count), *rest = counted_notes(view.history, ("fallback",)).items()
+    assert list(counted_notes(view.history, (NoteKind.CAP,)).values()) == [120 - 9 - 3]
+    (note, count), *rest = counted_notes(view.history, (NoteKind.FALLBACK,)).items()
     assert (count, rest) == (3, [])
-    assert text == "fallback: none of 1881 pairs promises anything; the largest expected accuracy"
+    assert str(note) == "fallback: none of 1881 pairs promises anything; the largest expected accuracy"
     assert origins(view) == {"models": 120 - 9 - 3, "start": 9, "fallback": 3}
     assert origins(real_view())["verification"] == 1

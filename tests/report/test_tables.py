@@ -81,7 +81,7 @@ def test_every_trial_is_a_row_with_its_state_cause_and_note() -> None:
     assert row["state"] == "failed"
     assert row["accuracy"] == "–"
     assert row["what happened"] == failed.moves[-1].cause
-    assert row["why it was proposed"] == "; ".join(failed.notes)
+    assert row["why it was proposed"] == "; ".join(map(str, failed.notes))
     assert row["cluster"].startswith(str(failed.configuration["cluster"]).split()[0])
     assert view.recommendation is not None
     best = view.recommendation.configuration.id

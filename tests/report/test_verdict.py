@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from leantune.history import History, Observation, ObservationKind, TrialState
+from leantune.history import History, Note, NoteKind, Observation, ObservationKind, TrialState
 from leantune.problem import COST
 from leantune.report.data import StudyView
 from leantune.report.verdict import Standing, question, verdict_of
@@ -21,7 +21,7 @@ def with_last(
     """The study with another end of its last trial; None: it has not ended."""
     *others, last = view.history.trials
     history = History(tuple(others))
-    history, trial = history.propose(last.configuration, last.fraction, note=last.proposal_note, time=START)
+    history, trial = history.propose(last.configuration, last.fraction, notes=last.notes, time=START)
     if seen is not None:
         history = history.record(trial.number, [seen], time=START + 60, state=state, cause=cause)
     return replace(view, history=history)
@@ -83,7 +83,7 @@ def test_predicted_but_not_measured() -> None:
 def test_not_sure_enough() -> None:
     view = real_view(verified=False)
     assert view.recommendation is not None
-    unsure = replace(view.recommendation, feasible=False, notes=("fallback: nothing qualifies",))
+    unsure = replace(view.recommendation, feasible=False, notes=(Note(NoteKind.FALLBACK, "nothing qualifies"),))
     verdict = verdict_of(replace(view, recommendation=unsure))
     assert verdict.standing is Standing.UNSURE
     assert verdict.headline.startswith("Best compromise:")

@@ -15,7 +15,7 @@ from leantune.history import Trial, TrialState
 from leantune.problem import Budget
 from leantune.store.database import Database
 from leantune.store.study import Booking, Claim, Money, StudyStore
-from leantune.testing.store_contract import FULL, RATE, SMALL, contract_space, expired, measured
+from leantune.testing.store_samples import FULL, RATE, SMALL, contract_space, expired, measured
 
 NAME = "crowded"
 RESERVED, PAID, LOST = 1.0, 0.125, 0.0625  # exact in binary, so that sums can be compared exactly

@@ -12,7 +12,7 @@ from leantune.history import TrialState
 from leantune.problem import Budget
 from leantune.store.database import Database
 from leantune.store.study import Booking, StudyStore
-from leantune.testing.store_contract import FULL, SMALL, contract_space, measured
+from leantune.testing.store_samples import FULL, SMALL, contract_space, measured
 
 
 @pytest.fixture

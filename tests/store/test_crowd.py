@@ -14,7 +14,7 @@ import pytest
 
 from leantune.history import TrialState
 from leantune.store.database import Database
-from leantune.testing.store_contract import contract_space
+from leantune.testing.store_samples import contract_space
 from tests.postgres import Postgres
 from tests.store import crowd
 

@@ -9,7 +9,7 @@ import pytest
 from leantune.errors import StoreError, UnknownStudy
 from leantune.problem import Budget
 from leantune.store.database import Database
-from leantune.testing.store_contract import FULL, SMALL, contract_space
+from leantune.testing.store_samples import FULL, SMALL, contract_space
 
 
 def create(database: Database, name: str, time: float = 0.0) -> None:

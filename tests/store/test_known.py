@@ -14,7 +14,7 @@ from leantune.store import known
 from leantune.store.database import Database
 from leantune.store.known import Known
 from leantune.store.study import Booking, StudyStore
-from leantune.testing.store_contract import FULL, SMALL, contract_space, measured
+from leantune.testing.store_samples import FULL, SMALL, contract_space, measured
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_an_older_copy_of_the_database_is_read_anew(database: Database, study: S
     with database._connections.writing() as connection:
         connection.exec_driver_sql("DELETE FROM moves WHERE number = 1")
         connection.exec_driver_sql("DELETE FROM trials WHERE number = 1")
-        connection.exec_driver_sql("UPDATE studies SET version = 1")
+        connection.exec_driver_sql("UPDATE studies SET changes = 1")
     assert len(study.history()) == 1
     assert study.propose(SMALL, FULL, time=0.0).number == 1
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from leantune.store import known, statements
 from leantune.store.database import Database
+from leantune.store.schema import REVISION_TABLE
 
 EVERY_TRIAL = {
     "HEAD": statements.HEAD,
@@ -20,7 +21,10 @@ EVERY_TRIAL = {
     "SET_STANDING": statements.SET_STANDING,
     "SETTLE": statements.SETTLE,
     "MAY_PROPOSE": statements.MAY_PROPOSE,
+    "REPORTS": statements.REPORTS,
     "REPORTS_OF_TRIAL": statements.REPORTS_OF_TRIAL,
+    "DELETE_STAY": statements.DELETE_STAY,
+    "CLOSE_STAYS": statements.CLOSE_STAYS,
     "changed trials": known._TRIALS,
     "changed ledger": known._LEDGER,
 }
@@ -42,6 +46,7 @@ def plan(database: Database, statement: sa.ClauseElement) -> list[str]:
 @pytest.mark.parametrize("name", EVERY_TRIAL)
 def test_no_scan_and_no_sorting(database: Database, name: str) -> None:
     steps = plan(database, EVERY_TRIAL[name])
+    steps = [step for step in steps if step != f"SCAN {REVISION_TABLE}"]  # which has one row
     assert steps and not [step for step in steps if "SCAN" in step or "TEMP B-TREE" in step], steps
 
 

@@ -33,15 +33,15 @@ class TestSqliteFile(StoreContract):
     def _copy(self, tmp_path: Path, migrated_file: Path) -> None:
         self.path = shutil.copy(migrated_file, tmp_path / "studies.db")
 
-    def url(self) -> str:
-        return f"sqlite:///{self.path}"
+    def opened(self) -> Database:
+        return Database(f"sqlite:///{self.path}")
 
 
-class TestMemory(StoreContract):
+class TestSqliteInMemory(StoreContract):
     shared = False
 
-    def url(self) -> str:
-        return "sqlite://"
+    def opened(self) -> Database:
+        return Database("sqlite://")
 
 
 class TestPostgres(StoreContract):
@@ -49,5 +49,5 @@ class TestPostgres(StoreContract):
     def _copy(self, postgres: Postgres, migrated_url: str) -> None:
         self.copy = postgres.fresh_url(copy_of=migrated_url)
 
-    def url(self) -> str:
-        return self.copy
+    def opened(self) -> Database:
+        return Database(self.copy)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from leantune.history import History
+from leantune.history import History, NoteKind
 from leantune.problem import Budget, Problem, maximize
 from leantune.space import Space, choice, linear
 from leantune.strategies.designs import Design, LatinHypercube, SmallTests, Snapshots, Start, UntilSpent
@@ -30,14 +30,15 @@ def starts(design: Design, problem: Problem, seed: int = 3, most: int = 60) -> l
 def test_snapshots_of_one_run_where_the_program_gives_them() -> None:
     found = starts(Snapshots(), toy_problem(snapshots=True))
     assert [start.snapshots for start in found] == [FRACTIONS[:-1]]
-    assert found[0].note == ""
+    assert found[0].note is None
 
 
 def test_one_run_a_fraction_where_it_does_not_and_the_study_says_so() -> None:
     found = starts(Snapshots(), toy_problem())
     assert [start.snapshots for start in found] == [(Fraction(1, 10),), (Fraction(1, 2),)]
     assert len({start.configuration.id for start in found}) == 1
-    assert all("each charged" in start.note for start in found)
+    assert all(start.note is not None and start.note.kind is NoteKind.EXTRA_RUNS for start in found)
+    assert all("each charged" in str(start.note) for start in found)
 
 
 def test_more_starting_points_differ() -> None:

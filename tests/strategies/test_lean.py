@@ -11,7 +11,7 @@ import pytest
 from leantune.acquisition.base import Belief, Pairs
 from leantune.arrays import FloatArray
 from leantune.filters.ranked import NoFilter
-from leantune.history import History, ObservationKind, observe
+from leantune.history import History, NoteKind, ObservationKind, observe
 from leantune.problem import Budget, Problem, maximize
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.recipe import Recipe
@@ -131,7 +131,7 @@ def test_a_single_share_leaves_nothing_to_report_on_the_way() -> None:
 def test_it_starts_small() -> None:
     _, proposals = run(quick_lean(points=3), toy_problem(snapshots=True), 3)
     assert [proposal.snapshots for proposal in proposals] == [FRACTIONS[:1]] * 3
-    assert all("start" in proposal.notes for proposal in proposals)
+    assert all(proposal.notes[0].kind is NoteKind.START for proposal in proposals)
     assert len({proposal.configuration.id for proposal in proposals}) == 3
 
 
@@ -201,7 +201,7 @@ def test_while_nothing_is_known_tests_are_on_the_least_data() -> None:
     history = told(problem, [(0, 0), (5, 0), (9, 0)], kind=ObservationKind.FAILED)
     proposal = asked(Strategy(quick("lean")), problem, history, seed=3)
     assert proposal.fraction == problem.fractions[0]
-    assert "least data" in proposal.notes[0]
+    assert "least data" in proposal.notes[0].text
 
 
 @dataclass(frozen=True)

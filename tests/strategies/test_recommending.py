@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from leantune.errors import StudyOver
-from leantune.history import History, ObservationKind, TrialState, observe
+from leantune.history import History, NoteKind, ObservationKind, TrialState, observe
 from leantune.problem import Problem, maximize, minimize
 from leantune.strategies.recommending import cheapest_measured, excess, required
 from leantune.strategies.strategy import Strategy
@@ -47,7 +47,7 @@ def test_none_meets_the_limits_the_nearest_is_said_to_be_infeasible() -> None:
     assert found.configuration == problem.space.grid()[1]
     assert not found.feasible
     assert "nearest" in found.why
-    assert any("fallback" in note for note in found.notes)
+    assert any(note.kind is NoteKind.FALLBACK for note in found.notes)
 
 
 def test_a_cut_run_does_not_prove_that_a_time_limit_held() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from leantune.errors import StrategyError
 from leantune.filters.ranked import NoFilter
-from leantune.history import History, ObservationKind, TrialState, observe
+from leantune.history import History, NoteKind, ObservationKind, TrialState, observe
 from leantune.problem import Budget, Problem, maximize
 from leantune.space import Space, linear, log, ordinal
 from leantune.strategies.proposals import Proposal
@@ -117,7 +117,7 @@ def test_degenerate_histories_are_survived(name: str, case: str) -> None:
         (trial.configuration.id, trial.fraction) for trial in history.trials
     }
     if case == "failed":
-        assert any("fallback" in note or note == "random" for note in proposal.notes)
+        assert any(note.kind in (NoteKind.FALLBACK, NoteKind.RANDOM) for note in proposal.notes)
         assert Strategy(used).recommend(View(problem, history, 3)) is None
     else:
         found = recommended(Strategy(used), problem, history, seed=3)
@@ -257,7 +257,7 @@ def test_infinite_spaces_are_searched_by_pools_that_say_so() -> None:
         value = 0.9 - 0.05 * (rate + 3.0) ** 2 - 0.1 * (1.0 - float(proposal.fraction))
         seen = observe(problem, trial, {"accuracy": max(value, 0.0)}, seconds=60 * float(proposal.fraction))
         history = history.record(trial.number, [seen], time=0.0)
-    assert any("pool" in note for note in proposal.notes)
+    assert any(note.kind is NoteKind.POOL for note in proposal.notes)
     found = recommended(Strategy(used), problem, history, seed=4)
     assert abs(np.log10(float(str(found.configuration["lr"]))) + 3.0) < 0.2
 
@@ -268,9 +268,9 @@ def test_caps_that_bite_are_visible() -> None:
     tight = Caps(candidates=4, representers=6, incumbents=5)
     plain = replace(modelled("trimtuner-gp"), filter=NoFilter())
     capped = asked(Strategy(replace(plain, caps=tight)), problem, history, seed=2)
-    assert len([note for note in capped.notes if note.startswith("cap:")]) == 3
+    assert len([note for note in capped.notes if note.kind is NoteKind.CAP]) == 3
     free = asked(Strategy(plain), problem, history, seed=2)
-    assert not [note for note in free.notes if note.startswith("cap:")]
+    assert not [note for note in free.notes if note.kind is NoteKind.CAP]
 
 
 def test_limits_with_their_own_certainty_decide_who_qualifies() -> None:

@@ -23,7 +23,7 @@ from leantune.cli.words import (
     reported_words,
     stopping_words,
 )
-from leantune.history import Trial, TrialState
+from leantune.history import NoteKind, Trial, TrialState
 from leantune.run.events import Ended
 from leantune.text import counted, described, duration, usd
 
@@ -177,7 +177,7 @@ def _lines(progress: Progress) -> Iterator[tuple[str, str]]:
     if progress.waiting:
         yield f"waiting: {progress.waiting}", "yellow"
     for note, count in progress.standing.notes.items():
-        yield f"note: {note} ({counted(count, 'trial')})", "dim" if note.startswith("cap") else "yellow"
+        yield f"note: {note} ({counted(count, 'trial')})", "dim" if note.kind is NoteKind.CAP else "yellow"
     if progress.recovered:
         yield f"{counted(progress.recovered, 'trial')} of vanished workers queued again", "yellow"
     if progress.stopping is not None:

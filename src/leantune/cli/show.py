@@ -142,7 +142,7 @@ def recommendation_json(recommended: Recommendation) -> Json:
         "feasible": recommended.feasible,
         "tested": recommended.tested,
         "why": recommended.why,
-        "notes": list(recommended.notes),
+        "notes": list(map(str, recommended.notes)),
     }
 
 
@@ -164,6 +164,14 @@ def study_lines(standing: Standing) -> list[str]:
     return [*lines, *(f"  note: {note} ({counted(count, 'trial')})" for note, count in standing.notes.items())]
 
 
+def _by_state(standing: Standing) -> dict[str, int]:
+    """Trials by state; those that are paused only where there are any, as few strategies pause."""
+    counts = {state.value: standing.counts.get(state.value, 0) for state in TrialState}
+    if not counts[TrialState.PAUSED]:
+        del counts[TrialState.PAUSED]
+    return counts
+
+
 def study_json(standing: Standing) -> Json:
     """{study, store, strategy, seed, goal, limits, budget, trials: {total, by state...}, dollars, seconds, best,
     notes: {text: trials}}.
@@ -177,14 +185,11 @@ def study_json(standing: Standing) -> Json:
         "goal": {"metric": problem.goal.metric, "direction": problem.goal.direction.value},
         "limits": [limit.text for limit in problem.constraints],
         "budget": budget_json(problem.budget),
-        "trials": {
-            "total": len(standing.history),
-            **{state.value: standing.counts.get(state.value, 0) for state in TrialState},
-        },
+        "trials": {"total": len(standing.history), **_by_state(standing)},
         "dollars": money_json(standing.money),
         "seconds": standing.history.seconds,
         "best": best_json(standing.best),
-        "notes": dict(standing.notes),
+        "notes": {str(note): count for note, count in standing.notes.items()},
     }
 
 
@@ -338,7 +343,7 @@ def _forecast_lines(place: int, forecast: Forecast) -> list[str]:
     return [
         f"  trial {place}: {described(proposal.configuration)}; {share_of_data(proposal.fraction)}",
         f"    {limit}, {cost}" + (f"; expected {expected}" if expected else ""),
-        f"    why: {'; '.join(proposal.notes)}",
+        f"    why: {'; '.join(map(str, proposal.notes))}",
     ]
 
 
@@ -368,7 +373,7 @@ def dry_run_json(name: str, strategy: str, problem: Problem, dry: DryRun) -> Jso
                 "time_limit": number(forecast.time_limit),
                 "worst_case_usd": number(forecast.worst_case_usd),
                 "expected": estimates_json(forecast.proposal.expected),
-                "notes": list(forecast.proposal.notes),
+                "notes": list(map(str, forecast.proposal.notes)),
             }
             for forecast in dry.first
         ],

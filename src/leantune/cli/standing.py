@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from leantune.history import History, Observation, ObservationKind, Trial, counted_notes, note_kind
+from leantune.history import History, Note, NoteKind, Observation, ObservationKind, Trial, counted_notes
 from leantune.problem import At, Constraint, Direction, Problem
 from leantune.store.study import Money
 from leantune.strategies.recommending import excess
 
-# How a note begins that concerns the whole study: told when it is new, and counted.
-_WORTH_TELLING = ("fallback", "cap", "the program gives no snapshots", "the space cannot be enumerated")
+# Notes that concern the whole study: told when they are new, and counted.
+_WORTH_TELLING = (NoteKind.FALLBACK, NoteKind.CAP, NoteKind.EXTRA_RUNS, NoteKind.POOL)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Standing:
         return seen.fraction == 1 or self.problem.goal.at is At.ANYWHERE
 
     @cached_property
-    def notes(self) -> Mapping[str, int]:
+    def notes(self) -> Mapping[Note, int]:
         """Fallbacks, caps and extra charges, each with the number of trials it concerns; numbers as of the last one."""
         return counted_notes(self.history, _WORTH_TELLING)
 
@@ -77,7 +77,7 @@ class Standing:
         return self.problem.space.has_prices or self.money.budget_usd is not None or self.money.spent > 0
 
 
-def reasons(notes: Iterable[str], told: Collection[str] = ()) -> str:
+def reasons(notes: Iterable[Note], told: Collection[Note] = ()) -> str:
     """Why a trial was proposed, without what concerns the whole study and is among the notes that were told."""
-    kinds = {note_kind(note) for note in told}
-    return "; ".join(note for note in notes if note_kind(note) not in kinds)
+    known = {note.without_numbers for note in told}
+    return "; ".join(str(note) for note in notes if note.without_numbers not in known)

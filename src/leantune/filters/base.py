@@ -11,6 +11,7 @@ import numpy as np
 
 from leantune.acquisition.base import Belief, Pairs
 from leantune.arrays import BoolArray, FloatArray, IntArray
+from leantune.history import Note, NoteKind
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Searched:
 
     pairs: Pairs
     values: FloatArray
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,14 @@ class Search:
         configuration, level = np.divmod(flat, self.untested.shape[1])
         return Pairs(configuration, level)
 
-    def count(self, share: float) -> tuple[int, tuple[str, ...]]:
+    def count(self, share: float) -> tuple[int, tuple[Note, ...]]:
         """How many pairs a share of the untested ones is, and a note where the cap makes it fewer."""
         total = int(self.untested.sum())
         wanted = max(1, ceil(share * total - 1e-9))  # 0.1 * 70 is a little above 7
         if wanted <= self.cap:
             return wanted, ()
-        return self.cap, (
-            f"cap: the acquisition was computed for {self.cap} of the {wanted} pairs the filter would take",
-        )
+        words = f"the acquisition was computed for {self.cap} of the {wanted} pairs the filter would take"
+        return self.cap, (Note(NoteKind.CAP, words),)
 
     def constrained_accuracy(self) -> FloatArray:
         """CEA of every pair of the grid, flat; -1 where tested."""

@@ -9,10 +9,11 @@ import numpy as np
 from leantune.acquisition.base import largest
 from leantune.arrays import IntArray
 from leantune.filters.base import Search, Searched
+from leantune.history import Note, NoteKind
 from leantune.models.base import Gaussian
 
 
-def _evaluated(search: Search, flat: IntArray, notes: tuple[str, ...]) -> Searched:
+def _evaluated(search: Search, flat: IntArray, notes: tuple[Note, ...]) -> Searched:
     pairs = search.pairs(flat)
     return Searched(pairs, search.evaluate(pairs), notes)
 
@@ -69,8 +70,8 @@ class PromisingConfigurations:
         chosen = np.zeros_like(search.untested)
         chosen[largest(promise, max(1, count // search.untested.shape[1]))] = True
         flat = np.flatnonzero(chosen & search.untested)
-        note = f"cap: the acquisition was computed for {len(flat)} of {len(search.flat)} untested pairs"
-        return _evaluated(search, flat, (note,))
+        words = f"the acquisition was computed for {len(flat)} of {len(search.flat)} untested pairs"
+        return _evaluated(search, flat, (Note(NoteKind.CAP, words),))
 
 
 @dataclass(frozen=True)
@@ -91,16 +92,16 @@ class FeasibleAffordable:
             return _evaluated(search, promising, ())
         among = np.full(search.untested.size, -1.0)
         among[promising] = search.constrained_accuracy()[promising]
-        note = f"cap: the acquisition was computed for {search.cap} of {len(promising)} feasible and affordable pairs"
-        return _evaluated(search, largest(among, search.cap), (note,))
+        words = f"the acquisition was computed for {search.cap} of {len(promising)} feasible and affordable pairs"
+        return _evaluated(search, largest(among, search.cap), (Note(NoteKind.CAP, words),))
 
     def _at_random(self, search: Search, flat: IntArray) -> Searched:
         pairs = search.pairs(flat)
         dollars = search.belief.dollars(search.belief.at(pairs), pairs.configuration)
         affordable = flat[dollars <= search.belief.dollars_left]
-        note = "fallback: no pair is predicted feasible and affordable; one at random among the affordable"
+        words = "no pair is predicted feasible and affordable; one at random among the affordable"
         if len(affordable) == 0:
             affordable = flat[dollars == dollars.min()]
-            note = "fallback: no pair is predicted affordable; the cheapest"
+            words = "no pair is predicted affordable; the cheapest"
         chosen = search.pairs(search.rng.choice(affordable, size=1))
-        return Searched(chosen, np.zeros(1), (note,))
+        return Searched(chosen, np.zeros(1), (Note(NoteKind.FALLBACK, words),))

@@ -14,6 +14,7 @@ from scipy.spatial import cKDTree
 from leantune.arrays import FloatArray, IntArray
 from leantune.filters.base import Search, Searched
 from leantune.filters.ranked import NoFilter
+from leantune.history import Note
 
 ASKS_PER_EVALUATION = (
     5  # proposals that snap to a known pair cost nothing, but a search that only repeats itself must end
@@ -49,7 +50,7 @@ class _Snapped:
             self.known.update(zip(new, found.tolist(), strict=True))
         return np.array([self.known.get(row, 0.0) for row in nearest.tolist()])
 
-    def searched(self, notes: tuple[str, ...]) -> Searched:
+    def searched(self, notes: tuple[Note, ...]) -> Searched:
         rows = np.array(sorted(self.known), dtype=np.int64)
         return Searched(self.search.pairs(self.flat[rows]), np.array([self.known[row] for row in rows.tolist()]), notes)
 

@@ -70,7 +70,7 @@ class GpFitter:
             ("hyper-parameters are sampled", self.density_observations),
             ("the posterior rests", self._posterior_cap(pairs)),
         )
-        return tuple(f"cap: {what} on {cap} of {observations} observations" for what, cap in caps if observations > cap)
+        return tuple(f"{what} on {cap} of {observations} observations" for what, cap in caps if observations > cap)
 
     def _posterior_cap(self, pairs: int) -> int:
         affordable = int(math.sqrt(self.posterior_work / max(pairs, 1)))

@@ -11,7 +11,16 @@ from functools import cached_property
 from importlib.metadata import version
 
 from leantune.errors import StudyOver
-from leantune.history import Estimate, History, Observation, ObservationKind, Trial, TrialState
+from leantune.history import (
+    Estimate,
+    History,
+    NoteKind,
+    Observation,
+    ObservationKind,
+    Trial,
+    TrialKind,
+    TrialState,
+)
 from leantune.problem import COST, TIME, At, Direction, Problem
 from leantune.space import Configuration
 from leantune.store.rows import LedgerRow, Money, ReportRow
@@ -85,7 +94,7 @@ class StudyView:
         for trial in sorted(self.history.finished, key=lambda trial: (trial.moves[-1].time, trial.number)):
             spent += trial.cost
             trained += trial.seconds
-            for seen in trial.observations:
+            for seen in trial.results:
                 results.append(Result(len(results), trial, seen, outcome_of(self.problem, seen), spent, trained))
         return tuple(results)
 
@@ -191,7 +200,11 @@ def best_so_far(view: StudyView) -> list[tuple[Result, float]]:
 
 def lost_dollars(trial: Trial) -> float:
     """Dollars of attempts that were revoked, lost or taken off, as far as no checkpoint saved them."""
-    return math.fsum(move.dollars for move in trial.moves) - trial.resumed_dollars
+    broken_off = math.fsum(move.dollars for move in trial.moves if move.state in BROKEN_OFF)
+    return max(0.0, broken_off - trial.resumed_dollars)
+
+
+BROKEN_OFF = (TrialState.REVOKED, TrialState.LOST, TrialState.QUEUED)  # how an attempt ends that is made again
 
 
 def spending(view: StudyView) -> dict[str, float]:
@@ -224,21 +237,16 @@ def _purpose(view: StudyView, trial: Trial) -> str:
     return "full" if trial.fraction == 1 else "part"
 
 
-_ORIGINS: Mapping[str, str] = {  # how the first note of a trial begins -> where the trial came from
-    "verification": "verification",
-    "fallback": "fallback",
-    "start": "start",
-    "largest acquisition": "models",
-    "random": "random",
-    "enqueued": "you",
-}
+_WANTED_BY: Mapping[TrialKind, str] = {TrialKind.VERIFICATION: "verification", TrialKind.ENQUEUED: "you"}
+_ORIGINS = (NoteKind.FALLBACK, NoteKind.START, NoteKind.MODELS, NoteKind.RANDOM)  # the first that a trial's notes have
 
 
 def origins(view: StudyView) -> dict[str, int]:
-    """How many trials came from where, by their notes."""
+    """How many trials came from where: who wanted them, or by their notes."""
     counts: Counter[str] = Counter()
     for trial in view.history.trials:
-        notes = trial.notes
-        found = (origin for begin, origin in _ORIGINS.items() if any(note.startswith(begin) for note in notes))
-        counts["verification" if trial.number == view.verification else next(found, "other")] += 1
+        kinds = {note.kind for note in trial.notes}
+        origin = next((kind.value for kind in _ORIGINS if kind in kinds), "other")
+        verifies = trial.number == view.verification
+        counts["verification" if verifies else _WANTED_BY.get(trial.kind, origin)] += 1
     return dict(counts.most_common())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from leantune.history import counted_notes
+from leantune.history import NoteKind, counted_notes
 from leantune.problem import At
 from leantune.report import figures, money, settings, tables
 from leantune.report.data import StudyView, origins
@@ -59,7 +59,8 @@ def _recommendation(view: StudyView) -> Section:
     best = view.recommendation
     if best is None:
         return Section("recommendation", "Recommendation")
-    notes = "".join(f'<p class="soft">{escaped(note)}</p>' for note in best.notes if not note.startswith("fallback"))
+    plain = (str(note) for note in best.notes if note.kind is not NoteKind.FALLBACK)
+    notes = "".join(f'<p class="soft">{escaped(note)}</p>' for note in plain)
     html = f'{notes}<div class="pair">{tables.settings(view)}{tables.certainty(view)}</div>'
     return Section("recommendation", "Recommendation", best.why, html=html)
 
@@ -149,9 +150,10 @@ def _making(view: StudyView) -> Section:
 
 
 def _notes(view: StudyView) -> str:
-    counts = {**counted_notes(view.history, ("fallback",)), **counted_notes(view.history, ("cap",))}
+    kinds = (NoteKind.FALLBACK, NoteKind.CAP)
+    counts = {note: count for kind in kinds for note, count in counted_notes(view.history, (kind,)).items()}
     if not counts:
         return '<p class="soft">No fallback was needed and no cap was reached.</p>' if view.history.trials else ""
-    rows = [[cell(note), amount(f"{count:,}")] for note, count in counts.items()]
+    rows = [[cell(str(note)), amount(f"{count:,}")] for note, count in counts.items()]
     words = "Fallbacks and caps, and how many proposals they touched:"
     return f"<p>{escaped(words)}</p>{table(['note', '>proposals'], rows)}"

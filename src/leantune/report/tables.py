@@ -8,7 +8,7 @@ from statistics import median
 
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.problem import COST, TIME, Constraint
-from leantune.report.data import SPENDING, Outcome, StudyView, outcome_of, spending
+from leantune.report.data import BROKEN_OFF, SPENDING, Outcome, StudyView, outcome_of, spending
 from leantune.space import Cluster, Float, Integer, Parameter, Value
 from leantune.space.options import Listed
 from leantune.text import (
@@ -28,7 +28,6 @@ from leantune.text import (
 
 _LONGEST_CAUSE = 300
 _TONE = {"kept": "good", "broken": "bad"}
-_BROKEN_OFF = (TrialState.REVOKED, TrialState.LOST, TrialState.QUEUED)
 MOST_ROWS = 300  # shown at once: a browser takes seconds to lay out thousands
 _NOTHING = "<td class=none>–</td>"
 _NO_NUMBER = '<td class="none n">–</td>'
@@ -203,7 +202,7 @@ def _is_number(parameter: Parameter) -> bool:
 
 
 def _trial(view: StudyView, trial: Trial, measures: Sequence[str], best: bool) -> str:
-    seen = trial.observations[-1] if trial.observations else None
+    seen = trial.results[-1] if trial.results else None
     star = '<b class="star" title="recommended configuration">★</b>' if best else ""
     cells = [f"<td class=n>{star}{trial.number}</td>", f"<td class={trial.state}>{trial.state}</td>"]
     cells.append(amount("all" if trial.fraction == 1 else str(trial.fraction), float(trial.fraction)))
@@ -211,7 +210,7 @@ def _trial(view: StudyView, trial: Trial, measures: Sequence[str], best: bool) -
     if view.problem.constraints:
         cells.append(_kept(view, seen))
     cells += [_setting(trial.configuration.get(name)) for name in view.problem.space.parameters]
-    cells += [cell(_story(trial)), cell(clipped("; ".join(trial.notes), _LONGEST_CAUSE))]
+    cells += [cell(_story(trial)), cell(clipped("; ".join(map(str, trial.notes)), _LONGEST_CAUSE))]
     return "".join(cells).replace("</td>", "")
 
 
@@ -241,6 +240,6 @@ def _setting(value: Value | None) -> str:
 
 def _story(trial: Trial) -> str:
     """Attempts that came to nothing, then how it ended; nothing for a trial that just ran."""
-    told = [f"{move.state}: {move.cause}" for move in trial.moves[:-1] if move.state in _BROKEN_OFF and move.cause]
+    told = [f"{move.state}: {move.cause}" for move in trial.moves[:-1] if move.state in BROKEN_OFF and move.cause]
     last = trial.moves[-1].cause if trial.moves else ""
     return clipped("; ".join([*told, last] if last else told), _LONGEST_CAUSE)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from leantune.history import ObservationKind, TrialState, counted_notes
+from leantune.history import NoteKind, ObservationKind, TrialState, counted_notes
 from leantune.problem import COST, TIME, At, Constraint, Direction
 from leantune.report.data import INTERVAL, StudyView, best_so_far, spending
 from leantune.space import Cluster, Configuration
@@ -250,12 +250,12 @@ def _cautions(view: StudyView, standing: Standing) -> Iterator[str]:
         yield f"Measured {listed(missed)} lay outside of the predicted 95 % range: trust other predictions less."
     yield from _verification_cautions(view)
     if best is not None:
-        yield from (f"Recommendation: {note}." for note in best.notes if note.startswith("fallback"))
+        yield from (f"Recommendation: {note}." for note in best.notes if note.kind is NoteKind.FALLBACK)
     waiting = len(view.history.pending)
     if waiting:
         yield f"{counted(waiting, 'trial')} {_were(waiting, 'is', 'are')} not finished: this is the study so far."
     yield from _waste(view)
-    fallbacks = sum(counted_notes(view.history, ("fallback",)).values())
+    fallbacks = sum(counted_notes(view.history, (NoteKind.FALLBACK,)).values())
     if fallbacks:
         count = f"{counted(fallbacks, 'proposal')} of {len(view.history):,}"
         yield f"{count} {_were(fallbacks, 'was a fallback', 'were fallbacks')}, listed under “How it was made”."

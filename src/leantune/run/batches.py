@@ -1,7 +1,8 @@
 """Deterministic batches: with them, parallel workers run the same trials whatever their order of arrival.
 
 Trial n belongs to batch floor(n / size). It is proposed when all earlier batches have ended, from their results alone:
-trials of its own batch count as pending even if they have ended already.
+trials of its own batch count as pending even if they have ended already. A paused trial waits for a decision, not for a
+machine: it keeps no batch waiting.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from leantune.history import History, TrialState
 def before_batch(history: History, size: int) -> History | None:
     """The history that the next proposal may see; None while an earlier batch is still running."""
     first = len(history) // size * size
-    if any(trial.pending for trial in history.trials[:first]):
+    if any(trial.pending and trial.state is not TrialState.PAUSED for trial in history.trials[:first]):
         return None
     own = (replace(trial, state=TrialState.QUEUED, observations=()) for trial in history.trials[first:])
     return History((*history.trials[:first], *own))

@@ -24,7 +24,7 @@ from leantune.cloud.billing import Bill
 from leantune.cloud.provider import Cause, Offer
 from leantune.errors import InvalidInput, MachineGone
 from leantune.executors.base import Executor, Finished, How, Report, Terms
-from leantune.history import VERIFICATION, Trial, TrialState
+from leantune.history import Trial, TrialKind, TrialState
 from leantune.run.fleet import FleetEvent, Ready, Reported, Revoked, Saved, Warned
 from leantune.space import Configuration
 from leantune.units import Seconds
@@ -292,7 +292,7 @@ class LocalFleet:
             Fraction(1),
             (Fraction(1),),
             TrialState.RUNNING,
-            proposal_note=VERIFICATION,  # so that the checkpoint outlives the end of the program
+            kind=TrialKind.VERIFICATION,  # so that the checkpoint outlives the end of the program
         )
         aboard.running, aboard.mark, aboard.mark_step = True, None, self._saved.get(job, 0.0)
         self._place.executor.start(trial, Terms(self._attempts[job], grace=Seconds(self._place.grace)))

@@ -17,7 +17,7 @@ from itertools import pairwise
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
 from leantune.executors.base import Capacity, Executor, Finished, How, Report, Terms
-from leantune.history import NOTE_SEPARATOR, History, Trial, TrialState
+from leantune.history import History, Trial, TrialState
 from leantune.problem import Problem
 from leantune.run.batches import before_batch
 from leantune.run.events import (
@@ -220,7 +220,7 @@ class Loop:
             # The store counts the lease from before its transaction: the run must not count it from after.
             None if self._plan.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
             self._earlier_seconds(claim.trial),
-            math.fsum(move.dollars for move in claim.trial.moves),
+            claim.trial.moved_dollars,
         )
         self._claims[claim.trial.number] = claim
         if self._heart:
@@ -297,10 +297,9 @@ class Loop:
         # A batch that must not depend on the order of arrival has a limit that does not either.
         known = Money(look.money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else look.money
         limit = rules.first_limit(proposal.configuration.usd_per_hour, dict(proposal.expected), known)
-        time, note = self._clock.now(), NOTE_SEPARATOR.join(proposal.notes)
-        draft = look.history.propose(
-            proposal.configuration, proposal.fraction, proposal.snapshots, note, time, proposal.expected, limit
-        )[1]
+        time = self._clock.now()
+        chosen, share, expected = proposal.configuration, proposal.fraction, proposal.expected
+        draft = look.history.propose(chosen, share, proposal.snapshots, proposal.notes, time, expected, limit)[1]
         self._executor.check(draft)
         if rules.booking(draft, look.money) is None:
             return self._wait_to_start(draft, look)
@@ -311,7 +310,7 @@ class Loop:
                 draft.fraction,
                 draft.snapshots,
                 time=time,
-                note=note,
+                notes=draft.notes,
                 expected=draft.expected,
                 time_limit=limit,
                 after=len(look.history),
@@ -374,7 +373,7 @@ class Loop:
             return
         rate = claim.booking.rate
         spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
-        already, counted_again = math.fsum(move.dollars for move in claim.trial.moves), 0.0
+        already, counted_again = claim.trial.moved_dollars, 0.0
         if finished.resumed and finished.observations:
             before = dollars(rate, self._earlier_seconds(claim.trial))
             counted_again = min(already, before) if finished.usd is None else already

@@ -1,26 +1,27 @@
 """A change of a study within one transaction: what is new about a trial, and the money it moves."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 
 import sqlalchemy as sa
 
 from leantune.history import History, Trial
 from leantune.problem import Budget
 from leantune.store import statements as sql
-from leantune.store.encoding import configuration_text, expected_text, metrics_text, shares_text
+from leantune.store.encoding import clean, configuration_text, expected_text, metrics_text, notes_text, shares_text
 from leantune.store.known import Known
-from leantune.store.rows import Booking
+from leantune.store.rows import Booking, StayRow
 
 
 @dataclass(frozen=True)
 class Run:
-    """A trial's latest run; no worker when it is not running."""
+    """A trial's latest run; no worker when it is not running. stays: whether a machine of it has not ended."""
 
     attempt: int
     worker: str | None = None
     started: float | None = None
     lease_until: float | None = None
+    stays: bool = False
 
 
 class Change:
@@ -52,13 +53,14 @@ class Change:
                 "configuration": configuration_text(trial.configuration),
                 "fraction": str(trial.fraction),
                 "snapshots": shares_text(trial.snapshots),
-                "note": trial.proposal_note,
+                "note": notes_text(trial.notes),
+                "kind": trial.kind.value,
                 "expected": expected_text(trial.expected),
                 "time_limit": trial.time_limit,
                 "state": trial.state.value,
                 "resumed_dollars": trial.resumed_dollars,
                 "attempt": 0,
-                "changed": self._version,
+                "changed": self._changes,
             },
         )
         self._append(trial, moves=0, observations=0)
@@ -79,7 +81,7 @@ class Change:
                 "new_worker": run.worker,
                 "new_started": run.started,
                 "new_lease": run.lease_until,
-                "new_version": self._version,
+                "new_changes": self._changes,
             },
         )
         self._append(trial, moves=len(old.moves), observations=len(old.observations))
@@ -89,8 +91,9 @@ class Change:
     def run(self, number: int) -> Run:
         """The latest run of a trial, as stored."""
         self.history.trial(number)
-        attempt, worker, lease_until = self.connection.execute(sql.RUN, {"study": self.study_id, "trial": number}).one()
-        return Run(attempt, worker, None, lease_until)
+        found = self.connection.execute(sql.RUN, {"study": self.study_id, "trial": number}).one()
+        attempt, worker, lease_until, stays = found
+        return Run(attempt, worker, None, lease_until, stays)
 
     def queued(self) -> Iterator[tuple[Trial, int]]:
         """Queued trials by number, with the number of their last attempt."""
@@ -118,7 +121,7 @@ class Change:
                 "run": attempt,
                 "paid": dollars,
                 "paid_at": time,
-                "new_version": self._version,
+                "new_changes": self._changes,
             },
         )
         self.known = self.known.with_settled(number, attempt, dollars)
@@ -133,15 +136,31 @@ class Change:
         if self._proposing:
             self.connection.execute(sql.NOBODY_PROPOSES, {"study": self.study_id})
 
-    def write_version(self) -> None:
+    def put_stays(self, stays: Iterable[StayRow]) -> None:
+        """Write machines of a run; what is there of the same machine is replaced."""
+        rows = [{"study_id": self.study_id, **_storable_stay(stay)} for stay in stays]
+        for row in rows:
+            keys = {"trial": row["number"], "run": row["attempt"], "which": row["machine"]}
+            self.connection.execute(sql.DELETE_STAY, {"study": self.study_id, **keys})
+        if rows:
+            self.connection.execute(sql.INSERT_STAYS, rows)
+
+    def close_stays(self, number: int, attempt: int, time: float, cause: str, dollars: float | None = None) -> None:
+        """End what is open of a run's machines; its dollars are those of the machine where there is one."""
+        keys = {"study": self.study_id, "trial": number, "run": attempt}
+        alone = dollars is not None and self.connection.execute(sql.COUNT_OPEN_STAYS, keys).scalar_one() == 1
+        values = {"end": time, "cause": cause, "usd": dollars if alone else None}
+        self.connection.execute(sql.CLOSE_STAYS, {**keys, **values})
+
+    def count(self) -> None:
         """Tell everybody that the study has changed, if it has."""
         if self.known is not self._before:
-            self.connection.execute(sql.SET_VERSION, {"study": self.study_id, "new_version": self._version})
-            self.known = replace(self.known, version=self._version)
+            self.connection.execute(sql.SET_CHANGES, {"study": self.study_id, "new_changes": self._changes})
+            self.known = replace(self.known, changes=self._changes)
 
     @property
-    def _version(self) -> int:
-        return self._before.version + 1
+    def _changes(self) -> int:
+        return self._before.changes + 1
 
     def _now(self, history: History) -> None:
         self.known = replace(self.known, history=history)
@@ -157,6 +176,7 @@ class Change:
                 "time": move.time,
                 "cause": move.cause,
                 "dollars": move.dollars,
+                "seconds": move.seconds,
             }
             for position, move in enumerate(trial.moves[moves:], moves)
         ]
@@ -193,6 +213,10 @@ class Change:
                 "opened": run.started,
                 "settled": settled,
                 "settled_at": settled_at,
-                "changed": self._version,
+                "changed": self._changes,
             },
         )
+
+
+def _storable_stay(stay: StayRow) -> dict[str, object]:
+    return {name: clean(value) if isinstance(value, str) else value for name, value in asdict(stay).items()}

@@ -2,26 +2,24 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import sqlalchemy as sa
 
-from leantune.errors import StoreError, UnknownStudy
+from leantune.errors import StoreError
 from leantune.problem import Budget
 from leantune.space import Space
 from leantune.store import statements as sql
 from leantune.store.connections import Connections, parse_url
 from leantune.store.encoding import clean, definition_text, read_definition
 from leantune.store.rows import BudgetChange, StudyRow
+from leantune.store.rules import checked_name, unknown_study
 from leantune.store.study import StudyStore, log_budget
-from leantune.store.upgrade import upgrade
+from leantune.store.upgrade import check_revision, upgrade
 
 __all__ = ["Database", "StudyRow"]
-
-_LONGEST_NAME = 200
 
 
 class Database:
@@ -76,17 +74,19 @@ class Database:
     ) -> StudyStore:
         """A new study; StoreError when the name is taken."""
         values = {
-            "name": _checked_name(name),
+            "name": checked_name(name),
             "created": float(time),
             "leantune_version": leantune_version,
             "definition": definition_text(definition),
             "job": clean(job),
+            "changes": 0,
             "version": 0,
             "budget_usd": budget.usd,
             "budget_trials": budget.trials,
             "budget_hours": budget.hours,
         }
         with self._connections.writing() as connection:
+            check_revision(connection.execute(sql.REVISION).scalar_one_or_none(), self.url)
             try:
                 connection.execute(sql.INSERT_STUDY, values)
             except sa.exc.IntegrityError:
@@ -102,10 +102,7 @@ class Database:
         if found is None:
             with self._connections.reading() as connection:
                 names = list(connection.execute(sql.NAMES).scalars())
-            close = get_close_matches(name, names, n=1)
-            known = f"There are {', '.join(names[:10])}" if names else "There is none yet"
-            hint = f"Did you mean {close[0]!r}? {known}" if close else known
-            raise UnknownStudy(f"there is no study {name!r}", where=self.url, hint=hint)
+            raise unknown_study(name, names, self.url)
         study_id, row = found
         return StudyStore(self._connections, study_id, row, space)
 
@@ -134,10 +131,3 @@ def _study_row(row: Any, counts: Mapping[str, int]) -> StudyRow:
     budget = Budget(row.budget_usd, row.budget_trials, row.budget_hours)
     definition = read_definition(row.definition)
     return StudyRow(row.name, row.created, definition, row.job, budget, MappingProxyType(dict(counts)))
-
-
-def _checked_name(name: str) -> str:
-    if not name or not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
-        hint = f"Use at most {_LONGEST_NAME} letters, digits, '-', '_', '.'"
-        raise StoreError(f"{name!r} cannot be the name of a study", where="store", hint=hint)
-    return name

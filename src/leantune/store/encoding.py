@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from leantune.errors import StoreError
-from leantune.history import Estimate, Observation
+from leantune.history import Estimate, Note, NoteKind, Observation
 from leantune.space import Cluster, Configuration
 
 _JSON = json.JSONDecoder()
@@ -22,6 +22,8 @@ _SHARES_APART = " "
 
 def clean(text: str) -> str:
     """The text with what no database column holds replaced: NUL (PostgreSQL), halves of surrogate pairs (UTF-8)."""
+    if text.isascii() and "\x00" not in text:  # nearly always
+        return text
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -85,6 +87,22 @@ def expected_text(expected: Mapping[str, Estimate]) -> str:
 def read_expected(text: str) -> dict[str, Estimate]:
     """What `expected_text` wrote."""
     return {} if text == "{}" else {name: Estimate(mean, sd) for name, (mean, sd) in read_json(text).items()}
+
+
+def clean_notes(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """The notes as they can be stored."""
+    return tuple(Note(NoteKind(note.kind), clean(note.text)) for note in notes)
+
+
+def notes_text(notes: Iterable[Note]) -> str:
+    """Notes as JSON: [["cap", "the optimum is sought among 10 of 80 configurations"]]."""
+    return json.dumps([(note.kind.value, note.text) for note in notes], separators=(",", ":"), ensure_ascii=False)
+
+
+@lru_cache(maxsize=4096)
+def read_notes(text: str) -> tuple[Note, ...]:
+    """What `notes_text` wrote; many trials have the same notes."""
+    return tuple(Note(NoteKind(kind), words) for kind, words in read_json(text))
 
 
 def definition_text(definition: Mapping[str, object]) -> str:

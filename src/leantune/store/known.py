@@ -1,4 +1,4 @@
-"""What a process knows of a study as of one version, and how it learns what has changed since."""
+"""What a process knows of a study as of one change, and how it learns what has changed since."""
 
 import gc
 import math
@@ -10,15 +10,17 @@ from typing import Any
 import sqlalchemy as sa
 
 from leantune.errors import SpaceError, StudyChanged
-from leantune.history import History, Move, Observation, ObservationKind, Trial, TrialState
+from leantune.history import History, Move, Moves, Observation, ObservationKind, Trial, TrialKind, TrialState
 from leantune.problem import Budget
 from leantune.space import Configuration, Space
-from leantune.store.encoding import read_expected, read_json, read_metrics, read_share, read_shares
+from leantune.store.encoding import read_expected, read_json, read_metrics, read_notes, read_share, read_shares
 from leantune.store.rows import Money
 from leantune.store.schema import ledger, moves, observations, trials
+from leantune.sums import NOTHING, Partials, added, total
 
 _STATES = {state.value: state for state in TrialState}
 _KINDS = {kind.value: kind for kind in ObservationKind}
+_TRIAL_KINDS = {kind.value: kind for kind in TrialKind}
 _MANY = 500  # changed trials, beyond which all rows of the study are read rather than those of each trial
 _STUDY = sa.bindparam("study", type_=sa.Integer)
 _SINCE = sa.bindparam("since", type_=sa.Integer)
@@ -35,12 +37,13 @@ _TRIALS = sa.select(
     trials.c.note,
     trials.c.expected,
     trials.c.time_limit,
+    trials.c.kind,
 ).where(trials.c.study_id == _STUDY, trials.c.changed > _SINCE)
 _LEDGER = sa.select(ledger.c.number, ledger.c.attempt, ledger.c.reserved, ledger.c.settled).where(
     ledger.c.study_id == _STUDY, ledger.c.changed > _SINCE
 )
 _MOVES = (
-    sa.select(moves.c.number, moves.c.state, moves.c.time, moves.c.cause, moves.c.dollars)
+    sa.select(moves.c.number, moves.c.state, moves.c.time, moves.c.cause, moves.c.dollars, moves.c.seconds)
     .where(moves.c.study_id == _STUDY)
     .order_by(moves.c.number, moves.c.position)
 )
@@ -63,16 +66,18 @@ _SEEN_OF = _SEEN.where(observations.c.number.in_(_NUMBERS))
 
 @dataclass(frozen=True)
 class Known:
-    """A study as of `version`: its history, dollars of the ended runs, dollars reserved by (trial, attempt)."""
+    """A study after so many `changes`: its history, the sum of the ended runs' dollars, dollars reserved by (trial,
+    attempt).
+    """
 
-    version: int = 0
+    changes: int = 0
     history: History = field(default_factory=History)
-    settled: tuple[float, ...] = ()
+    settled: Partials = NOTHING
     reserved: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
     def money(self, budget: Budget) -> Money:
         """Dollars spent and reserved, beside the budget."""
-        return Money(budget.usd, math.fsum(self.settled), math.fsum(self.reserved.values()))
+        return Money(budget.usd, total(self.settled), math.fsum(self.reserved.values()))
 
     def with_reserved(self, number: int, attempt: int, usd: float) -> "Known":
         """With another open reservation."""
@@ -81,28 +86,28 @@ class Known:
     def with_settled(self, number: int, attempt: int, usd: float) -> "Known":
         """With the reservation of a run, if it had one, replaced by what the run cost."""
         others = {run: dollars for run, dollars in self.reserved.items() if run != (number, attempt)}
-        return replace(self, settled=(*self.settled, usd), reserved=others)
+        return replace(self, settled=added(self.settled, usd), reserved=others)
 
-    def refreshed(self, connection: sa.Connection, study_id: int, version: int, space: Space) -> "Known":
-        """As of `version`, which the connection's transaction must see; reads only what changed since."""
-        if version == self.version:
+    def refreshed(self, connection: sa.Connection, study_id: int, changes: int, space: Space) -> "Known":
+        """After so many `changes`, which the connection's transaction must see; reads only what is new since."""
+        if changes == self.changes:
             return self
-        if version < self.version:  # somebody put an older copy of the database back
-            return Known().refreshed(connection, study_id, version, space)
-        since = {"study": study_id, "since": self.version}
+        if changes < self.changes:  # somebody put an older copy of the database back
+            return Known().refreshed(connection, study_id, changes, space)
+        since = {"study": study_id, "since": self.changes}
         with _no_garbage():
             changed = connection.execute(_TRIALS, since).all()
             numbers = [row[0] for row in changed]
             made, seen = _moves(connection, study_id, numbers), _observations(connection, study_id, numbers)
             history = _refreshed_history(self.history, changed, made, seen, space)
-        reserved, settled = dict(self.reserved), list(self.settled)
+        reserved, settled = dict(self.reserved), self.settled
         for number, attempt, usd, paid in connection.execute(_LEDGER, since):
             if paid is None:
                 reserved[number, attempt] = usd
             else:
                 reserved.pop((number, attempt), None)
-                settled.append(paid)
-        return Known(version, history, tuple(settled), reserved)
+                settled = added(settled, paid)
+        return Known(changes, history, settled, reserved)
 
 
 @contextmanager
@@ -119,9 +124,9 @@ def _no_garbage() -> Iterator[None]:
 
 def _moves(connection: sa.Connection, study_id: int, numbers: list[int]) -> dict[int, list[Move]]:
     found: dict[int, list[Move]] = {number: [] for number in numbers}
-    for number, state, time, cause, dollars in _rows(connection, (_MOVES, _MOVES_OF), study_id, numbers):
+    for number, state, time, cause, dollars, seconds in _rows(connection, (_MOVES, _MOVES_OF), study_id, numbers):
         if number in found:
-            found[number].append(Move(_STATES[state], time, cause, dollars))
+            found[number].append(Move(_STATES[state], time, cause, dollars, seconds))
     return found
 
 
@@ -152,13 +157,13 @@ def _refreshed_history(
 ) -> History:
     known = list(history.trials)
     configurations: dict[str, Configuration] = {}  # those that come again are made once
-    for number, state, resumed, text, share, snapshots, note, expected, time_limit in sorted(changed):
+    for number, state, resumed, text, share, snapshots, note, expected, time_limit, kind in sorted(changed):
         if number < len(known):  # its proposal never changes
             known[number] = replace(
                 known[number],
                 state=_STATES[state],
                 observations=tuple(seen[number]),
-                moves=tuple(made[number]),
+                moves=Moves(made[number]),
                 resumed_dollars=resumed,
             )
             continue
@@ -171,11 +176,12 @@ def _refreshed_history(
             read_shares(snapshots),
             _STATES[state],
             tuple(seen[number]),
-            tuple(made[number]),
-            note,
+            Moves(made[number]),
+            read_notes(note),
             read_expected(expected),
             time_limit,
             resumed,
+            _TRIAL_KINDS[kind],
         )
         known.append(trial)
     return History(tuple(known))

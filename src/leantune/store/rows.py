@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from leantune.history import History, Trial
+from leantune.history import History, Observation, Trial, TrialState
 from leantune.problem import Budget
 
 
@@ -93,7 +93,10 @@ class LedgerRow:
 
 @dataclass(frozen=True)
 class ReportRow:
-    """What a running trial said about itself, `seconds` after the start of that attempt."""
+    """What a running trial said about itself, `seconds` after the start of that attempt.
+
+    id: given by the store, rising in the order of arrival.
+    """
 
     number: int
     attempt: int
@@ -101,6 +104,23 @@ class ReportRow:
     metrics: Mapping[str, float]
     step: float | None = None
     fraction: Fraction | None = None
+    id: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class JudgedMove:
+    """A change of a trial that does not run, decided while it was in the state `expected`.
+
+    state: paused, queued or stopped; what is stopped may bring observations, which count resumed_dollars of its moves
+    again (see Trial).
+    """
+
+    number: int
+    expected: TrialState
+    state: TrialState
+    cause: str
+    observations: tuple[Observation, ...] = ()
+    resumed_dollars: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,17 @@
 """The tables of a store, as today's code reads and writes them; `migrations` leads every older database here.
 
 Times are seconds since 1970, money is USD, shares of the data are exact rationals as text ("1/60"), mappings are JSON.
-A study's `version` grows with every change of its trials or its ledger, and each changed row remembers it in `changed`:
-whoever knows the study up to version v needs only the rows with changed > v.
+A study counts its `changes`: the count grows with every change of its trials or its ledger, and each changed row
+remembers it in `changed`. Whoever knows the study up to change n needs only the rows with changed > n.
+
+LeanTune 0.1 (schema 0001) knew only `studies.version` and `workers.seen`. Today's code writes `changes` and `heard`
+beside them, always with the same values; triggers refuse whoever writes the old ones alone (migrations 0002).
 """
 
 import sqlalchemy as sa
 
 # Every revision a database may have, oldest first; one module in migrations/versions for each.
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 REVISION_TABLE = "leantune_schema"
 
 metadata = sa.MetaData(
@@ -49,6 +52,7 @@ studies = sa.Table(
     sa.Column("budget_hours", sa.Double),
     sa.Column("proposing_worker", sa.Text),  # who computes the next proposal, and until when nobody else does
     sa.Column("proposing_until", sa.Double),
+    sa.Column("changes", sa.Integer, nullable=False, server_default=sa.text("-1")),
 )
 
 # Every budget the study has had; the last one is also in `studies`.
@@ -73,7 +77,7 @@ trials = sa.Table(
     sa.Column("configuration", sa.Text, nullable=False),
     sa.Column("fraction", sa.Text, nullable=False),
     sa.Column("snapshots", sa.Text, nullable=False),
-    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),  # JSON: [[kind, text], ...]
     sa.Column("expected", sa.Text, nullable=False),
     sa.Column("time_limit", sa.Double),
     sa.Column("state", sa.Text, nullable=False),
@@ -83,6 +87,7 @@ trials = sa.Table(
     sa.Column("started", sa.Double),
     sa.Column("lease_until", sa.Double),
     sa.Column("changed", sa.Integer, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False, server_default="search"),
     sa.Index(None, "study_id", "state", "number"),
     sa.Index(None, "study_id", "changed"),
 )
@@ -97,6 +102,7 @@ moves = sa.Table(
     sa.Column("time", sa.Double, nullable=False),
     sa.Column("cause", sa.Text, nullable=False),
     sa.Column("dollars", sa.Double, nullable=False),
+    sa.Column("seconds", sa.Double),
 )
 
 # What a finished trial showed, by rising share; rows are only ever added.
@@ -144,6 +150,34 @@ reports = sa.Table(
     sa.Column("fraction", sa.Text),
     sa.ForeignKeyConstraint(["study_id", "number"], ["trials.study_id", "trials.number"]),
     sa.Index(None, "study_id", "number"),
+    sa.Index(None, "study_id", "id"),
+)
+
+# The machines that runs were on: one row per machine that was launched for a run.
+stays = sa.Table(
+    "stays",
+    metadata,
+    *_of_trial(),
+    sa.Column("attempt", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("machine", sa.Text, primary_key=True),
+    sa.Column("market", sa.Text, nullable=False),
+    sa.Column("on_demand", sa.Boolean, nullable=False),
+    sa.Column("max_price", sa.Double),
+    sa.Column("usd_per_hour", sa.Double, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("launched", sa.Double, nullable=False),
+    sa.Column("quotes", sa.Text, nullable=False),
+    sa.Column("step_from", sa.Double, nullable=False),
+    sa.Column("ready", sa.Double),
+    sa.Column("left", sa.Double),
+    sa.Column("ended", sa.Double),
+    sa.Column("kept", sa.Double, nullable=False),
+    sa.Column("reached", sa.Double, nullable=False),
+    sa.Column("saving_seconds", sa.Double, nullable=False),
+    sa.Column("gross_usd", sa.Double),
+    sa.Column("refund_usd", sa.Double),
+    sa.Column("revoked", sa.Boolean, nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
 )
 
 # The processes that work on the study now.
@@ -158,4 +192,8 @@ workers = sa.Table(
     sa.Column("slots", sa.Integer, nullable=False),
     sa.Column("joined", sa.Double, nullable=False),
     sa.Column("seen", sa.Double, nullable=False),
+    sa.Column("heard", sa.Double, nullable=False, server_default=sa.text("-1")),
 )
+
+# Alembic's own table, as it makes it.
+revisions = sa.Table(REVISION_TABLE, sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True))

@@ -2,22 +2,40 @@
 
 import sqlalchemy as sa
 
-from leantune.store.schema import budgets, ledger, moves, observations, reports, studies, trials, workers
+from leantune.store.schema import (
+    budgets,
+    ledger,
+    moves,
+    observations,
+    reports,
+    revisions,
+    stays,
+    studies,
+    trials,
+    workers,
+)
 
 _STUDY = sa.bindparam("study", type_=sa.Integer)
 _NUMBER = sa.bindparam("trial", type_=sa.Integer)
 _WORKER = sa.bindparam("who", type_=sa.Text)
 
-# The study's row: its version and its budget. LOCK waits until nobody else changes the study.
+# The revision of the schema: an older program must not write what it does not know.
+REVISION = sa.select(revisions.c.version_num)
+# The study's row: its count of changes and its budget. LOCK waits until nobody else changes the study.
 HEAD = sa.select(
-    studies.c.version,
+    REVISION.scalar_subquery(),
+    studies.c.changes,
     studies.c.budget_usd,
     studies.c.budget_trials,
     studies.c.budget_hours,
     studies.c.proposing_worker,
 ).where(studies.c.id == _STUDY)
-LOCK = HEAD.with_for_update()
-SET_VERSION = sa.update(studies).where(studies.c.id == _STUDY).values(version=sa.bindparam("new_version"))
+LOCK = HEAD.with_for_update(of=studies)
+SET_CHANGES = (
+    sa.update(studies)
+    .where(studies.c.id == _STUDY)
+    .values(changes=sa.bindparam("new_changes"), version=sa.bindparam("new_changes"))
+)
 
 REDEFINE = (
     sa.update(studies)
@@ -54,10 +72,18 @@ SET_STANDING = (
         worker=sa.bindparam("new_worker"),
         started=sa.bindparam("new_started"),
         lease_until=sa.bindparam("new_lease"),
-        changed=sa.bindparam("new_version"),
+        changed=sa.bindparam("new_changes"),
     )
 )
-RUN = sa.select(trials.c.attempt, trials.c.worker, trials.c.lease_until).where(_THIS_TRIAL)
+_OPEN_STAYS = sa.and_(
+    stays.c.study_id == trials.c.study_id,
+    stays.c.number == trials.c.number,
+    stays.c.attempt == trials.c.attempt,
+    stays.c.ended.is_(None),
+)
+RUN = sa.select(
+    trials.c.attempt, trials.c.worker, trials.c.lease_until, sa.select(stays.c.machine).where(_OPEN_STAYS).exists()
+).where(_THIS_TRIAL)
 # The next trials of the queue; in portions, because the first one usually fits.
 QUEUED = (
     sa.select(trials.c.number, trials.c.attempt)
@@ -96,7 +122,7 @@ INSERT_LEDGER = sa.insert(ledger)
 SETTLE = (
     sa.update(ledger)
     .where(ledger.c.study_id == _STUDY, ledger.c.number == _NUMBER, ledger.c.attempt == sa.bindparam("run"))
-    .values(settled=sa.bindparam("paid"), settled_at=sa.bindparam("paid_at"), changed=sa.bindparam("new_version"))
+    .values(settled=sa.bindparam("paid"), settled_at=sa.bindparam("paid_at"), changed=sa.bindparam("new_changes"))
 )
 LEDGER = (
     sa.select(
@@ -138,16 +164,33 @@ REPORTS = (
         reports.c.metrics,
         reports.c.step,
         reports.c.fraction,
+        reports.c.id,
     )
-    .where(reports.c.study_id == _STUDY)
+    .where(reports.c.study_id == _STUDY, reports.c.id > sa.bindparam("after"))
     .order_by(reports.c.id)
 )
 REPORTS_OF_TRIAL = REPORTS.where(reports.c.number == _NUMBER)
 
+_THIS_RUN = sa.and_(stays.c.study_id == _STUDY, stays.c.number == _NUMBER, stays.c.attempt == sa.bindparam("run"))
+INSERT_STAYS = sa.insert(stays)
+DELETE_STAY = sa.delete(stays).where(_THIS_RUN, stays.c.machine == sa.bindparam("which"))
+COUNT_OPEN_STAYS = sa.select(sa.func.count()).where(_THIS_RUN, stays.c.ended.is_(None))
+CLOSE_STAYS = (
+    sa.update(stays)
+    .where(_THIS_RUN, stays.c.ended.is_(None))
+    .values(ended=sa.bindparam("end"), why=sa.bindparam("cause"), gross_usd=sa.bindparam("usd"), revoked=sa.false())
+)
+STAYS = (
+    sa.select(*(column for column in stays.c if column.name != "study_id"))
+    .where(stays.c.study_id == _STUDY)
+    .order_by(stays.c.launched, stays.c.number, stays.c.attempt, stays.c.machine)
+)
+STAYS_OF_TRIAL = STAYS.where(stays.c.number == _NUMBER)
+
 _THIS_WORKER = sa.and_(workers.c.study_id == _STUDY, workers.c.id == _WORKER)
 INSERT_WORKER = sa.insert(workers)
 DELETE_WORKER = sa.delete(workers).where(_THIS_WORKER)
-SEEN = sa.update(workers).where(_THIS_WORKER).values(seen=sa.bindparam("now"))
+SEEN = sa.update(workers).where(_THIS_WORKER).values(heard=sa.bindparam("now"), seen=sa.bindparam("now"))
 WORKERS = (
     sa.select(
         workers.c.id,
@@ -156,7 +199,7 @@ WORKERS = (
         workers.c.process_started,
         workers.c.slots,
         workers.c.joined,
-        workers.c.seen,
+        workers.c.heard,
     )
     .where(workers.c.study_id == _STUDY)
     .order_by(workers.c.joined, workers.c.id)

@@ -1,13 +1,9 @@
-"""One study in a store: its trials, its money, its workers. Every method is one transaction.
+"""One study in a SQL database: its trials, its money, its workers. Every method is one transaction (see `base.Store`).
 
 Any number of processes may use the same study: whoever changes it holds its lock, looks at the newest history, lets the
 pure `History` decide what is legal, and writes only what is new. Times are the caller's: the store reads no clock.
-
-Invariants: a running trial that was claimed has one worker, one lease and one open row in the ledger, any other trial
-none; a trial's runs are counted 1, 2, ... and claimed once each; no claim takes spent + reserved above the budget.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -16,38 +12,72 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from leantune.errors import LeaseLost, Outdated, StoreError, UnknownStudy
-from leantune.history import FINAL_STATES, Estimate, History, Observation, Trial, TrialState
+from leantune.errors import UnknownStudy
+from leantune.history import Estimate, History, Move, Note, Observation, Trial, TrialKind, TrialState
 from leantune.problem import Budget
 from leantune.space import Space
 from leantune.store import statements as sql
 from leantune.store.change import Change, Run
 from leantune.store.connections import Connections
-from leantune.store.encoding import clean, clean_observation, definition_text, metrics_text, read_metrics, read_share
+from leantune.store.encoding import (
+    clean,
+    clean_notes,
+    definition_text,
+    metrics_text,
+    read_metrics,
+    read_share,
+)
 from leantune.store.known import Known
-from leantune.store.rows import Booking, BudgetChange, Claim, LedgerRow, Look, Money, ReportRow, StudyRow, WorkerRow
+from leantune.store.rows import (
+    Booking,
+    BudgetChange,
+    Claim,
+    JudgedMove,
+    LedgerRow,
+    Look,
+    Money,
+    ReportRow,
+    StayRow,
+    StudyRow,
+    WorkerRow,
+)
+from leantune.store.rules import (
+    check_booking,
+    check_stay,
+    checked_stays,
+    ended,
+    finite,
+    judged_trial,
+    lease_lost,
+    named,
+    not_negative,
+    outdated_proposal,
+    positive,
+    storable,
+    told_dollars,
+)
+from leantune.store.upgrade import check_revision
 
 __all__ = [
     "Booking",
     "BudgetChange",
     "Claim",
+    "JudgedMove",
     "LedgerRow",
     "Look",
     "Money",
     "ReportRow",
+    "StayRow",
     "StudyRow",
     "StudyStore",
     "WorkerRow",
 ]
 
-_ROUNDING = 1e-12  # relative, of sums of dollars
-_BACK_TO_QUEUE = (TrialState.REVOKED, TrialState.LOST)  # where a trial stays for no moment
-
 
 class _Head(NamedTuple):
-    """A study's own row: its version, its budget, and whether somebody computes the next proposal."""
+    """A study's own row: how often it has changed, its budget, and whether somebody computes the next proposal."""
 
-    version: int
+    changes: int
     budget: Budget
     proposing: bool
 
@@ -66,7 +96,7 @@ class StudyStore:
         self._known = Known()
 
     def history(self) -> History:
-        """All trials, up to date; only what changed since the last call is read."""
+        """See Store. Only what changed since the last call is read."""
         with self._looking() as (_, _, known):
             return known.history
 
@@ -77,16 +107,14 @@ class StudyStore:
         snapshots: Iterable[Fraction] = (),
         *,
         time: float,
-        note: str = "",
+        notes: Iterable[Note] = (),
         expected: Mapping[str, Estimate] = MappingProxyType({}),
         time_limit: float | None = None,
+        kind: TrialKind = TrialKind.SEARCH,
         after: int | None = None,
         queue: bool = True,
     ) -> Trial:
-        """Add a trial, and queue it. Whoever was proposing (see `may_propose`) no longer is.
-
-        after: the number of trials that the proposal was computed from; Outdated when there are more by now.
-        """
+        """See Store."""
         checked = self._space.configuration(configuration)
         trial = None
         with self._changing() as change:
@@ -94,17 +122,13 @@ class StudyStore:
             change.stop_proposing()
             if after is None or number <= after:
                 history, _ = change.history.propose(
-                    checked, fraction, snapshots, clean(note), float(time), expected, time_limit
+                    checked, fraction, snapshots, clean_notes(notes), float(time), expected, time_limit, kind=kind
                 )
                 if queue:
                     history = history.move(number, TrialState.QUEUED, time=float(time))
                 trial = change.add(history, number)
         if trial is None:  # told only now, so that the marker is gone for good
-            raise Outdated(
-                f"the proposal was computed from {after} trials, and there are {number}",
-                where=f"study {self.name!r}",
-                hint="Look at the history again, and propose again",
-            )
+            raise outdated_proposal(self.name, after, number)
         return trial
 
     def record(
@@ -116,55 +140,47 @@ class StudyStore:
         state: TrialState = TrialState.DONE,
         cause: str = "",
     ) -> Trial:
-        """End a trial with a result that was told, whoever ran it; what it cost goes through the ledger as well.
-
-        A worker that runs the trial at that moment loses it.
-        """
-        shown = self._storable(number, observations)
+        """See Store."""
+        shown = storable(self.name, number, observations)
         with self._changing() as change:
             before = change.run(number)
             history = change.history.record(number, shown, time=float(time), state=state, cause=clean(cause))
             attempt = before.attempt + (before.worker is None)
             trial = change.put(history, number, Run(attempt))
-            dollars = next((seen.cost for seen in reversed(trial.observations) if seen.cost is not None), 0.0)
+            dollars = told_dollars(trial.observations)
             if before.worker is None:
                 change.pay(number, attempt, trial.configuration.usd_per_hour, dollars, float(time))
             else:
                 change.settle(number, attempt, dollars, float(time))
+            if before.stays:
+                change.close_stays(number, before.attempt, float(time), "its result was told", dollars)
             return trial
 
     def may_propose(self, worker: str, *, time: float, for_seconds: float) -> bool:
-        """Whether this worker is the one that computes the next proposal, until `for_seconds` from now.
-
-        True when nobody else is, or its time is over. `propose` ends it, and `release_proposing`.
-        """
-        until = _finite(time, "time") + _positive(for_seconds, "for_seconds")
-        with self._connections.writing() as connection:
-            values = {"study": self._id, "who": _named(worker), "now": float(time), "until": until}
+        """See Store."""
+        until = finite(time, "time") + positive(for_seconds, "for_seconds")
+        with self._writing() as connection:
+            values = {"study": self._id, "who": named(worker), "now": float(time), "until": until}
             return connection.execute(sql.MAY_PROPOSE, values).rowcount == 1
 
     def release_proposing(self, worker: str) -> None:
-        """Let others propose, if this worker was the one."""
-        with self._connections.writing() as connection:
+        """See Store."""
+        with self._writing() as connection:
             connection.execute(sql.STOP_PROPOSING, {"study": self._id, "who": worker})
 
     def claim(
         self, worker: str, *, time: float, lease: float, fitting: Callable[[Trial, Money], Booking | None]
     ) -> Claim | None:
-        """Start the oldest queued trial for which `fitting` gives a booking; None when there is none.
-
-        `fitting` is called within the transaction, with the trial and the money as they are; it must not change the
-        store. StoreError when a booking exceeds what is left of the budget.
-        """
-        until = _finite(time, "time") + _positive(lease, "lease")
-        _named(worker)
+        """See Store."""
+        until = finite(time, "time") + positive(lease, "lease")
+        named(worker)
         with self._changing() as change:
             money = change.known.money(change.budget)
             for queued, attempts in change.queued():
                 booking = fitting(queued, money)
                 if booking is None:
                     continue
-                _check_booking(queued, booking, money)
+                check_booking(queued, booking, money)
                 run = Run(attempts + 1, worker, float(time), until)
                 history = change.history.move(queued.number, TrialState.RUNNING, time=float(time))
                 trial = change.put(history, queued.number, run)
@@ -173,8 +189,8 @@ class StudyStore:
             return None
 
     def renew(self, worker: str, numbers: Iterable[int], *, time: float, lease: float) -> frozenset[int]:
-        """Extend this worker's leases of these trials; those that it still holds are returned."""
-        until, wanted = _finite(time, "time") + _positive(lease, "lease"), frozenset(numbers)
+        """See Store."""
+        until, wanted = finite(time, "time") + positive(lease, "lease"), frozenset(numbers)
         if not wanted:
             return wanted
         with self._locking() as (connection, _):
@@ -185,7 +201,7 @@ class StudyStore:
                 connection.execute(sql.RENEW, rows)
             return kept
 
-    def finish(
+    def finish(  # noqa: PLR0913 - what a run leaves behind
         self,
         claim: Claim,
         *,
@@ -194,35 +210,53 @@ class StudyStore:
         cause: str,
         time: float,
         dollars: float,
+        seconds: float | None = None,
         resumed_dollars: float = 0.0,
+        stays: Iterable[StayRow] = (),
     ) -> Trial:
-        """End a run and settle it with `dollars`; LeaseLost when the trial is no longer this worker's.
-
-        done, failed, stopped: the trial is over, with these observations. queued, revoked, lost: it goes back to the
-        queue, and its dollars are those of the move.
-        """
-        number, paid = claim.trial.number, _not_negative(dollars, "dollars")
-        shown = self._storable(number, observations)
+        """See Store."""
+        number, paid = claim.trial.number, not_negative(dollars, "dollars")
+        end = Move(TrialState(state), float(time), clean(cause), paid, seconds)
+        shown, machines = storable(self.name, number, observations), checked_stays(claim, stays)
         with self._changing() as change:
             run = change.run(number)
             if (run.worker, run.attempt) != (claim.worker, claim.attempt):
-                raise LeaseLost(
-                    f"it was taken from worker {claim.worker!r} in its attempt {claim.attempt}",
-                    where=f"trial {number} of study {self.name!r}",
-                    hint="Its lease was not renewed in time; another worker has it, or had it",
-                )
-            if TrialState(state) in FINAL_STATES:
-                history = change.history.record(
-                    number, shown, time=float(time), state=state, cause=clean(cause), resumed_dollars=resumed_dollars
-                )
-            else:
-                _check_no_result(number, shown, resumed_dollars)
-                history = _moved_back(change.history, number, TrialState(state), clean(cause), float(time), paid)
-            change.settle(number, claim.attempt, paid, float(time))
-            return change.put(history, number, Run(claim.attempt))
+                raise lease_lost(self.name, claim.worker, number, claim.attempt)
+            trial = ended(change.history.trial(number), shown, end, resumed_dollars)
+            change.settle(number, claim.attempt, paid, end.time)
+            change.put_stays(machines)
+            if run.stays:
+                change.close_stays(number, claim.attempt, end.time, end.cause)
+            return change.put(change.history.with_trial(trial), number, Run(claim.attempt))
+
+    def open_stay(self, worker: str, stay: StayRow) -> None:
+        """See Store."""
+        check_stay(stay)
+        with self._changing() as change:
+            run = change.run(stay.number)
+            if (run.worker, run.attempt) != (worker, stay.attempt):
+                raise lease_lost(self.name, worker, stay.number, stay.attempt)
+            change.put_stays([stay])
+
+    def stays(self, number: int | None = None) -> list[StayRow]:
+        """See Store."""
+        statement = sql.STAYS if number is None else sql.STAYS_OF_TRIAL
+        with self._connections.reading() as connection:
+            return [StayRow(*row) for row in connection.execute(statement, self._of_trial(number))]
+
+    def judge(self, changes: Sequence[JudgedMove], *, time: float) -> list[Trial]:
+        """See Store."""
+        shown = [storable(self.name, judged.number, judged.observations) for judged in changes]
+        with self._changing() as change:
+            trials = []
+            for judged, seen in zip(changes, shown, strict=True):
+                trial = judged_trial(change.history.trial(judged.number), judged, seen, float(time))
+                run = Run(change.run(judged.number).attempt)
+                trials.append(change.put(change.history.with_trial(trial), judged.number, run))
+            return trials
 
     def running(self) -> list[Claim]:
-        """Every run that a worker holds, by trial; nothing is changed."""
+        """See Store."""
         with self._looking() as (connection, _, known):
             return [
                 Claim(known.history.trial(number), attempt, worker, started, until, Booking(usd, rate, limit))
@@ -231,59 +265,59 @@ class StudyStore:
                 )
             ]
 
-    def lose(self, claim: Claim, *, time: float, cause: str, dollars: float) -> bool:
-        """Take a trial from a worker that vanished: running -> lost -> queued, settled with `dollars`.
-
-        False, and nothing is changed, when the trial has moved on or its lease was renewed since `claim` was looked up.
-        """
-        number, paid = claim.trial.number, _not_negative(dollars, "dollars")
+    def lose(self, claim: Claim, *, time: float, cause: str, dollars: float, seconds: float | None = None) -> bool:
+        """See Store."""
+        number, paid = claim.trial.number, not_negative(dollars, "dollars")
+        end = Move(TrialState.LOST, float(time), clean(cause), paid, seconds)
         with self._changing() as change:
             run = change.run(number)
             if (run.worker, run.attempt) != (claim.worker, claim.attempt):
                 return False
             if run.lease_until is None or run.lease_until > claim.lease_until:
                 return False
-            history = _moved_back(change.history, number, TrialState.LOST, clean(cause), float(time), paid)
-            change.settle(number, claim.attempt, paid, float(time))
-            change.put(history, number, Run(claim.attempt))
+            trial = ended(change.history.trial(number), (), end, 0.0)
+            change.settle(number, claim.attempt, paid, end.time)
+            if run.stays:
+                change.close_stays(number, claim.attempt, end.time, end.cause, paid)
+            change.put(change.history.with_trial(trial), number, Run(claim.attempt))
             return True
 
     def money(self) -> Money:
-        """The budget's dollars, and what is spent and reserved of them."""
+        """See Store."""
         with self._looking() as (_, budget, known):
             return known.money(budget)
 
     def look(self) -> Look:
-        """History, budget and money as of one moment."""
+        """See Store."""
         with self._looking() as (_, budget, known):
             return Look(known.history, budget, known.money(budget))
 
     def ledger(self) -> list[LedgerRow]:
-        """Every run's dollars, by trial and attempt."""
+        """See Store."""
         with self._connections.reading() as connection:
             return [LedgerRow(*row) for row in connection.execute(sql.LEDGER, {"study": self._id})]
 
     def budget(self) -> Budget:
-        """The budget in force."""
+        """See Store."""
         with self._looking() as (_, budget, _):
             return budget
 
     def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
-        """Change the budget; the earlier ones stay on record."""
+        """See Store."""
         with self._locking() as (connection, _):
             limits = {"usd": budget.usd, "hours": budget.hours}
             connection.execute(sql.SET_BUDGET, {"study": self._id, "most_trials": budget.trials, **limits})
-            log_budget(connection, self._id, BudgetChange(_finite(time, "time"), budget, clean(cause)))
+            log_budget(connection, self._id, BudgetChange(finite(time, "time"), budget, clean(cause)))
 
     def redefine(self, definition: Mapping[str, object], job: str) -> None:
-        """Replace what defines the study; whether its trials still fit is for the caller to know."""
+        """See Store."""
         with self._locking() as (connection, _):
             values = {"new_definition": definition_text(definition), "new_job": clean(job)}
             connection.execute(sql.REDEFINE, {"study": self._id, **values})
         self.definition, self.job = MappingProxyType(dict(definition)), job
 
     def budgets(self) -> list[BudgetChange]:
-        """Every budget the study has had, oldest first."""
+        """See Store."""
         with self._connections.reading() as connection:
             return [
                 BudgetChange(time, Budget(usd, trials, hours), cause)
@@ -291,7 +325,7 @@ class StudyStore:
             ]
 
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
-        """Keep what running trials said about themselves."""
+        """See Store."""
         with self._changing() as change:
             for number in {row.number for row in reports}:
                 change.history.trial(number)
@@ -300,7 +334,7 @@ class StudyStore:
                     "study_id": self._id,
                     "number": row.number,
                     "attempt": row.attempt,
-                    "seconds": _finite(row.seconds, "seconds"),
+                    "seconds": finite(row.seconds, "seconds"),
                     "metrics": metrics_text(row.metrics),
                     "step": row.step,
                     "fraction": None if row.fraction is None else str(row.fraction),
@@ -310,45 +344,45 @@ class StudyStore:
             if rows:
                 change.connection.execute(sql.INSERT_REPORTS, rows)
 
-    def reports(self, number: int | None = None) -> list[ReportRow]:
-        """Reports of one trial, or of all, in the order of arrival."""
+    def reports(self, number: int | None = None, after: int = 0) -> list[ReportRow]:
+        """See Store."""
         statement = sql.REPORTS if number is None else sql.REPORTS_OF_TRIAL
         with self._connections.reading() as connection:
+            rows = connection.execute(statement, {**self._of_trial(number), "after": after})
             return [
-                ReportRow(of, attempt, at, read_metrics(metrics), step, None if share is None else read_share(share))
-                for of, attempt, at, metrics, step, share in connection.execute(
-                    statement, {"study": self._id} if number is None else {"study": self._id, "trial": number}
-                )
+                ReportRow(of, attempt, at, read_metrics(metrics), step, share and read_share(share), arrived)
+                for of, attempt, at, metrics, step, share, arrived in rows
             ]
 
     def join(self, worker: WorkerRow) -> None:
-        """A process begins to work on the study, or begins again."""
+        """See Store."""
         values = {
             "study_id": self._id,
-            "id": _named(worker.id),
+            "id": named(worker.id),
             "host": clean(worker.host),
             "pid": worker.pid,
             "process_started": worker.process_started,
             "slots": worker.slots,
             "joined": worker.joined,
             "seen": worker.seen,
+            "heard": worker.seen,
         }
-        with self._connections.writing() as connection:
+        with self._writing() as connection:
             connection.execute(sql.DELETE_WORKER, {"study": self._id, "who": worker.id})
             connection.execute(sql.INSERT_WORKER, values)
 
     def seen(self, worker_id: str, time: float) -> None:
-        """The worker was alive at that time; nothing happens when it has left."""
-        with self._connections.writing() as connection:
-            connection.execute(sql.SEEN, {"study": self._id, "who": worker_id, "now": _finite(time, "time")})
+        """See Store."""
+        with self._writing() as connection:
+            connection.execute(sql.SEEN, {"study": self._id, "who": worker_id, "now": finite(time, "time")})
 
     def leave(self, worker_id: str) -> None:
-        """The worker no longer works on the study; leaving twice is fine."""
-        with self._connections.writing() as connection:
+        """See Store."""
+        with self._writing() as connection:
             connection.execute(sql.DELETE_WORKER, {"study": self._id, "who": worker_id})
 
     def workers(self) -> list[WorkerRow]:
-        """The processes that work on the study, in the order of joining."""
+        """See Store."""
         with self._connections.reading() as connection:
             return [WorkerRow(*row) for row in connection.execute(sql.WORKERS, {"study": self._id})]
 
@@ -357,7 +391,14 @@ class StudyStore:
         """A transaction that reads, with the newest budget and history."""
         with self._connections.reading() as connection:
             head = self._head(connection, sql.HEAD)
-            yield connection, head.budget, self._refreshed(connection, head.version)
+            yield connection, head.budget, self._refreshed(connection, head.changes)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sa.Connection]:
+        """A transaction that writes beside the study's trials, without its lock."""
+        with self._connections.writing() as connection:
+            check_revision(connection.execute(sql.REVISION).scalar_one_or_none(), self._connections.shown)
+            yield connection
 
     @contextmanager
     def _locking(self) -> Iterator[tuple[sa.Connection, _Head]]:
@@ -369,27 +410,27 @@ class StudyStore:
     def _changing(self) -> Iterator[Change]:
         """A transaction that holds the study's lock and changes its trials, from the newest history on."""
         with self._locking() as (connection, head):
-            known = self._refreshed(connection, head.version)
+            known = self._refreshed(connection, head.changes)
             change = Change(connection, self._id, head.budget, known, proposing=head.proposing)
             yield change
-            change.write_version()
+            change.count()
         self._known = change.known  # not before the commit
 
-    def _refreshed(self, connection: sa.Connection, version: int) -> Known:
+    def _refreshed(self, connection: sa.Connection, changes: int) -> Known:
         # What is read here was committed by others: it stays true whatever becomes of this transaction.
-        self._known = self._known.refreshed(connection, self._id, version, self._space)
+        self._known = self._known.refreshed(connection, self._id, changes, self._space)
         return self._known
 
     def _head(self, connection: sa.Connection, statement: sa.Executable) -> _Head:
         row = connection.execute(statement, {"study": self._id}).first()
         if row is None:
             raise UnknownStudy(f"the study {self.name!r} is gone", where="store", hint="Somebody deleted its row")
-        version, usd, trials, hours, proposing = row
-        return _Head(version, Budget(usd, trials, hours), proposing is not None)
+        revision, changes, usd, trials, hours, proposing = row
+        check_revision(revision, self._connections.shown)
+        return _Head(changes, Budget(usd, trials, hours), proposing is not None)
 
-    def _storable(self, number: int, observations: Iterable[Observation]) -> list[Observation]:
-        where = f"trial {number} of study {self.name!r}"
-        return [clean_observation(observation, where) for observation in observations]
+    def _of_trial(self, number: int | None) -> dict[str, int]:
+        return {"study": self._id} if number is None else {"study": self._id, "trial": number}
 
 
 def log_budget(connection: sa.Connection, study_id: int, change: BudgetChange) -> None:
@@ -398,53 +439,3 @@ def log_budget(connection: sa.Connection, study_id: int, change: BudgetChange) -
     budget = change.budget
     values = {"time": change.time, "usd": budget.usd, "trials": budget.trials, "hours": budget.hours}
     connection.execute(sql.INSERT_BUDGET, {"study_id": study_id, "position": position, "cause": change.cause, **values})
-
-
-def _check_booking(trial: Trial, booking: Booking, money: Money) -> None:
-    where = f"trial {trial.number}"
-    usd = _not_negative(booking.usd, "usd", where)
-    if money.budget_usd is None:
-        return
-    if money.spent + money.reserved + usd > money.budget_usd * (1.0 + _ROUNDING):
-        raise StoreError(
-            f"the booking of {usd:g} USD exceeds the {money.left:g} USD that are left of {money.budget_usd:g}",
-            where=where,
-            hint="Book less, or nothing",
-        )
-
-
-def _check_no_result(number: int, observations: Sequence[Observation], resumed_dollars: float) -> None:
-    if observations or resumed_dollars:
-        raise StoreError(
-            "a trial that goes back to the queue has no result", where=f"trial {number}", hint="Leave it out"
-        )
-
-
-def _moved_back(history: History, number: int, state: TrialState, cause: str, time: float, dollars: float) -> History:
-    """To the queue, by way of revoked or lost where that is what happened."""
-    history = history.move(number, state, time=time, cause=cause, dollars=dollars)
-    return history.move(number, TrialState.QUEUED, time=time) if state in _BACK_TO_QUEUE else history
-
-
-def _finite(value: float, name: str) -> float:
-    if not math.isfinite(value):
-        raise StoreError(f"{name} is {value}", where="store", hint="Give a finite number")
-    return float(value)
-
-
-def _positive(value: float, name: str) -> float:
-    if not (math.isfinite(value) and value > 0):
-        raise StoreError(f"{name} is {value}", where="store", hint="Give a finite number of seconds above 0")
-    return float(value)
-
-
-def _not_negative(value: float, name: str, where: str = "store") -> float:
-    if not (math.isfinite(value) and value >= 0):
-        raise StoreError(f"{name} is {value}", where=where, hint="Give a finite number of at least 0")
-    return float(value)
-
-
-def _named(worker: str) -> str:
-    if not worker or clean(worker) != worker:
-        raise StoreError(f"{worker!r} is not the name of a worker", where="store", hint="Use plain text")
-    return worker

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from leantune.errors import IncompatibleStore
 from leantune.store.connections import Connections
-from leantune.store.schema import REVISION_TABLE, REVISIONS, metadata
+from leantune.store.schema import REVISION_TABLE, REVISIONS, metadata, revisions
 
 _LOCK = 0x1EA47043  # any number, the same in every process: one of them upgrades a PostgreSQL database at a time
 _ATTEMPTS = 20
@@ -15,6 +15,8 @@ def upgrade(connections: Connections) -> None:
     if connections.in_memory:
         with connections.writing() as connection:
             metadata.create_all(connection, checkfirst=False)
+            revisions.create(connection)
+            connection.execute(sa.insert(revisions), {"version_num": REVISIONS[-1]})
         return
     with connections.reading() as connection:
         current = _revision(connection, connections) == REVISIONS[-1]
@@ -75,3 +77,13 @@ def _use_wal(connections: Connections) -> None:
             return
         with connections.writing():
             pass
+
+
+def check_revision(found: str | None, where: str) -> None:
+    """Refuse to go on with a database that a newer LeanTune has upgraded meanwhile."""
+    if found != REVISIONS[-1]:
+        raise IncompatibleStore(
+            f"a newer LeanTune upgraded this database to schema {found or 'unknown'} while this process was at work",
+            where=where,
+            hint="Nothing is lost: start it again with that version (pip install --upgrade leantune)",
+        )

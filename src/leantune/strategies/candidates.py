@@ -10,7 +10,7 @@ import numpy as np
 
 from leantune.acquisition.base import Candidates
 from leantune.arrays import BoolArray, IntArray
-from leantune.history import History, ObservationKind
+from leantune.history import History, Note, NoteKind, ObservationKind
 from leantune.problem import Direction, Problem
 from leantune.space import Configuration, Configurations
 from leantune.strategies.recipe import Recipe, Shares
@@ -28,7 +28,7 @@ class Table:
     problem: Problem
     history: History
     configurations: Configurations
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @classmethod
     def of(cls, problem: Problem, history: History, recipe: Recipe, seed: int) -> Table:
@@ -38,8 +38,8 @@ class Table:
             recipe.caps.pool, seed=derived_seed(seed, "pool"), around=best_tested(problem, history)
         )
         tested = Configurations.of(problem.space, [trial.configuration for trial in history.trials])
-        note = f"the space cannot be enumerated: a pool of {len(pool)} configurations was drawn"
-        return cls(problem, history, pool.union(tested), (note,))
+        words = f"the space cannot be enumerated: a pool of {len(pool)} configurations was drawn"
+        return cls(problem, history, pool.union(tested), (Note(NoteKind.POOL, words),))
 
     @cached_property
     def candidates(self) -> Candidates:

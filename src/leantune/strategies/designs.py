@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from leantune.history import History
+from leantune.history import History, Note, NoteKind
 from leantune.problem import Problem
 from leantune.space import Configuration
 from leantune.strategies.seeds import derived_seed
@@ -30,7 +30,7 @@ class Start:
 
     configuration: Configuration
     snapshots: tuple[Fraction, ...]
-    note: str = ""
+    note: Note | None = None
 
 
 class Design(Protocol):
@@ -57,10 +57,10 @@ def as_runs(problem: Problem, configuration: Configuration, fractions: tuple[Fra
         yield Start(configuration, fractions)
         return
     for fraction in fractions:
-        note = (
+        words = (
             f"the program gives no snapshots: the start is one run for each of {len(fractions)} fractions, each charged"
         )
-        yield Start(configuration, (fraction,), note)
+        yield Start(configuration, (fraction,), Note(NoteKind.EXTRA_RUNS, words))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from leantune.history import Estimate
+from leantune.history import Estimate, Note
 from leantune.space import Configuration
 
 
@@ -22,7 +22,7 @@ class Proposal:
     fraction: Fraction
     snapshots: tuple[Fraction, ...]
     expected: Mapping[str, Estimate] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,4 +41,4 @@ class Recommendation:
     feasible: bool
     tested: bool
     why: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()

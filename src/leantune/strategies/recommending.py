@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from leantune.acquisition.base import Belief
 from leantune.arrays import IntArray
 from leantune.errors import StudyOver
-from leantune.history import Estimate, History, Observation, ObservationKind, Trial
+from leantune.history import Estimate, History, Note, NoteKind, Observation, ObservationKind, Trial
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
 from leantune.strategies.beliefs import expectations
 from leantune.strategies.candidates import Table
@@ -35,14 +35,14 @@ def recommendation_at(
     why = f"{best_word(problem)} predicted {problem.goal.metric} at full data, {goal}"
     if problem.constraints and rule.weighs_risk:
         why = f"The best to be expected at full data, chance of the limits included, {problem.goal.metric} {goal}"
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if problem.constraints and rule.constrained:
         meeting = int(belief.qualifies(belief.at_full(among), among).sum())
         if qualified:
             why += f", among the {meeting} of {len(among)} configurations that meet the limits as surely as asked"
         else:
             why = f"No configuration meets the limits as surely as asked; the best compromise, with {goal}"
-            notes = ("fallback: nothing qualifies; the largest constrained expected accuracy",)
+            notes = (Note(NoteKind.FALLBACK, "nothing qualifies; the largest constrained expected accuracy"),)
     feasible = bool(belief.feasibility(beliefs, one)[0] >= rule.probability) if not rule.constrained else qualified
     return Recommendation(
         configuration,
@@ -113,7 +113,7 @@ def best_measured(problem: Problem, tested: Sequence[tuple[Trial, Observation]])
     )
     words = f"{best_word(problem)} measured {problem.goal.metric} among {those}."
     why = words if feasible else "No result met the limits; this one came nearest to them."
-    notes = () if feasible else ("fallback: no measured result meets the limits",)
+    notes = () if feasible else (Note(NoteKind.FALLBACK, "no measured result meets the limits"),)
     held = {c.text: float(_holds(c, seen)) for c in problem.constraints}
     return Recommendation(trial.configuration, seen.fraction, metrics, held, feasible, True, why, notes)
 

@@ -19,7 +19,7 @@ from leantune.acquisition.incumbents import present_incumbent
 from leantune.arrays import BoolArray, IntArray
 from leantune.errors import StrategyError
 from leantune.filters.base import Search, Searched
-from leantune.history import Estimate, History
+from leantune.history import Estimate, History, Note, NoteKind
 from leantune.models.blas import one_blas_thread
 from leantune.problem import At, Budget, Problem
 from leantune.strategies.beliefs import build_belief, expectations
@@ -72,7 +72,7 @@ class Strategy:
         recipe = self.recipe
         start = recipe.start.next(problem, history, seed)
         if start is not None:
-            why = ("start", start.note) if start.note else ("start",)
+            why = (Note(NoteKind.START, "start"), *([start.note] if start.note else []))
             return Proposal(start.configuration, start.snapshots[-1], start.snapshots, {}, why)
         seed = derived_seed(seed, len(history.trials))
         table = Table.of(problem, history, recipe, seed)
@@ -82,12 +82,12 @@ class Strategy:
         rng = np.random.default_rng(derived_seed(seed, "search"))
         belief = None if recipe.models is None else self._belief(table, seed)
         if belief is None or recipe.acquisition is None:
-            note = "random"
+            note = Note(NoteKind.RANDOM, "random")
             if recipe.models is not None:
-                note = "fallback: no result to learn from yet; at random"
+                note = Note(NoteKind.FALLBACK, "no result to learn from yet; at random")
                 least = int(untested.any(axis=0).argmax())
                 if untested[:, least + 1 :].any():
-                    note += ", on the least data"
+                    note = replace(note, text=f"{note.text}, on the least data")
                     untested[:, least + 1 :] = False
             return self._proposal(table, _random_pair(untested, rng), {}, (note, *table.notes))
         known, acquisition = replace(belief, open_pairs=Pairs.of(untested)), recipe.acquisition
@@ -102,7 +102,7 @@ class Strategy:
         expected = expectations(known, known.at(chosen), int(chosen.configuration[0]))
         return self._proposal(table, chosen, expected, notes)
 
-    def _proposal(self, table: Table, pair: Pairs, expected: dict[str, Estimate], notes: tuple[str, ...]) -> Proposal:
+    def _proposal(self, table: Table, pair: Pairs, expected: dict[str, Estimate], notes: tuple[Note, ...]) -> Proposal:
         row, level = int(pair.configuration[0]), int(pair.level[0])
         smaller: tuple[Fraction, ...] = ()
         if self.recipe.snapshots and table.problem.snapshots:
@@ -163,7 +163,7 @@ class Strategy:
     def _recommendable(self, table: Table) -> IntArray:
         if not self.recipe.incumbent.tested_only:
             return np.arange(len(table.configurations))
-        return np.unique(table.rows[[bool(trial.observations) for trial in table.history.trials]])
+        return np.unique(table.rows[[bool(trial.results) for trial in table.history.trials]])
 
     def stop_reason(self, view: View) -> str | None:
         """Why the study is over, or None."""
@@ -216,26 +216,29 @@ def _share_left(budget: Budget, history: History) -> float:
     return max(0.0, 1.0 - max(used))
 
 
-def _cap_notes(table: Table, recipe: Recipe) -> tuple[str, ...]:
+def _cap_notes(table: Table, recipe: Recipe) -> tuple[Note, ...]:
     """Which caps on configurations and observations bite."""
     count = len(table.configurations)
     sought = [("the next incumbent", recipe.caps.incumbents)]
     if not recipe.incumbent.weighs_risk:  # which asks what incumbents are worth, and not where the optimum is
         sought.insert(0, ("the optimum", recipe.caps.representers))
-    notes = tuple(f"cap: {what} is sought among {cap} of {count} configurations" for what, cap in sought if count > cap)
+    caps = [f"{what} is sought among {cap} of {count} configurations" for what, cap in sought if count > cap]
     observations = sum(1 for _ in table.history.observations)
     pairs = count * len(table.problem.fractions)
-    return notes if recipe.models is None else (*notes, *recipe.models.caps_at(observations, pairs))
+    if recipe.models is not None:
+        caps += recipe.models.caps_at(observations, pairs)
+    return tuple(Note(NoteKind.CAP, words) for words in caps)
 
 
-def _choice_notes(searched: Searched) -> tuple[str, ...]:
+def _choice_notes(searched: Searched) -> tuple[Note, ...]:
     """Where the proposal comes from: the acquisition, the filter's own fallback, or nobody's enthusiasm."""
-    if any(note.startswith("fallback") for note in searched.notes):
+    if any(note.kind is NoteKind.FALLBACK for note in searched.notes):
         return searched.notes
     count = len(searched.pairs)
     if searched.values.max() > 0.0:
-        return (f"largest acquisition of {count} pairs", *searched.notes)
-    return (f"fallback: none of {count} pairs promises anything; the largest expected accuracy", *searched.notes)
+        return (Note(NoteKind.MODELS, f"largest acquisition of {count} pairs"), *searched.notes)
+    words = f"none of {count} pairs promises anything; the largest expected accuracy"
+    return (Note(NoteKind.FALLBACK, words), *searched.notes)
 
 
 def _random_pair(untested: BoolArray, rng: np.random.Generator) -> Pairs:

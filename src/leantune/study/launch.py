@@ -15,7 +15,7 @@ from leantune.executors.base import Executor
 from leantune.executors.keeper import SAVE_EVERY
 from leantune.executors.local import LocalExecutor
 from leantune.executors.machine import check_cluster
-from leantune.history import VERIFICATION, History, Observation, Trial, TrialState
+from leantune.history import History, Note, NoteKind, Observation, Trial, TrialKind, TrialState
 from leantune.jobfile import Job, parse_job
 from leantune.problem import At, Budget, Problem
 from leantune.run.curves import learning_curves
@@ -407,7 +407,8 @@ def verify(
             draft.fraction,
             draft.snapshots,
             time=opened.clock.now(),
-            note=draft.proposal_note,
+            notes=draft.notes,
+            kind=draft.kind,
             expected=draft.expected,
             time_limit=draft.time_limit,
         )
@@ -445,8 +446,9 @@ def _verification_trial(opened: OpenedStudy, recommended: Recommendation) -> Tri
     rate, now = recommended.configuration.usd_per_hour, opened.clock.now()
     limit = opened.rules.first_limit(rate, dict(recommended.metrics), opened.store.money())
     share = recommended.fraction if opened.problem.goal.at is At.ANYWHERE else Fraction(1)
-    note = f"{VERIFICATION} of the recommendation"
-    return opened.history.propose(recommended.configuration, share, (), note, now, recommended.metrics, limit)[1]
+    notes, kind = (Note(NoteKind.PLAIN, "verification of the recommendation"),), TrialKind.VERIFICATION
+    configuration, expected = recommended.configuration, recommended.metrics
+    return opened.history.propose(configuration, share, (), notes, now, expected, limit, kind=kind)[1]
 
 
 def _make_affordable(opened: OpenedStudy, trial: Trial, beyond_budget: bool) -> None:

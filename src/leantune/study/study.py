@@ -21,12 +21,14 @@ from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, ObservationError, Outdated, StudyOver
 from leantune.executors.function import FunctionExecutor
 from leantune.history import (
-    NOTE_SEPARATOR,
     Estimate,
     History,
+    Note,
+    NoteKind,
     Observation,
     ObservationKind,
     Trial,
+    TrialKind,
     TrialState,
     observe,
 )
@@ -73,7 +75,7 @@ class AskedTrial:
     fraction: Fraction
     snapshots: tuple[Fraction, ...]
     expected: Mapping[str, Estimate]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     @classmethod
     def of(cls, trial: Trial) -> AskedTrial:
@@ -200,7 +202,7 @@ class Study:
                     proposal.fraction,
                     proposal.snapshots,
                     time=self._clock.now(),
-                    note=NOTE_SEPARATOR.join(proposal.notes),
+                    notes=proposal.notes,
                     expected=proposal.expected,
                     after=len(view.history),
                     queue=False,
@@ -214,8 +216,9 @@ class Study:
         """A trial of your own choice, to be told like any other; it may repeat one."""
         checked = self.problem.choices.configuration(configuration)
         share = self.problem.fractions[self.problem.level_of(parse_share(fraction))]
-        note = "enqueued by the user"
-        return AskedTrial.of(self.store.propose(checked, share, time=self._clock.now(), note=note, queue=False))
+        notes, kind = (Note(NoteKind.PLAIN, "enqueued by the user"),), TrialKind.ENQUEUED
+        trial = self.store.propose(checked, share, time=self._clock.now(), notes=notes, kind=kind, queue=False)
+        return AskedTrial.of(trial)
 
     def tell(
         self,

@@ -1,10 +1,10 @@
-"""The promises of a study store as tests: bind them to a database by a subclass that says where to find a new one."""
+"""The promises of a study store (store/base.py) as tests: bind them to an implementation by a subclass that says where
+to find a new one.
+"""
 
 import math
 import random
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
@@ -20,118 +20,52 @@ from leantune.errors import (
     UnknownStudy,
     UnknownTrial,
 )
-from leantune.history import Estimate, Move, Observation, ObservationKind, Trial, TrialState
+from leantune.history import (
+    Estimate,
+    Move,
+    Note,
+    NoteKind,
+    Observation,
+    ObservationKind,
+    Trial,
+    TrialKind,
+    TrialState,
+)
 from leantune.problem import Budget
-from leantune.space import Cluster, Clusters, Space, choice, linear, log, machine, when
-from leantune.store.database import Database
-from leantune.store.study import Booking, BudgetChange, Claim, LedgerRow, Money, ReportRow, StudyStore, WorkerRow
-
-FULL = Fraction(1)
-RATE = 36.0  # USD per hour: a cent per second
-_MACHINE = machine("m", vcpus=2, memory=4, usd_per_hour=RATE)
-ODD_TEXTS = (
-    "",
-    "naïve ☃ 🦆",
-    "a\x00b",
-    "half \ud83d of a pair",
-    "'; DROP TABLE trials; --",
-    "tab\tline\nend",
-    "%s :x ?",
+from leantune.space import Space, log
+from leantune.store.base import Store, Studies
+from leantune.store.rows import (
+    Booking,
+    BudgetChange,
+    Claim,
+    LedgerRow,
+    Money,
+    ReportRow,
+    WorkerRow,
+)
+from leantune.testing.judging_contract import JudgingContract
+from leantune.testing.store_samples import (
+    FULL,
+    NOTES,
+    ODD_TEXTS,
+    OTHER,
+    RATE,
+    SMALL,
+    Fitting,
+    always,
+    contract_space,
+    expired,
+    failed,
+    measured,
 )
 
 
-def contract_space() -> Space:
-    """Parameters of every kind, one of them conditional."""
-    return Space(
-        lr=log(1e-9, 1.0),
-        optimizer=choice("adam", "sgd"),
-        momentum=when(linear(-1.0, 1.0), optimizer="sgd"),
-        cluster=Clusters((Cluster(_MACHINE, 1), Cluster(_MACHINE, 2))),
-    )
-
-
-SMALL = {"lr": 0.1 + 0.2, "optimizer": "adam", "cluster": {"type": "m", "nodes": 1}}
-OTHER = {"lr": 1e-9, "optimizer": "sgd", "momentum": -0.0, "cluster": {"type": "m", "nodes": 2}}
-
-
-def measured(cost: float, *, seconds: float | None = 1.0, fraction: Fraction = FULL) -> Observation:
-    """A run that worked."""
-    return Observation(fraction, ObservationKind.MEASURED, {"accuracy": 0.9}, seconds, cost)
-
-
-def failed(cost: float) -> Observation:
-    """A run that did not."""
-    return Observation(FULL, ObservationKind.FAILED, {}, 1.0, cost, "exit code 3")
-
-
-def always(usd: float = 0.0) -> "Fitting":
-    """Books every trial at this price."""
-    return Fitting(usd)
-
-
-class Fitting:
-    """Books trials at a price, and remembers which it was asked about, and beside what money."""
-
-    def __init__(self, usd: float, refused: frozenset[int] = frozenset()) -> None:
-        self.asked: list[tuple[int, Money]] = []
-        self._usd, self._refused = usd, refused
-
-    def __call__(self, trial: Trial, money: Money) -> Booking | None:
-        """A booking, unless the trial is to be refused."""
-        self.asked.append((trial.number, money))
-        return None if trial.number in self._refused else Booking(self._usd, RATE, 10.0)
-
-
-def expired(study: StudyStore, time: float, dead: frozenset[str] = frozenset()) -> list[Claim]:
-    """Runs whose lease is over, or whose worker is among the dead."""
-    return [claim for claim in study.running() if claim.lease_until <= time or claim.worker in dead]
-
-
-class StoreContract(ABC):
-    """Subclass it as `class TestMine(StoreContract)`. `shared`: whether opening the URL again finds the same data."""
-
-    shared = True
-
-    @abstractmethod
-    def url(self) -> str:
-        """The URL of the test's own database, without studies."""
-
-    @pytest.fixture
-    def address(self) -> str:
-        """Where the test's database is."""
-        return self.url()
-
-    @pytest.fixture
-    def database(self, address: str) -> Iterator[Database]:
-        """The test's database."""
-        with Database(address) as database:
-            yield database
-
-    @pytest.fixture
-    def study(self, database: Database) -> StudyStore:
-        """An empty study of 10 dollars."""
-        return database.create(
-            "mine",
-            contract_space(),
-            {"seed": 1, "lr": [0.1, None, {"a": True}]},
-            "name: mine\n",
-            Budget(usd=10.0, trials=40),
-            time=5.0,
-            leantune_version="1.2.3",
-        )
-
-    @pytest.fixture
-    def peer(self, study: StudyStore, address: str, database: Database) -> Iterator[StudyStore]:
-        """The same study as another process sees it."""
-        if not self.shared:
-            yield database.open("mine", contract_space())
-            return
-        with Database(address) as other:
-            yield other.open("mine", contract_space())
+class StoreContract(JudgingContract):
+    """Subclass it as `class TestMine(StoreContract)`."""
 
     # -- studies
 
-    def test_a_new_study_is_found_and_empty(self, database: Database, study: StudyStore) -> None:
+    def test_a_new_study_is_found_and_empty(self, database: Studies, study: Store) -> None:
         assert (study.name, study.job) == ("mine", "name: mine\n")
         assert study.definition == {"seed": 1, "lr": [0.1, None, {"a": True}]}
         assert len(study.history()) == 0
@@ -142,24 +76,24 @@ class StoreContract(ABC):
         assert row is not None and row == database.studies()[0]
         assert (row.name, row.created, row.budget, row.counts) == ("mine", 5.0, Budget(usd=10.0, trials=40), {})
 
-    def test_names(self, database: Database, study: StudyStore) -> None:
+    def test_names(self, database: Studies, study: Store) -> None:
         with pytest.raises(StoreError, match="'mine' already"):
-            self._create(database, "mine")
+            self.create(database, "mine")
         with pytest.raises(UnknownStudy, match="Did you mean 'mine'"):
             database.open("mime", contract_space())
         assert database.find("mime") is None
         assert database.find("mine\x00") is None
         for wrong in ("", " mine", "a\nb", "a\x00b", "x" * 201):
             with pytest.raises(StoreError, match="cannot be the name"):
-                self._create(database, wrong)
+                self.create(database, wrong)
         assert [row.name for row in database.studies()] == ["mine"]
 
-    def test_studies_do_not_mix(self, database: Database, study: StudyStore) -> None:
-        second = self._create(database, "second")
+    def test_studies_do_not_mix(self, database: Studies, study: Store) -> None:
+        second = self.create(database, "second")
         study.propose(SMALL, FULL, time=1.0)
         study.propose(SMALL, FULL, time=1.0)
         second.propose(OTHER, FULL, time=1.0)
-        claim = self._claim(second, usd=2.0)
+        claim = self.claim(second, usd=2.0)
         second.add_reports([ReportRow(0, 1, 0.5, {"loss": 1.0})])
         assert claim.trial.number == 0
         assert study.money().reserved == 0.0 and second.money().reserved == 2.0
@@ -169,13 +103,13 @@ class StoreContract(ABC):
             "second": {"running": 1},
         }
 
-    def test_a_definition_that_is_no_json_is_refused(self, database: Database) -> None:
+    def test_a_definition_that_is_no_json_is_refused(self, database: Studies) -> None:
         for wrong in ({"a": object()}, {"a": math.nan}):
             with pytest.raises(StoreError, match="JSON"):
                 database.create("x", contract_space(), wrong, "", Budget(), time=0.0, leantune_version="1")
         assert database.studies() == []
 
-    def test_another_space_is_refused(self, study: StudyStore, database: Database) -> None:
+    def test_another_space_is_refused(self, study: Store, database: Studies) -> None:
         study.propose(OTHER, FULL, time=0.0)
         other = database.open("mine", Space(lr=log(1e-5, 1e-1)))
         with pytest.raises(StudyChanged, match="trial 0"):
@@ -183,27 +117,35 @@ class StoreContract(ABC):
 
     # -- proposals
 
-    def test_a_proposal_survives_exactly(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_a_proposal_survives_exactly(self, study: Store, peer: Store) -> None:
         tiny, shares = 5e-324, (Fraction(1, 60), Fraction(1, 3))
         expected = {"accuracy": Estimate(0.1 + 0.2, tiny), "cost": Estimate(1e300, math.inf)}
         trial = study.propose(
-            OTHER, shares[-1], shares, time=1700000000.1234567, note="☃", expected=expected, time_limit=1 / 3
+            OTHER,
+            shares[-1],
+            shares,
+            time=1700000000.1234567,
+            notes=NOTES,
+            expected=expected,
+            time_limit=1 / 3,
+            kind=TrialKind.ENQUEUED,
         )
         assert trial.configuration == contract_space().configuration(OTHER)
         assert (trial.number, trial.state, trial.fraction, trial.snapshots) == (0, "queued", shares[-1], shares)
-        assert (trial.proposal_note, trial.expected, trial.time_limit) == ("☃", expected, 1 / 3)
+        assert (trial.notes, trial.expected, trial.time_limit) == (NOTES, expected, 1 / 3)
+        assert trial.kind is TrialKind.ENQUEUED
         times = [(move.state, move.time) for move in trial.moves]
         assert times == [("proposed", 1700000000.1234567), ("queued", 1700000000.1234567)]
         assert peer.history().trials == study.history().trials == (trial,)
         assert peer.history().trials[0].configuration.usd_per_hour == 2 * RATE
 
-    def test_what_is_only_proposed_is_not_claimed(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_what_is_only_proposed_is_not_claimed(self, study: Store, peer: Store) -> None:
         trial = study.propose(SMALL, FULL, time=1.0, queue=False)
         assert trial.state is TrialState.PROPOSED
         assert study.claim("w", time=1.0, lease=1.0, fitting=always()) is None
         assert peer.history().trials == (trial,)
 
-    def test_wrong_proposals_leave_nothing(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_wrong_proposals_leave_nothing(self, study: Store, peer: Store) -> None:
         with pytest.raises(SpaceError, match="lr"):
             study.propose({**SMALL, "lr": 7.0}, FULL, time=0.0)
         with pytest.raises(HistoryError, match="snapshots"):
@@ -215,7 +157,7 @@ class StoreContract(ABC):
         assert len(study.history()) == len(peer.history()) == 0
         assert study.propose(SMALL, FULL, time=0.0).number == 0
 
-    def test_an_outdated_proposal_is_refused(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_an_outdated_proposal_is_refused(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=0.0, after=0)
         assert peer.may_propose("w", time=0.0, for_seconds=10.0)
         with pytest.raises(Outdated, match="0 trials, and there are 1"):
@@ -224,7 +166,7 @@ class StoreContract(ABC):
         assert len(study.history()) == len(peer.history()) == 1
         assert peer.propose(OTHER, FULL, time=0.0, after=1).number == 1
 
-    def test_one_worker_proposes_at_a_time(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_one_worker_proposes_at_a_time(self, study: Store, peer: Store) -> None:
         assert study.may_propose("v", time=0.0, for_seconds=10.0)
         assert study.may_propose("v", time=1.0, for_seconds=10.0), "its own marker is no obstacle"
         assert not peer.may_propose("w", time=10.9, for_seconds=10.0)
@@ -238,7 +180,7 @@ class StoreContract(ABC):
 
     # -- claims and leases
 
-    def test_a_claim_runs_the_oldest_trial(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_a_claim_runs_the_oldest_trial(self, study: Store, peer: Store) -> None:
         for _ in range(2):
             study.propose(SMALL, FULL, time=1.0)
         fitting = always(2.5)
@@ -252,7 +194,7 @@ class StoreContract(ABC):
         assert peer.money() == study.money() == Money(10.0, 0.0, 2.5)
         assert study.money().left == 7.5
 
-    def test_trials_that_do_not_fit_are_passed_over(self, study: StudyStore) -> None:
+    def test_trials_that_do_not_fit_are_passed_over(self, study: Store) -> None:
         for _ in range(70):
             study.propose(SMALL, FULL, time=1.0)
         assert study.claim("w", time=3.0, lease=1.0, fitting=Fitting(0.0, frozenset(range(70)))) is None
@@ -261,36 +203,36 @@ class StoreContract(ABC):
         assert claim is not None and claim.trial.number == 66
         assert [number for number, _ in fitting.asked] == list(range(67))
 
-    def test_nothing_is_claimed_twice(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_nothing_is_claimed_twice(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=1.0)
         assert study.claim("v", time=3.0, lease=1.0, fitting=always()) is not None
         assert peer.claim("w", time=99.0, lease=1.0, fitting=always()) is None
         assert peer.claim("v", time=99.0, lease=1.0, fitting=always()) is None
 
-    def test_no_claim_exceeds_the_budget(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_no_claim_exceeds_the_budget(self, study: Store, peer: Store) -> None:
         study.set_budget(Budget(usd=0.3), time=0.0, cause="test")
         for _ in range(4):
             study.propose(SMALL, FULL, time=1.0)
         for _ in range(3):  # 0.1 + 0.1 + 0.1 > 0.3 by rounding alone
-            self._claim(study, usd=0.1)
+            self.claim(study, usd=0.1)
         with pytest.raises(StoreError, match="exceeds"):
             peer.claim("w", time=1.0, lease=1.0, fitting=always(1e-6))
         assert [trial.state for trial in peer.history().trials] == ["running"] * 3 + ["queued"]
         assert len(peer.ledger()) == 3
         assert peer.claim("w", time=1.0, lease=1.0, fitting=always(0.0)) is not None
 
-    def test_without_a_dollar_limit_everything_fits(self, study: StudyStore) -> None:
+    def test_without_a_dollar_limit_everything_fits(self, study: Store) -> None:
         study.set_budget(Budget(trials=3), time=0.0, cause="test")
         study.propose(SMALL, FULL, time=1.0)
-        self._claim(study, usd=1e9)
+        self.claim(study, usd=1e9)
         assert study.money() == Money(None, 0.0, 1e9)
         assert study.money().left == math.inf
 
-    def test_leases_are_renewed_by_their_holder(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_leases_are_renewed_by_their_holder(self, study: Store, peer: Store) -> None:
         for _ in range(3):
             study.propose(SMALL, FULL, time=0.0)
-        first, second = self._claim(study, worker="v"), self._claim(study, worker="v")
-        self._claim(peer, worker="w")
+        first, second = self.claim(study, worker="v"), self.claim(study, worker="v")
+        self.claim(peer, worker="w")
         assert study.renew("v", [0, 1, 2, 7], time=5.0, lease=60.0) == {0, 1}
         assert study.renew("v", [], time=5.0, lease=60.0) == frozenset()
         assert [claim.trial.number for claim in expired(peer, 64.0)] == [2]
@@ -299,20 +241,20 @@ class StoreContract(ABC):
         assert study.renew("v", [0, 1], time=7.0, lease=60.0) == {1}
         assert second.trial.number == 1
 
-    def test_expired_are_those_whose_lease_or_worker_is_over(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_expired_are_those_whose_lease_or_worker_is_over(self, study: Store, peer: Store) -> None:
         for _ in range(2):
             study.propose(SMALL, FULL, time=0.0)
-        first = self._claim(study, worker="v", usd=1.5, time=0.0, lease=10.0)
-        second = self._claim(study, worker="w", usd=2.5, time=0.0, lease=20.0)
+        first = self.claim(study, worker="v", usd=1.5, time=0.0, lease=10.0)
+        second = self.claim(study, worker="w", usd=2.5, time=0.0, lease=20.0)
         assert expired(peer, 9.9) == []
         assert expired(peer, 10.0) == [first]
         assert expired(peer, 9.9, frozenset({"w", "x"})) == [second]
         assert expired(peer, 20.0) == [first, second]
         assert peer.history().trial(0).state is TrialState.RUNNING, "nothing is changed by looking"
 
-    def test_a_lost_trial_returns_to_the_queue(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_a_lost_trial_returns_to_the_queue(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
-        claim = self._claim(study, worker="v", usd=1.5, time=0.0, lease=10.0)
+        claim = self.claim(study, worker="v", usd=1.5, time=0.0, lease=10.0)
         (over,) = expired(peer, 11.0)
         assert peer.lose(over, time=11.0, cause="v vanished", dollars=0.25)
         moves = peer.history().trial(0).moves[-2:]
@@ -323,15 +265,15 @@ class StoreContract(ABC):
         with pytest.raises(LeaseLost, match="trial 0"):
             study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=12.0, dollars=0.5)
         assert study.renew("v", [0], time=12.0, lease=10.0) == frozenset()
-        again = self._claim(peer, worker="v")
+        again = self.claim(peer, worker="v")
         assert again.attempt == 2
         with pytest.raises(LeaseLost, match="attempt 1"):
             study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=13.0, dollars=0.5)
         assert study.money().spent == study.history().cost == 0.25
 
-    def test_a_lease_renewed_in_time_is_not_lost(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_a_lease_renewed_in_time_is_not_lost(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
-        claim = self._claim(study, worker="v", time=0.0, lease=10.0)
+        claim = self.claim(study, worker="v", time=0.0, lease=10.0)
         (over,) = expired(peer, 11.0)
         assert study.renew("v", [0], time=11.0, lease=10.0) == {0}
         assert not peer.lose(over, time=11.0, cause="v vanished", dollars=0.0)
@@ -344,9 +286,9 @@ class StoreContract(ABC):
     @pytest.mark.parametrize(
         ("state", "seen"), [("done", measured(0.5)), ("failed", failed(0.5)), ("stopped", measured(0.5))]
     )
-    def test_a_run_ends_a_trial(self, study: StudyStore, peer: StudyStore, state: str, seen: Observation) -> None:
+    def test_a_run_ends_a_trial(self, study: Store, peer: Store, state: str, seen: Observation) -> None:
         study.propose(SMALL, FULL, time=0.0)
-        claim = self._claim(study, usd=1.0)
+        claim = self.claim(study, usd=1.0)
         trial = study.finish(
             claim, observations=[seen], state=TrialState(state), cause="so it is", time=9.0, dollars=0.5
         )
@@ -360,25 +302,23 @@ class StoreContract(ABC):
         assert study.claim("w", time=9.0, lease=1.0, fitting=always()) is None
 
     @pytest.mark.parametrize(("state", "by_way_of"), [("queued", ()), ("revoked", ("revoked",)), ("lost", ("lost",))])
-    def test_a_run_is_interrupted(
-        self, study: StudyStore, peer: StudyStore, state: str, by_way_of: tuple[str, ...]
-    ) -> None:
+    def test_a_run_is_interrupted(self, study: Store, peer: Store, state: str, by_way_of: tuple[str, ...]) -> None:
         study.propose(SMALL, FULL, time=0.0)
-        claim = self._claim(study, usd=1.0)
+        claim = self.claim(study, usd=1.0)
         trial = study.finish(claim, observations=(), state=TrialState(state), cause="why", time=9.0, dollars=0.5)
         assert tuple(move.state for move in trial.moves[3:]) == (*by_way_of, "queued")
         assert trial.moves[3] == Move(TrialState(state), 9.0, "why", 0.5)
         assert (trial.cost, peer.money()) == (0.5, Money(10.0, 0.5, 0.0))
-        again = self._claim(peer, usd=1.0)
+        again = self.claim(peer, usd=1.0)
         assert again.attempt == 2
         assert [row.settled for row in study.ledger()] == [0.5, None]
 
-    def test_a_resumed_run_is_paid_once(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_a_resumed_run_is_paid_once(self, study: Store, peer: Store) -> None:
         """Its observations count all seconds, its second attempt only those since the checkpoint."""
         study.propose(SMALL, FULL, time=0.0)
-        study.finish(self._claim(study), observations=(), state=TrialState.QUEUED, cause="", time=2.0, dollars=0.75)
+        study.finish(self.claim(study), observations=(), state=TrialState.QUEUED, cause="", time=2.0, dollars=0.75)
         trial = study.finish(
-            self._claim(study),
+            self.claim(study),
             observations=[measured(1.0)],
             state=TrialState.DONE,
             cause="",
@@ -389,9 +329,9 @@ class StoreContract(ABC):
         assert trial.cost == peer.history().cost == peer.money().spent == 1.0
         assert peer.history().trial(0).resumed_dollars == 0.75
 
-    def test_wrong_results_leave_the_trial_running(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_wrong_results_leave_the_trial_running(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
-        claim = self._claim(study, usd=1.0)
+        claim = self.claim(study, usd=1.0)
         done, seen = TrialState.DONE, [measured(0.5)]
         with pytest.raises(ValueError, match="nothing is told"):
             study.finish(claim, observations=(), state=done, cause="", time=1.0, dollars=0.5)
@@ -411,7 +351,7 @@ class StoreContract(ABC):
         assert peer.money() == study.money() == Money(10.0, 0.0, 1.0)
         study.finish(claim, observations=seen, state=done, cause="", time=1.0, dollars=0.5)
 
-    def test_results_that_are_told_go_through_the_ledger(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_results_that_are_told_go_through_the_ledger(self, study: Store, peer: Store) -> None:
         shares = (Fraction(1, 10), FULL)
         study.propose(SMALL, FULL, shares, time=1.0, queue=False)
         study.propose(SMALL, FULL, time=1.0)
@@ -434,9 +374,9 @@ class StoreContract(ABC):
         with pytest.raises(IllegalMove, match="done already"):
             peer.record(0, seen, time=7.0)
 
-    def test_telling_a_running_trial_takes_it_from_its_worker(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_telling_a_running_trial_takes_it_from_its_worker(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=1.0)
-        claim = self._claim(study, usd=2.0)
+        claim = self.claim(study, usd=2.0)
         peer.record(0, [measured(0.5)], time=4.0)
         assert study.money() == Money(10.0, 0.5, 0.0)
         assert len(study.ledger()) == 1
@@ -447,7 +387,7 @@ class StoreContract(ABC):
 
     # -- money, reports, workers
 
-    def test_every_budget_is_kept(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_every_budget_is_kept(self, study: Store, peer: Store) -> None:
         raised = Budget(usd=20.5, hours=0.1)
         study.set_budget(raised, time=8.0, cause="extended ☃")
         assert peer.budget() == raised
@@ -457,7 +397,7 @@ class StoreContract(ABC):
             BudgetChange(8.0, raised, "extended ☃"),
         ]
 
-    def test_a_budget_below_what_is_spent(self, study: StudyStore) -> None:
+    def test_a_budget_below_what_is_spent(self, study: Store) -> None:
         study.propose(SMALL, FULL, time=1.0)
         study.propose(SMALL, FULL, time=1.0)
         study.record(0, [measured(5.0)], time=4.0)
@@ -466,7 +406,7 @@ class StoreContract(ABC):
         with pytest.raises(StoreError, match="exceeds"):
             study.claim("w", time=9.0, lease=1.0, fitting=always(0.1))
 
-    def test_reports_are_kept_in_order(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_reports_are_kept_in_order(self, study: Store, peer: Store) -> None:
         for _ in range(2):
             study.propose(SMALL, FULL, time=1.0)
         rows = [
@@ -486,7 +426,7 @@ class StoreContract(ABC):
             study.add_reports([rows[0], ReportRow(2, 1, 0.0, {"loss": 1.0})])
         assert len(peer.reports()) == 4
 
-    def test_workers_join_and_leave(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_workers_join_and_leave(self, study: Store, peer: Store) -> None:
         first = WorkerRow("v", "host ☃", 12, 0.5, 2, 7.0, 7.0)
         second = WorkerRow("w", "other", 4_000_000, 1.5, 1, 6.0, 6.0)
         study.join(first)
@@ -504,19 +444,19 @@ class StoreContract(ABC):
     # -- what may go wrong
 
     @pytest.mark.parametrize("text", ODD_TEXTS)
-    def test_any_text_is_kept_or_made_harmless(self, study: StudyStore, peer: StudyStore, text: str) -> None:
-        study.propose(SMALL, FULL, time=0.0, note=text, expected={text: Estimate(1.0, 2.0)})
-        claim = self._claim(study)
+    def test_any_text_is_kept_or_made_harmless(self, study: Store, peer: Store, text: str) -> None:
+        study.propose(SMALL, FULL, time=0.0, notes=[Note(NoteKind.CAP, text)], expected={text: Estimate(1.0, 2.0)})
+        claim = self.claim(study)
         study.add_reports([ReportRow(0, 1, 0.0, {text: 1.0})])
         failure = Observation(FULL, ObservationKind.FAILED, {}, 1.0, 0.5, text)
         study.finish(claim, observations=[failure], state=TrialState.FAILED, cause=text, time=1.0, dollars=0.5)
         assert peer.history() == study.history()
         trial = peer.history().trial(0)
         kept = text.replace("\x00", "\ufffd").replace("\ud83d", "?")
-        assert [trial.proposal_note, trial.moves[-1].cause, trial.observations[0].cause] == [kept] * 3
+        assert [trial.notes[0].text, trial.moves[-1].cause, trial.observations[0].cause] == [kept] * 3
         assert list(trial.expected) == list(peer.reports()[0].metrics) == [text]
 
-    def test_wrong_numbers_are_refused(self, study: StudyStore) -> None:
+    def test_wrong_numbers_are_refused(self, study: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
         for wrong in (math.nan, math.inf):
             with pytest.raises(StoreError, match="time is"):
@@ -539,7 +479,7 @@ class StoreContract(ABC):
             study.claim("", time=0.0, lease=1.0, fitting=always())
         assert study.ledger() == [] and study.history().trial(0).state is TrialState.QUEUED
 
-    def test_unknown_trials(self, study: StudyStore) -> None:
+    def test_unknown_trials(self, study: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
         ghost = Claim(study.history().trial(0), 1, "w", 0.0, 1.0, Booking(0.0, None, None))
         with pytest.raises(LeaseLost):
@@ -549,7 +489,7 @@ class StoreContract(ABC):
             with pytest.raises(UnknownTrial):
                 study.record(number, [measured(0.1)], time=0.0)
 
-    def test_an_error_while_claiming_leaves_no_trace(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_an_error_while_claiming_leaves_no_trace(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
 
         def breaks(trial: Trial, money: Money) -> Booking | None:
@@ -557,9 +497,9 @@ class StoreContract(ABC):
 
         with pytest.raises(ZeroDivisionError):
             study.claim("w", time=0.0, lease=1.0, fitting=breaks)
-        assert self._claim(peer).attempt == 1
+        assert self.claim(peer).attempt == 1
 
-    def test_one_may_look_but_not_change_while_claiming(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_one_may_look_but_not_change_while_claiming(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
 
         def looks(trial: Trial, money: Money) -> Booking | None:
@@ -576,7 +516,7 @@ class StoreContract(ABC):
         assert study.claim("w", time=0.0, lease=1.0, fitting=looks) is not None
         assert len(peer.history()) == 1
 
-    def test_threads_may_share_a_study(self, study: StudyStore) -> None:
+    def test_threads_may_share_a_study(self, study: Store) -> None:
         for _ in range(24):
             study.propose(SMALL, FULL, time=0.0)
         done: list[int] = []
@@ -598,13 +538,13 @@ class StoreContract(ABC):
         assert study.money().reserved == 0.0
         assert study.money().spent == pytest.approx(study.history().cost) == pytest.approx(2.4)
 
-    def test_a_closed_store_says_so(self, database: Database, study: StudyStore) -> None:
+    def test_a_closed_store_says_so(self, database: Studies, study: Store) -> None:
         database.close()
         database.close()
         with pytest.raises(StoreError, match="closed"):
             study.history()
 
-    def test_whatever_happens_the_books_balance(self, study: StudyStore, peer: StudyStore) -> None:
+    def test_whatever_happens_the_books_balance(self, study: Store, peer: Store) -> None:
         """A random walk of two workers through all moves; after each, everybody agrees and the money adds up."""
         walk = _Walk(seed=2)
         for _ in range(60):
@@ -619,18 +559,6 @@ class StoreContract(ABC):
             assert money.spent + money.reserved <= 10.0 * (1 + 1e-9)
         assert len({trial.state for trial in study.history().trials}) >= 3, "the walk has been somewhere"
 
-    # -- helpers
-
-    def _create(self, database: Database, name: str) -> StudyStore:
-        return database.create(name, contract_space(), {}, "", Budget(usd=10.0), time=6.0, leantune_version="1.2.3")
-
-    def _claim(
-        self, study: StudyStore, *, worker: str = "w", usd: float = 0.0, time: float = 1.0, lease: float = 60.0
-    ) -> Claim:
-        claim = study.claim(worker, time=time, lease=lease, fitting=always(usd))
-        assert claim is not None
-        return claim
-
 
 class _Walk:
     """Random legal steps of a study."""
@@ -640,15 +568,15 @@ class _Walk:
         self._time = 0.0
         self._claims: list[Claim] = []
 
-    def step(self, study: StudyStore) -> None:
+    def step(self, study: Store) -> None:
         """Do one thing, and let some time pass."""
         self._time += self.random.expovariate(1.0)
         self.random.choice((self._propose, self._start, self._start, self._end, self._renew, self._lose))(study)
 
-    def _propose(self, study: StudyStore) -> None:
+    def _propose(self, study: Store) -> None:
         study.propose(self.random.choice((SMALL, OTHER)), FULL, time=self._time, queue=self.random.random() < 0.9)
 
-    def _start(self, study: StudyStore) -> None:
+    def _start(self, study: Store) -> None:
         usd = self.random.uniform(0.0, 1.0)
         claim = study.claim(
             self.random.choice("vw"),
@@ -659,7 +587,7 @@ class _Walk:
         if claim is not None:
             self._claims.append(claim)
 
-    def _end(self, study: StudyStore) -> None:
+    def _end(self, study: Store) -> None:
         if not self._claims:
             return
         claim = self._claims.pop(self.random.randrange(len(self._claims)))
@@ -671,9 +599,9 @@ class _Walk:
         except LeaseLost:
             assert study.history().trial(claim.trial.number).moves[len(claim.trial.moves)].state is TrialState.LOST
 
-    def _renew(self, study: StudyStore) -> None:
+    def _renew(self, study: Store) -> None:
         study.renew("v", [claim.trial.number for claim in self._claims], time=self._time, lease=3.0)
 
-    def _lose(self, study: StudyStore) -> None:
+    def _lose(self, study: Store) -> None:
         for claim in expired(study, self._time):
             assert study.lose(claim, time=self._time, cause="vanished", dollars=claim.booking.usd / 2)

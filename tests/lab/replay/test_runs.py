@@ -73,7 +73,7 @@ def test_a_replay_is_the_live_study(table: MeasuredTable, strategy: str, seed: i
     for row, (trial, study) in zip(rows, live(table, strategy, seed, len(rows)), strict=True):
         assert row.configuration["lr"] == trial["lr"]
         assert row.configuration["cluster"] == trial["cluster"].as_json()
-        assert (row.fraction, row.notes) == (str(trial.fraction), trial.notes)
+        assert (row.fraction, row.notes) == (str(trial.fraction), tuple(map(str, trial.notes)))
         assert row.dollars == study.history.cost
         assert row.seconds == study.history.seconds
         recommended = study.recommendation()

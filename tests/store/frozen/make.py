@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from leantune.history import Estimate, Observation, ObservationKind, TrialState
+from leantune.history import Estimate, Note, NoteKind, Observation, ObservationKind, TrialKind, TrialState
 from leantune.problem import Budget
 from leantune.space import Cluster, Clusters, Space, choice, linear, log, machine, when
 from leantune.store.database import Database
-from leantune.store.study import Booking, Claim, ReportRow, StudyStore, WorkerRow
+from leantune.store.study import Booking, Claim, JudgedMove, ReportRow, StayRow, StudyStore, WorkerRow
 
 MACHINE = machine("small", vcpus=2, memory=4, usd_per_hour=0.36)
 FULL, TENTH = Fraction(1), Fraction(1, 10)
+NOTES = (
+    Note(NoteKind.FALLBACK, "no result to learn from yet; at random"),
+    Note(NoteKind.CAP, "the optimum is sought among 10 of 80 configurations"),
+    Note(NoteKind.PLAIN, "two\nlines"),
+)
 
 
 def frozen_space() -> Space:
@@ -31,7 +37,7 @@ def frozen_space() -> Space:
 
 
 def fill(database: Database) -> None:
-    """Two studies: an empty one, and one with everything."""
+    """Three studies: an empty one, one with everything, and one on rented machines whose trials are judged midway."""
     database.create("empty", frozen_space(), {}, "", Budget(), time=1.0, leantune_version="0.1.0")
     study = database.create(
         "everything",
@@ -57,12 +63,21 @@ def fill(database: Database) -> None:
     study.propose(sgd, FULL, time=60.0)
     study.propose(sgd, FULL, time=70.0, queue=False)
     study.may_propose("host-1", time=80.0, for_seconds=10.0)
+    judged(database, adam, sgd)
 
 
 def done(study: StudyStore, configuration: dict[str, object]) -> None:
     """Trial 0: measured at two shares, with predictions and reports."""
     expected = {"accuracy": Estimate(0.8, 0.05), "cost": Estimate(0.1, 0.02)}
-    study.propose(configuration, FULL, (TENTH, FULL), time=2.0, note="start 1/5", expected=expected, time_limit=600.0)
+    study.propose(
+        configuration,
+        FULL,
+        (TENTH, FULL),
+        time=2.0,
+        notes=(Note(NoteKind.START, "start 1/5"),),
+        expected=expected,
+        time_limit=600.0,
+    )
     run = claim(study, 3.0)
     curve = [ReportRow(0, 1, 1.5, {"loss": 2.5}, step=1.0), ReportRow(0, 1, 9.5, {"accuracy": 0.7}, None, TENTH)]
     study.add_reports(curve)
@@ -72,7 +87,7 @@ def done(study: StudyStore, configuration: dict[str, object]) -> None:
 
 def failed_after_revocation(study: StudyStore, configuration: dict[str, object]) -> None:
     """Trial 1: its machine was taken away, then it ran out of time."""
-    study.propose(configuration, FULL, time=10.0, note="model")
+    study.propose(configuration, FULL, time=10.0, notes=(Note(NoteKind.PLAIN, "model"),))
     run = claim(study, 11.0)
     study.finish(run, observations=(), state=TrialState.REVOKED, cause="notice", time=12.0, dollars=0.5)
     failure = Observation(FULL, ObservationKind.FAILED, {}, 20.0, 1.5, "timeout: 20 s")
@@ -95,6 +110,40 @@ def stopped_after_loss(study: StudyStore, configuration: dict[str, object]) -> N
     cut = Observation(FULL, ObservationKind.CENSORED, {"accuracy": 0.25}, 3.0, 0.75)
     run = claim(study, 23.0)
     study.finish(run, observations=[cut], state=TrialState.STOPPED, cause="hopeless", time=26.0, dollars=0.75)
+
+
+def judged(database: Database, adam: dict[str, object], sgd: dict[str, object]) -> None:
+    """Trial 0: paused; 1: stopped while it was paused; 2: a verification, done; 3: the user's, on its machine."""
+    study = database.create("judged", frozen_space(), {}, "", Budget(usd=9.0), time=1.0, leantune_version="0.2.0")
+    for configuration in (adam, sgd):
+        study.propose(configuration, FULL, time=2.0, notes=NOTES)
+    for number in (0, 1):
+        run = claim(study, 3.0)
+        stay = StayRow(number, 1, f"i-{number}", "small/zone-a", False, 0.5, 0.125, "prices.csv", 3.5, '{"a":1}')
+        study.open_stay("host-1", stay)
+        over = replace(stay, ready=4.0, left=8.0, ended=9.0, kept=7.0, reached=7.5, saving_seconds=0.5, gross_usd=0.25)
+        pause = "predicted 0.8 ± 0.1"
+        study.finish(
+            run,
+            observations=(),
+            state=TrialState.PAUSED,
+            cause=pause,
+            time=9.0,
+            dollars=0.25,
+            seconds=5.5,
+            stays=[over],
+        )
+    midway = Observation(FULL, ObservationKind.PARTIAL, {"accuracy": 0.75}, 5.5, 0.25)
+    stop = JudgedMove(1, TrialState.PAUSED, TrialState.STOPPED, "not selected", (midway,), resumed_dollars=0.25)
+    study.judge([stop], time=10.0)
+    study.propose(adam, FULL, time=11.0, kind=TrialKind.VERIFICATION)
+    done = [seen(FULL, 0.5, 11.0, 0.25)]
+    study.finish(
+        claim(study, 12.0), observations=done, state=TrialState.DONE, cause="", time=23.0, dollars=0.25, seconds=11.0
+    )
+    study.propose(sgd, FULL, time=24.0, kind=TrialKind.ENQUEUED)
+    claim(study, 25.0)
+    study.open_stay("host-1", StayRow(3, 1, "i-3", "small/zone-b", True, None, 0.36, "catalogue", 25.5))
 
 
 def seen(share: Fraction, accuracy: float, seconds: float, cost: float) -> Observation:

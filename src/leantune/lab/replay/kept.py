@@ -29,7 +29,7 @@ DECISIVE = (
     "cloud",
     "executors/replay.py",
     "filters",
-    "history.py",
+    "history",
     "lab/replay/contenders.py",
     "lab/replay/noise.py",
     "lab/replay/runs.py",

@@ -12,7 +12,7 @@ from fractions import Fraction
 from leantune.clock import Clock, RealClock, SimulatedClock
 from leantune.errors import StrategyError
 from leantune.executors.replay import ReplayExecutor
-from leantune.history import History, ObservationKind, Trial
+from leantune.history import History, NoteKind, ObservationKind, Trial
 from leantune.lab.replay.contenders import Contender, contender
 from leantune.lab.replay.noise import Noise, has_deviations
 from leantune.lab.replay.tables import MeasuredTable
@@ -28,7 +28,6 @@ from leantune.strategies.tuner import Judgement, Over, Tuner, View, Wait
 from leantune.study.definition import describe
 from leantune.study.opening import open_or_create
 
-START = "start"  # the note that proposals of a strategy's start carry
 PAPER, COMMON = "paper", "common"
 RULES = (PAPER, COMMON)
 
@@ -147,13 +146,13 @@ class _Timed:
         return f"all {self.iterations} tests are made" if made else None
 
 
-def _begins(notes: tuple[str, ...]) -> bool:
-    return START in notes[:1]
+def _begins(trial: Trial) -> bool:
+    return any(note.kind is NoteKind.START for note in trial.notes)
 
 
 def _tests(history: History) -> int:
     """Tests after the start."""
-    return sum(not _begins(trial.notes) for trial in history.trials)
+    return sum(not _begins(trial) for trial in history.trials)
 
 
 def check(table: MeasuredTable, settings: Settings) -> tuple[Contender, Problem]:
@@ -209,7 +208,7 @@ class _Watch:
         self.rows.append(
             Row(
                 test=len(self.rows) + 1,
-                start=_begins(trial.notes),
+                start=_begins(trial),
                 configuration=_plain(trial.configuration),
                 fraction=str(trial.fraction),
                 test_dollars=trial.cost,
@@ -218,7 +217,7 @@ class _Watch:
                 dollars=history.cost,
                 seconds=history.seconds,
                 ask_seconds=ask_seconds,
-                notes=trial.notes,
+                notes=tuple(map(str, trial.notes)),
                 advice=self._advice(history),
             )
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leantune.history import Estimate, Move, Observation, ObservationKind, Trial, TrialState
+from leantune.history import Estimate, Move, Note, NoteKind, Observation, ObservationKind, Trial, TrialState
 from leantune.problem import Budget
 from leantune.store.database import Database
 from leantune.store.study import BudgetChange, LedgerRow, Money, ReportRow, StudyStore, WorkerRow
@@ -65,7 +65,7 @@ def test_history(study: StudyStore) -> None:
             TrialState.DONE,
             (seen(TENTH, 0.7, 9.5, 0.00095), seen(FULL, 0.1 + 0.2, 100.125, 0.0100125)),
             moves(("proposed", 2.0), ("queued", 2.0), ("running", 3.0), ("done", 103.125)),
-            "start 1/5",
+            (Note(NoteKind.START, "start 1/5"),),
             expected,
             600.0,
         ),
@@ -85,7 +85,7 @@ def test_history(study: StudyStore) -> None:
                 ("running", 13.0),
                 ("failed", 33.0, "timeout: 20 s"),
             ),
-            "model",
+            (Note(NoteKind.PLAIN, "model"),),
             resumed_dollars=0.5,
         ),
         Trial(

@@ -15,6 +15,8 @@ from leantune.history import (
     FINAL_STATES,
     LEGAL_MOVES,
     History,
+    Note,
+    NoteKind,
     Observation,
     ObservationKind,
     Trial,
@@ -29,6 +31,7 @@ HALF, TENTH, FULL = Fraction(1, 2), Fraction(1, 10), Fraction(1)
 PRICED = Space(n=integer(1, 9), cluster=clusters([machine("m", vcpus=1, memory=1, usd_per_hour=3.6)], nodes=[1, 2]))
 PLAIN = Space(n=integer(1, 9))
 ONE = PLAIN.configuration({"n": 1})
+WHY = (Note(NoteKind.PLAIN, "why"),)
 
 
 def measured(fraction: Fraction = FULL, cost: float | None = 1.0, seconds: float | None = 10.0) -> Observation:
@@ -62,10 +65,10 @@ def in_state(state: TrialState) -> History:
 def test_trials_are_numbered_in_order() -> None:
     history = History()
     for number in range(3):
-        history, trial = history.propose(ONE, FULL, note="why", time=float(number))
+        history, trial = history.propose(ONE, FULL, notes=WHY, time=float(number))
         assert trial.number == number
         assert history.trial(number) is trial
-        assert (trial.state, trial.snapshots, trial.proposal_note) == (S.PROPOSED, (FULL,), "why")
+        assert (trial.state, trial.snapshots, trial.notes) == (S.PROPOSED, (FULL,), WHY)
         assert trial.moves[0].time == number
     assert len(history) == 3
 

@@ -1,0 +1,45 @@
+"""What has been tried: trials, their states and their observations. Immutable; every change is a new History.
+
+    proposed -> queued -> running -> done
+                  ^         |-> revoked -> queued   (never a failure; keeps its checkpoint)
+                  |         |-> lost    -> queued   (the worker vanished; same)
+                  |         |-> paused  -> queued   (judged midway: waits with its checkpoint until it is chosen again)
+                  |         |-> failed              (the program's own fault: an observation with its cost)
+                  |         |-> stopped             (by us, with the prediction that decided it)
+                  +---------+                       (taken off its machine by us, to run elsewhere)
+
+A trial that waits, queued or paused, may be paused or stopped as well.
+
+Invariants: trials are numbered 0, 1, 2, ... and stay in that order, never in the order they end; states follow
+LEGAL_MOVES; a trial in a final state never changes; what a trial observed lies at its own snapshots, in increasing
+order; a trial is charged once, however many snapshots it brings.
+"""
+
+from leantune.history.histories import History, counted_notes, in_order
+from leantune.history.moves import FINAL_STATES, LEGAL_MOVES, Move, Moves, TrialState
+from leantune.history.notes import Note, NoteKind
+from leantune.history.observations import Estimate, Observation, ObservationKind
+from leantune.history.telling import observe
+from leantune.history.trials import Trial, TrialKind, moved, proposed, recorded
+
+__all__ = [
+    "FINAL_STATES",
+    "LEGAL_MOVES",
+    "Estimate",
+    "History",
+    "Move",
+    "Moves",
+    "Note",
+    "NoteKind",
+    "Observation",
+    "ObservationKind",
+    "Trial",
+    "TrialKind",
+    "TrialState",
+    "counted_notes",
+    "in_order",
+    "moved",
+    "observe",
+    "proposed",
+    "recorded",
+]

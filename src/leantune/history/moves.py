@@ -1,0 +1,171 @@
+"""States of a trial, the one table of legal moves between them, and the log of the moves that were made."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple, overload
+
+from leantune.errors import HistoryError, IllegalMove
+from leantune.sums import NOTHING, Partials, added, total
+
+
+class TrialState(StrEnum):
+    """Where a trial stands."""
+
+    PROPOSED = "proposed"
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    REVOKED = "revoked"
+    LOST = "lost"
+    FAILED = "failed"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+
+
+_S = TrialState
+LEGAL_MOVES: Mapping[TrialState, frozenset[TrialState]] = MappingProxyType(
+    {
+        _S.PROPOSED: frozenset({_S.QUEUED}),
+        _S.QUEUED: frozenset({_S.RUNNING, _S.PAUSED, _S.STOPPED}),
+        _S.RUNNING: frozenset({_S.DONE, _S.REVOKED, _S.LOST, _S.FAILED, _S.STOPPED, _S.QUEUED, _S.PAUSED}),
+        _S.REVOKED: frozenset({_S.QUEUED}),
+        _S.LOST: frozenset({_S.QUEUED}),
+        _S.PAUSED: frozenset({_S.QUEUED, _S.STOPPED}),
+        _S.DONE: frozenset(),
+        _S.FAILED: frozenset(),
+        _S.STOPPED: frozenset(),
+    }
+)
+FINAL_STATES = frozenset(state for state, following in LEGAL_MOVES.items() if not following)
+# How a result that is told without further ado gets to `running`, from each state that may still end.
+WAY_TO_RUNNING: Mapping[TrialState, tuple[TrialState, ...]] = MappingProxyType(
+    {
+        _S.PROPOSED: (_S.QUEUED, _S.RUNNING),
+        _S.QUEUED: (_S.RUNNING,),
+        _S.RUNNING: (),
+        _S.REVOKED: (_S.QUEUED, _S.RUNNING),
+        _S.LOST: (_S.QUEUED, _S.RUNNING),
+        _S.PAUSED: (_S.QUEUED, _S.RUNNING),
+    }
+)
+
+
+class Move(NamedTuple):
+    """One change of state.
+
+    dollars: those spent since the last move that no observation accounts for. seconds: how long the machine was ours in
+    the run that this move ends; None where nobody measured it.
+    """
+
+    state: TrialState
+    time: float
+    cause: str = ""
+    dollars: float = 0.0
+    seconds: float | None = None
+
+
+class _Sums:
+    """Of a shared log: how many moves are summed, and the sum of their dollars."""
+
+    __slots__ = ("known",)
+
+    def __init__(self) -> None:
+        self.known: tuple[int, Partials] = (0, NOTHING)
+
+
+class Moves(Sequence[Move]):
+    """The moves of a trial, immutable; equal to a tuple of the same moves.
+
+    Later versions of a trial share one log, of which each sees the beginning: `with_move` appends and copies nothing.
+    Only a second continuation of the same version gets a log of its own. Dollars are summed as far as they are not yet.
+    """
+
+    __slots__ = ("_count", "_log", "_sums")
+
+    def __init__(self, moves: Iterable[Move] = ()) -> None:
+        self._log = list(moves)
+        self._count = len(self._log)
+        self._sums = _Sums()
+
+    @property
+    def dollars(self) -> float:
+        """Dollars of all moves, summed exactly and rounded once."""
+        summed, partials = self._sums.known
+        if summed > self._count:  # of a later version
+            return math.fsum(move.dollars for move in self)
+        if summed < self._count:
+            partials = added(partials, *(move.dollars for move in self._log[summed : self._count]))
+            self._sums.known = self._count, partials
+        return total(partials)
+
+    def with_move(self, move: Move) -> "Moves":
+        """These and one more."""
+        log, count = self._log, self._count
+        if len(log) == count:
+            log.append(move)
+        if log[count] is not move:  # somebody else went on from here before, or at this very moment
+            return Moves([*log[:count], move])
+        longer = object.__new__(Moves)
+        longer._log, longer._count, longer._sums = log, count + 1, self._sums
+        return longer
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Move: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Move, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Move | tuple[Move, ...]:
+        if isinstance(index, slice):
+            return tuple(self._log[at] for at in range(*index.indices(self._count)))
+        at = index + self._count if index < 0 else index
+        if not 0 <= at < self._count:
+            raise IndexError(f"there are {self._count} moves, and {index} is asked for")
+        return self._log[at]
+
+    def __iter__(self) -> Iterator[Move]:
+        return islice(self._log, self._count)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Moves | tuple):
+            return NotImplemented
+        return len(other) == self._count and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def checked_step(number: int, state: TrialState, move: Move) -> Move:
+    """The move, if a trial in `state` may make it."""
+    if move.state not in LEGAL_MOVES[state]:
+        legal = " or ".join(sorted(LEGAL_MOVES[state])) or "nothing: that is final"
+        raise IllegalMove(
+            f"a {state} trial cannot become {move.state}", where=f"trial {number}", hint=f"It can become {legal}"
+        )
+    return checked_move(number, move)
+
+
+def checked_move(number: int, move: Move) -> Move:
+    """The move, if its numbers make sense."""
+    if not math.isfinite(move.time):
+        raise HistoryError(f"the time is {move.time}", where=f"trial {number}", hint="Give finite seconds")
+    if not 0.0 <= move.dollars < math.inf:
+        raise HistoryError(
+            f"dollars are {move.dollars}", where=f"trial {number}", hint="Give a finite number of at least 0"
+        )
+    if move.seconds is not None and not 0.0 <= move.seconds < math.inf:
+        raise HistoryError(
+            f"seconds are {move.seconds}",
+            where=f"trial {number}",
+            hint="Give a finite number of at least 0, or None where nobody measured them",
+        )
+    return move

@@ -1,0 +1,248 @@
+"""A trial and how it changes: `proposed`, then `moved` any number of times, then `recorded`. Pure functions."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from types import MappingProxyType
+
+from leantune.errors import HistoryError, IllegalMove, ObservationError
+from leantune.history.moves import (
+    FINAL_STATES,
+    WAY_TO_RUNNING,
+    Move,
+    Moves,
+    TrialState,
+    checked_move,
+    checked_step,
+)
+from leantune.history.notes import Note
+from leantune.history.observations import Estimate, Observation, ObservationKind
+from leantune.space import Configuration
+
+
+class TrialKind(StrEnum):
+    """Who wanted a trial: the strategy, `verify` (a recommendation is run once, to see whether the limits hold), or the
+    user.
+    """
+
+    SEARCH = "search"
+    VERIFICATION = "verification"
+    ENQUEUED = "enqueued"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run (or its repetition after a revocation) of one configuration up to `fraction` of the data.
+
+    notes: what its proposal comes from, every fallback and every cap that bit. expected: what the models predicted when
+    it was proposed. time_limit: seconds after which its run is ended, None for no limit. resumed_dollars: those of its
+    moves that its observations count again, because the run that brought them went on from a checkpoint of an earlier
+    one.
+    """
+
+    number: int
+    configuration: Configuration
+    fraction: Fraction
+    snapshots: tuple[Fraction, ...]
+    state: TrialState
+    observations: tuple[Observation, ...] = ()
+    moves: Sequence[Move] = ()
+    notes: tuple[Note, ...] = ()
+    expected: Mapping[str, Estimate] = field(default_factory=dict)
+    time_limit: float | None = None
+    resumed_dollars: float = 0.0
+    kind: TrialKind = TrialKind.SEARCH
+
+    @property
+    def verifies(self) -> bool:
+        """Whether it runs a recommendation once, to see whether the limits hold; the model it trains is kept."""
+        return self.kind is TrialKind.VERIFICATION
+
+    @property
+    def pending(self) -> bool:
+        """Whether its result is still to come."""
+        return self.state not in FINAL_STATES
+
+    @cached_property
+    def results(self) -> tuple[Observation, ...]:
+        """Its observations without partial ones: those that say something about their share of the data."""
+        return tuple(seen for seen in self.observations if seen.kind is not ObservationKind.PARTIAL)
+
+    @property
+    def moved_dollars(self) -> float:
+        """Dollars of its moves: those that no observation accounts for, before resumed ones are taken off."""
+        moves = self.moves
+        return moves.dollars if isinstance(moves, Moves) else math.fsum(move.dollars for move in moves)
+
+    @cached_property
+    def cost(self) -> float:
+        """Dollars at its largest share (snapshots are charged once) plus those of its moves; unknown counts 0."""
+        told = next((seen.cost for seen in reversed(self.observations) if seen.cost is not None), 0.0)
+        return told + self.moved_dollars - self.resumed_dollars
+
+    @cached_property
+    def seconds(self) -> float:
+        """Seconds at its largest share; unknown counts 0."""
+        return next((seen.seconds for seen in reversed(self.observations) if seen.seconds is not None), 0.0)
+
+    @cached_property
+    def tested(self) -> tuple[Fraction, ...]:
+        """Shares at which it has shown something, or (pending) will; a run that failed or that we stopped was a test of
+        all its shares.
+        """
+        if self.pending or self.state in (TrialState.FAILED, TrialState.STOPPED):
+            return self.snapshots
+        return tuple(observation.fraction for observation in self.observations)
+
+
+def proposed(  # noqa: PLR0913 - what a trial is made of
+    number: int,
+    configuration: Configuration,
+    fraction: Fraction,
+    snapshots: Iterable[Fraction] = (),
+    notes: tuple[Note, ...] = (),
+    time: float = 0.0,
+    expected: Mapping[str, Estimate] = MappingProxyType({}),
+    time_limit: float | None = None,
+    *,
+    kind: TrialKind = TrialKind.SEARCH,
+) -> Trial:
+    """A new trial of the configuration at `fraction` that reports at each of `snapshots` (default: the end)."""
+    reports = _checked_snapshots(number, fraction, tuple(snapshots) or (fraction,))
+    first = checked_move(number, Move(TrialState.PROPOSED, time))
+    if time_limit is not None and not 0.0 < time_limit < math.inf:
+        raise HistoryError(
+            f"the time limit is {time_limit}", where=f"trial {number}", hint="Give finite seconds above 0, or None"
+        )
+    return Trial(
+        number,
+        configuration,
+        fraction,
+        reports,
+        first.state,
+        moves=Moves((first,)),
+        notes=notes,
+        expected=dict(expected),
+        time_limit=time_limit,
+        kind=TrialKind(kind),
+    )
+
+
+def moved(trial: Trial, *steps: Move) -> Trial:
+    """The trial after these moves; results come by `recorded`, which also ends a trial."""
+    state, moves = trial.state, trial.moves
+    log = moves if isinstance(moves, Moves) else Moves(moves)
+    for step in steps:
+        log = log.with_move(checked_step(trial.number, state, step))
+        state = step.state
+    return _changed(trial, state, log, trial.observations, trial.resumed_dollars)
+
+
+def recorded(
+    trial: Trial, observations: Iterable[Observation], end: Move, resumed_dollars: float = 0.0, *, ran: bool = True
+) -> Trial:
+    """The trial ended by the move `end` with what it showed, by way of the moves it skipped (queued -> running).
+
+    ran=False: it has not run since the last move, and is stopped where it waits. resumed_dollars: those of earlier
+    moves that the observations count again (see Trial).
+    """
+    where = f"trial {trial.number}"
+    if not trial.pending:
+        raise IllegalMove(f"it is {trial.state} already", where=where, hint="A trial is told once")
+    shown = checked_observations(trial, tuple(observations), end.state)
+    already = trial.moved_dollars
+    if not 0 <= resumed_dollars <= already:
+        raise HistoryError(
+            f"resumed_dollars are {resumed_dollars}",
+            where=where,
+            hint=f"Give at most the {already:g} dollars of its earlier runs",
+        )
+    steps = WAY_TO_RUNNING[trial.state] if ran else ()
+    ended = moved(trial, *(Move(state, end.time) for state in steps), end)
+    return _changed(ended, ended.state, ended.moves, shown, resumed_dollars)
+
+
+def _changed(
+    trial: Trial,
+    state: TrialState,
+    moves: Sequence[Move],
+    observations: tuple[Observation, ...],
+    resumed_dollars: float,
+) -> Trial:
+    """The trial with a new standing. A simulation makes hundreds of thousands, and dataclasses.replace takes several
+    times as long.
+    """
+    made = object.__new__(Trial)
+    made.__dict__.update(
+        number=trial.number,
+        configuration=trial.configuration,
+        fraction=trial.fraction,
+        snapshots=trial.snapshots,
+        state=state,
+        observations=observations,
+        moves=moves,
+        notes=trial.notes,
+        expected=trial.expected,
+        time_limit=trial.time_limit,
+        resumed_dollars=resumed_dollars,
+        kind=trial.kind,
+    )
+    return made
+
+
+def _checked_snapshots(number: int, fraction: Fraction, snapshots: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    rising = all(earlier < later for earlier, later in pairwise(snapshots))
+    if not (rising and snapshots[0] > 0 and snapshots[-1] == fraction and fraction <= 1):
+        shown = ", ".join(str(snapshot) for snapshot in snapshots)
+        raise HistoryError(
+            f"snapshots at {shown} do not rise to the share {fraction}",
+            where=f"trial {number}",
+            hint="Give increasing shares in (0, 1] that end in the trial's own",
+        )
+    return snapshots
+
+
+def checked_observations(
+    trial: Trial, observations: tuple[Observation, ...], state: TrialState
+) -> tuple[Observation, ...]:
+    """In increasing order of share, and in keeping with the final state."""
+    where = f"trial {trial.number}"
+    if state not in FINAL_STATES:
+        raise IllegalMove(f"a result cannot leave a trial {state}", where=where, hint="It ends done, failed or stopped")
+    shares = [observation.fraction for observation in observations]
+    if len(set(shares)) < len(shares) or not set(shares) <= set(trial.snapshots):
+        known = ", ".join(str(snapshot) for snapshot in trial.snapshots)
+        raise ObservationError(
+            f"observations at {', '.join(map(str, shares))}", where=where, hint=f"Give at most one for each of {known}"
+        )
+    ordered = tuple(sorted(observations, key=lambda observation: observation.fraction))
+    _check_partial(ordered, state, where)
+    failures = [observation for observation in ordered if observation.kind is ObservationKind.FAILED]
+    if state is TrialState.DONE and (failures or trial.fraction not in shares):
+        what = (
+            "a done trial has no failed observation" if failures else f"nothing is told at the share {trial.fraction}"
+        )
+        raise ObservationError(what, where=where, hint="Give a measured or censored observation at its largest share")
+    if state is TrialState.FAILED and len(failures) != 1:
+        raise ObservationError(
+            f"a failed trial has one failed observation, got {len(failures)}", where=where, hint="Say where it failed"
+        )
+    return ordered
+
+
+def _check_partial(ordered: Sequence[Observation], state: TrialState, where: str) -> None:
+    partial = [seen.fraction for seen in ordered if seen.kind is ObservationKind.PARTIAL]
+    if partial and state is not TrialState.STOPPED:
+        raise ObservationError(
+            f"a {state} trial has no partial observation", where=where, hint="Only a run that we stopped has one"
+        )
+    if len(partial) > 1 or (partial and partial[0] != ordered[-1].fraction):
+        raise ObservationError(
+            f"partial observations at {', '.join(map(str, partial))}",
+            where=where,
+            hint="Give one, at the share that the run had not yet reached when it was stopped",
+        )

@@ -1,0 +1,639 @@
+"""Studies in plain Python objects: for simulations, which make hundreds of thousands of moves, and for whoever keeps
+nothing. The promises are those of `base.Store`; what is legal is decided by the same pure functions as in a database.
+
+What is costly is kept up to date rather than computed: sums of dollars, the queue, the history as of the last change.
+"""
+
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from threading import RLock
+from types import MappingProxyType, TracebackType
+from typing import NamedTuple, Self
+
+from leantune.errors import SpaceError, StoreError, StudyChanged
+from leantune.history import (
+    Estimate,
+    History,
+    Move,
+    Note,
+    Observation,
+    Trial,
+    TrialKind,
+    TrialState,
+    in_order,
+    moved,
+    proposed,
+    recorded,
+)
+from leantune.problem import Budget
+from leantune.space import Space
+from leantune.store.encoding import clean, clean_notes, definition_text, read_definition
+from leantune.store.rows import (
+    Booking,
+    BudgetChange,
+    Claim,
+    JudgedMove,
+    LedgerRow,
+    Look,
+    Money,
+    ReportRow,
+    StayRow,
+    StudyRow,
+    WorkerRow,
+)
+from leantune.store.rules import (
+    check_booking,
+    check_stay,
+    checked_name,
+    checked_stays,
+    ended,
+    finite,
+    judged_trial,
+    lease_lost,
+    named,
+    not_negative,
+    outdated_proposal,
+    positive,
+    storable,
+    told_dollars,
+    unknown_study,
+)
+from leantune.sums import RunningSum
+
+_QUEUED, _RUNNING = TrialState.QUEUED, TrialState.RUNNING
+
+
+class _Run(NamedTuple):
+    """A trial's latest run; no worker when it is not running."""
+
+    attempt: int = 0
+    worker: str | None = None
+    started: float = 0.0
+    lease_until: float = 0.0
+    booking: Booking | None = None
+
+
+_NEVER_RUN = _Run()
+# A row of the ledger as it is kept: 110,000 dataclasses would take longer to make than all the rest.
+_LedgerValues = tuple[int, int, str, float | None, float | None, float, float, float, float]
+
+
+@dataclass
+class _Book:
+    """A study's contents, shared by all who opened it. `lock` is held by whoever looks or changes."""
+
+    row: StudyRow
+    space: Space
+    trials: list[Trial] = field(default_factory=list)
+    runs: list[_Run] = field(default_factory=list)
+    queued: list[int] = field(default_factory=list)  # numbers, rising
+    settled: list[_LedgerValues] = field(default_factory=list)
+    spent: RunningSum = field(default_factory=RunningSum)
+    reserved: RunningSum = field(default_factory=RunningSum)
+    budgets: list[BudgetChange] = field(default_factory=list)
+    reports: list[ReportRow] = field(default_factory=list)
+    reports_of: dict[int, list[ReportRow]] = field(default_factory=dict)
+    stays: dict[tuple[int, int, str], StayRow] = field(default_factory=dict)  # by trial, attempt and machine
+    machines: dict[int, list[str]] = field(default_factory=dict)  # of the runs that are going on, by trial
+    workers: dict[str, WorkerRow] = field(default_factory=dict)
+    proposing: tuple[str, float] | None = None  # who, and until when
+    lock: RLock = field(default_factory=RLock)
+    closed: bool = False
+    claiming: bool = False
+    latest: History | None = field(default_factory=History)  # None once something has changed
+
+    def check_open(self) -> None:
+        """Within the lock: refuse to look into what was closed."""
+        if self.closed:
+            raise StoreError("the store is closed", where="memory", hint="Make another one: its studies are gone")
+
+    def check_free(self) -> None:
+        """Within the lock: refuse to change what was closed, or what is being claimed from just now."""
+        if self.closed or self.claiming:
+            self.check_open()
+            raise StoreError("a change within another transaction", where="memory", hint="Make it before or afterwards")
+
+    def check_number(self, number: int) -> None:
+        """Refuse (UnknownTrial) a trial that is not there."""
+        if not 0 <= number < len(self.trials):
+            self.history().trial(number)
+
+    def history(self) -> History:
+        """All trials; made anew only when one has changed."""
+        if self.latest is None:
+            self.latest = in_order(tuple(self.trials))
+        return self.latest
+
+    def money(self) -> Money:
+        """Sums are kept exactly, so that a reservation leaves no trace when it is settled."""
+        return Money(self.row.budget.usd, self.spent.total, self.reserved.total)
+
+    def put(self, trial: Trial, run: _Run) -> None:
+        """A later version of a trial that is there."""
+        number, before = trial.number, self.trials[trial.number].state
+        self.trials[number], self.runs[number], self.latest = trial, run, None
+        if before is _QUEUED and trial.state is not _QUEUED:
+            del self.queued[bisect_right(self.queued, number) - 1]
+        elif trial.state is _QUEUED and before is not _QUEUED:
+            insort(self.queued, number)
+
+    def settle(self, number: int, run: _Run, dollars: float, time: float) -> None:
+        """Close the row of a run that has ended."""
+        booking = run.booking
+        assert booking is not None and run.worker is not None  # it runs
+        if booking.usd:
+            self.reserved.add(-booking.usd)
+        self.spent.add(dollars)
+        self.settled.append(
+            (
+                number,
+                run.attempt,
+                run.worker,
+                booking.rate,
+                booking.time_limit,
+                booking.usd,
+                run.started,
+                dollars,
+                time,
+            )
+        )
+
+    def close_stays(self, number: int, run: _Run, time: float, cause: str, dollars: float | None = None) -> None:
+        """End what is open of a run's machines; its dollars are those of the machine where there is one."""
+        stays = [self.stays[number, run.attempt, machine] for machine in self.machines.pop(number)]
+        still_open = [stay for stay in stays if stay.ended is None]
+        usd = dollars if len(still_open) == 1 else None
+        for stay in still_open:
+            over = replace(stay, ended=time, why=cause, gross_usd=usd, revoked=False)
+            self.stays[number, run.attempt, stay.machine] = over
+
+
+class MemoryStudyStore:
+    """A study; get one from `MemoryDatabase.create` or `MemoryDatabase.open`, or by `memory_study`. Threads may share
+    it.
+    """
+
+    def __init__(self, book: _Book, space: Space) -> None:
+        self.name = book.row.name
+        self.created = book.row.created
+        self.definition = book.row.definition
+        self.job = book.row.job
+        self._book = book
+        self._space = space
+        self._fitting = 0  # trials that are known to be of this space
+
+    # -- looking
+
+    def history(self) -> History:
+        """See Store."""
+        book = self._book
+        with book.lock:
+            book.check_open()
+            return self._checked(book.history())
+
+    def money(self) -> Money:
+        """See Store."""
+        book = self._book
+        with book.lock:
+            book.check_open()
+            return book.money()
+
+    def look(self) -> Look:
+        """See Store."""
+        book = self._book
+        with book.lock:
+            book.check_open()
+            return Look(self._checked(book.history()), book.row.budget, book.money())
+
+    def running(self) -> list[Claim]:
+        """See Store."""
+        with self._looking() as book:
+            return [
+                Claim(trial, run.attempt, run.worker, run.started, run.lease_until, run.booking)
+                for trial, run in zip(book.trials, book.runs, strict=True)
+                if run.worker is not None and run.booking is not None
+            ]
+
+    def ledger(self) -> list[LedgerRow]:
+        """See Store."""
+        with self._looking() as book:
+            over = [LedgerRow(*values) for values in book.settled]
+            still_open = [
+                LedgerRow(
+                    number,
+                    run.attempt,
+                    run.worker,
+                    run.booking.rate,
+                    run.booking.time_limit,
+                    run.booking.usd,
+                    run.started,
+                    None,
+                    None,
+                )
+                for number, run in enumerate(book.runs)
+                if run.worker is not None and run.booking is not None
+            ]
+        return sorted([*over, *still_open], key=lambda row: (row.trial, row.attempt))
+
+    def stays(self, number: int | None = None) -> list[StayRow]:
+        """See Store."""
+        with self._looking() as book:
+            found = [stay for stay in book.stays.values() if number is None or stay.number == number]
+        return sorted(found, key=lambda stay: (stay.launched, stay.number, stay.attempt, stay.machine))
+
+    def reports(self, number: int | None = None, after: int = 0) -> list[ReportRow]:
+        """See Store."""
+        with self._looking() as book:
+            if number is None:
+                return book.reports[max(after, 0) :]  # the first one's id is 1
+            rows = book.reports_of.get(number, [])
+            return rows[bisect_right(rows, after, key=lambda row: row.id) :]
+
+    def workers(self) -> list[WorkerRow]:
+        """See Store."""
+        with self._looking() as book:
+            return sorted(book.workers.values(), key=lambda worker: (worker.joined, worker.id))
+
+    # -- proposing
+
+    def propose(  # noqa: PLR0913 - what a trial is made of
+        self,
+        configuration: Mapping[str, object],
+        fraction: Fraction,
+        snapshots: Iterable[Fraction] = (),
+        *,
+        time: float,
+        notes: Iterable[Note] = (),
+        expected: Mapping[str, Estimate] = MappingProxyType({}),
+        time_limit: float | None = None,
+        kind: TrialKind = TrialKind.SEARCH,
+        after: int | None = None,
+        queue: bool = True,
+    ) -> Trial:
+        """See Store."""
+        chosen, said = self._space.configuration(configuration), clean_notes(notes)
+        with self._changing() as book:
+            number = len(book.trials)
+            if after is not None and number > after:
+                book.proposing = None
+                raise outdated_proposal(self.name, after, number)
+            trial = proposed(number, chosen, fraction, snapshots, said, float(time), expected, time_limit, kind=kind)
+            book.proposing = None
+            if queue:
+                trial = moved(trial, Move(_QUEUED, float(time)))
+                book.queued.append(number)
+            book.trials.append(trial)
+            book.runs.append(_NEVER_RUN)
+            book.latest = None
+            return trial
+
+    def may_propose(self, worker: str, *, time: float, for_seconds: float) -> bool:
+        """See Store."""
+        until, who = finite(time, "time") + positive(for_seconds, "for_seconds"), named(worker)
+        with self._changing() as book:
+            if book.proposing is not None and book.proposing[0] != who and book.proposing[1] > time:
+                return False
+            book.proposing = (who, until)
+            return True
+
+    def release_proposing(self, worker: str) -> None:
+        """See Store."""
+        with self._changing() as book:
+            if book.proposing is not None and book.proposing[0] == worker:
+                book.proposing = None
+
+    # -- running
+
+    def claim(
+        self, worker: str, *, time: float, lease: float, fitting: Callable[[Trial, Money], Booking | None]
+    ) -> Claim | None:
+        """See Store."""
+        until, who = finite(time, "time") + positive(lease, "lease"), named(worker)
+        book = self._book
+        with book.lock:
+            book.check_free()
+            money = book.money()
+            book.claiming = True
+            try:
+                found = _first_fitting(book, fitting, money)
+            finally:
+                book.claiming = False
+            if found is None:
+                return None
+            queued, booking = found
+            check_booking(queued, booking, money)
+            trial = moved(queued, Move(_RUNNING, float(time)))
+            attempt = book.runs[trial.number].attempt + 1
+            book.put(trial, _Run(attempt, who, float(time), until, booking))
+            if booking.usd:
+                book.reserved.add(booking.usd)
+            return Claim(trial, attempt, who, float(time), until, booking)
+
+    def renew(self, worker: str, numbers: Iterable[int], *, time: float, lease: float) -> frozenset[int]:
+        """See Store."""
+        until, wanted = finite(time, "time") + positive(lease, "lease"), frozenset(numbers)
+        with self._changing() as book:
+            held = range(len(book.runs))
+            kept = frozenset(number for number in wanted if number in held and book.runs[number].worker == worker)
+            for number in kept:
+                book.runs[number] = book.runs[number]._replace(lease_until=until)
+            return kept
+
+    def open_stay(self, worker: str, stay: StayRow) -> None:
+        """See Store."""
+        check_stay(stay)
+        number = stay.number
+        book = self._book
+        with book.lock:
+            book.check_free()
+            book.check_number(number)
+            run = book.runs[number]
+            if run.worker != worker or run.attempt != stay.attempt:
+                raise lease_lost(self.name, worker, number, stay.attempt)
+            row = _storable_stay(stay)
+            book.stays[number, run.attempt, row.machine] = row
+            machines = book.machines.setdefault(number, [])
+            if row.machine not in machines:
+                machines.append(row.machine)
+
+    def add_reports(self, reports: Sequence[ReportRow]) -> None:
+        """See Store."""
+        book = self._book
+        with book.lock:
+            book.check_free()
+            rows: list[ReportRow] = []
+            for row in reports:
+                book.check_number(row.number)
+                seconds, arrived = finite(row.seconds, "seconds"), len(book.reports) + len(rows) + 1
+                metrics = {name: float(value) for name, value in row.metrics.items()}
+                rows.append(ReportRow(row.number, row.attempt, seconds, metrics, row.step, row.fraction, arrived))
+            book.reports += rows
+            for row in rows:
+                book.reports_of.setdefault(row.number, []).append(row)
+
+    def finish(  # noqa: PLR0913 - what a run leaves behind
+        self,
+        claim: Claim,
+        *,
+        observations: Iterable[Observation],
+        state: TrialState,
+        cause: str,
+        time: float,
+        dollars: float,
+        seconds: float | None = None,
+        resumed_dollars: float = 0.0,
+        stays: Iterable[StayRow] = (),
+    ) -> Trial:
+        """See Store."""
+        number, paid = claim.trial.number, not_negative(dollars, "dollars")
+        end = Move(TrialState(state), float(time), clean(cause), paid, seconds)
+        shown, machines = storable(self.name, number, observations), checked_stays(claim, stays)
+        book = self._book
+        with book.lock:
+            book.check_free()
+            book.check_number(number)
+            run = book.runs[number]
+            if run.worker != claim.worker or run.attempt != claim.attempt:
+                raise lease_lost(self.name, claim.worker, number, claim.attempt)
+            trial = ended(book.trials[number], shown, end, resumed_dollars)
+            book.settle(number, run, paid, end.time)
+            for stay in map(_storable_stay, machines):
+                book.stays[number, run.attempt, stay.machine] = stay
+            if number in book.machines:
+                book.close_stays(number, run, end.time, end.cause)
+            book.put(trial, _Run(run.attempt))
+            return trial
+
+    def lose(self, claim: Claim, *, time: float, cause: str, dollars: float, seconds: float | None = None) -> bool:
+        """See Store."""
+        number, paid = claim.trial.number, not_negative(dollars, "dollars")
+        end = Move(TrialState.LOST, float(time), clean(cause), paid, seconds)
+        with self._changing() as book:
+            book.check_number(number)
+            run = book.runs[number]
+            if (run.worker, run.attempt) != (claim.worker, claim.attempt) or run.lease_until > claim.lease_until:
+                return False
+            trial = ended(book.trials[number], (), end, 0.0)
+            book.settle(number, run, paid, end.time)
+            if number in book.machines:
+                book.close_stays(number, run, end.time, end.cause, paid)
+            book.put(trial, _Run(run.attempt))
+            return True
+
+    def judge(self, changes: Sequence[JudgedMove], *, time: float) -> list[Trial]:
+        """See Store."""
+        with self._changing() as book:
+            after: dict[int, Trial] = {}
+            for judged in changes:
+                trial = after.get(judged.number) or book.history().trial(judged.number)
+                seen = storable(self.name, judged.number, judged.observations)
+                after[judged.number] = judged_trial(trial, judged, seen, float(time))
+            for number, trial in after.items():
+                book.put(trial, _Run(book.runs[number].attempt))
+            return [after[judged.number] for judged in changes]
+
+    def record(
+        self,
+        number: int,
+        observations: Iterable[Observation],
+        *,
+        time: float,
+        state: TrialState = TrialState.DONE,
+        cause: str = "",
+    ) -> Trial:
+        """See Store."""
+        shown = storable(self.name, number, observations)
+        with self._changing() as book:
+            end = Move(TrialState(state), float(time), clean(cause))
+            trial = recorded(book.history().trial(number), shown, end)
+            run, dollars = book.runs[number], told_dollars(trial.observations)
+            if run.worker is None:  # nothing was reserved
+                unbooked = Booking(0.0, trial.configuration.usd_per_hour, None)
+                run = _Run(run.attempt + 1, "", end.time, 0.0, unbooked)
+            book.settle(number, run, dollars, end.time)
+            if number in book.machines:
+                book.close_stays(number, run, end.time, "its result was told", dollars)
+            book.put(trial, _Run(run.attempt))
+            return trial
+
+    # -- budget and definition
+
+    def budget(self) -> Budget:
+        """See Store."""
+        with self._looking() as book:
+            return book.row.budget
+
+    def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
+        """See Store."""
+        change = BudgetChange(finite(time, "time"), budget, clean(cause))
+        with self._changing() as book:
+            book.row = replace(book.row, budget=budget)
+            book.budgets.append(change)
+
+    def budgets(self) -> list[BudgetChange]:
+        """See Store."""
+        with self._looking() as book:
+            return list(book.budgets)
+
+    def redefine(self, definition: Mapping[str, object], job: str) -> None:
+        """See Store."""
+        kept = read_definition(definition_text(definition))
+        with self._changing() as book:
+            book.row = replace(book.row, definition=kept, job=clean(job))
+        self.definition, self.job = MappingProxyType(dict(definition)), job
+
+    # -- workers
+
+    def join(self, worker: WorkerRow) -> None:
+        """See Store."""
+        row = replace(worker, id=named(worker.id), host=clean(worker.host))
+        with self._changing() as book:
+            book.workers[row.id] = row
+
+    def seen(self, worker_id: str, time: float) -> None:
+        """See Store."""
+        at = finite(time, "time")
+        with self._changing() as book:
+            if worker_id in book.workers:
+                book.workers[worker_id] = replace(book.workers[worker_id], seen=at)
+
+    def leave(self, worker_id: str) -> None:
+        """See Store."""
+        with self._changing() as book:
+            book.workers.pop(worker_id, None)
+
+    @contextmanager
+    def _looking(self) -> Iterator[_Book]:
+        with self._book.lock:
+            self._book.check_open()
+            yield self._book
+
+    @contextmanager
+    def _changing(self) -> Iterator[_Book]:
+        with self._book.lock:
+            self._book.check_free()
+            yield self._book
+
+    def _checked(self, history: History) -> History:
+        """Refuse trials that are not of the space that the study was opened with."""
+        if self._space is self._book.space:
+            return history
+        for trial in history.trials[self._fitting :]:
+            try:
+                self._space.configuration(trial.configuration)
+            except SpaceError as error:
+                raise StudyChanged(
+                    f"its configuration is not one of this space: {error}",
+                    where=f"trial {trial.number} in the store",
+                    hint="Open the study with the space it was created with",
+                ) from None
+        self._fitting = len(history)
+        return history
+
+
+def _first_fitting(
+    book: _Book, fitting: Callable[[Trial, Money], Booking | None], money: Money
+) -> tuple[Trial, Booking] | None:
+    for number in book.queued:
+        booking = fitting(book.trials[number], money)
+        if booking is not None:
+            return book.trials[number], booking
+    return None
+
+
+def _storable_stay(stay: StayRow) -> StayRow:
+    """As a database would keep it."""
+    texts = (stay.machine, stay.market, stay.source, stay.quotes, stay.why)
+    together = "".join(texts)
+    if clean(together) == together:
+        return stay
+    machine, market, source, quotes, why = map(clean, texts)
+    return replace(stay, machine=machine, market=market, source=source, quotes=quotes, why=why)
+
+
+class MemoryDatabase:
+    """Studies by name, gone with this object."""
+
+    url = "memory"
+
+    def __init__(self) -> None:
+        self._books: dict[str, _Book] = {}
+        self._lock = RLock()
+        self._closed = False
+
+    def studies(self) -> list[StudyRow]:
+        """See Studies."""
+        with self._open() as books:
+            rows = [_with_counts(book) for book in books.values()]
+        return sorted(rows, key=lambda row: row.created)
+
+    def find(self, name: str) -> StudyRow | None:
+        """See Studies."""
+        with self._open() as books:
+            book = books.get(clean(name))
+            return None if book is None else _with_counts(book)
+
+    def create(
+        self,
+        name: str,
+        space: Space,
+        definition: Mapping[str, object],
+        job: str,
+        budget: Budget,
+        *,
+        time: float,
+        leantune_version: str,
+    ) -> MemoryStudyStore:
+        """See Studies. leantune_version: nobody else will ever read it."""
+        kept = read_definition(definition_text(definition))
+        row = StudyRow(checked_name(name), float(time), kept, clean(job), budget, MappingProxyType({}))
+        with self._open() as books:
+            if name in books:
+                hint = "Open it, or choose another name"
+                raise StoreError(f"there is a study {name!r} already", where=self.url, hint=hint)
+            books[name] = _Book(row, space, budgets=[BudgetChange(float(time), budget, "created")])
+        return self.open(name, space)
+
+    def open(self, name: str, space: Space) -> MemoryStudyStore:
+        """See Studies."""
+        with self._open() as books:
+            if name not in books:
+                raise unknown_study(name, sorted(books), self.url)
+            return MemoryStudyStore(books[name], space)
+
+    def close(self) -> None:
+        """See Studies."""
+        with self._lock:
+            self._closed = True
+            for book in self._books.values():
+                book.closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _open(self) -> Iterator[dict[str, _Book]]:
+        with self._lock:
+            if self._closed:
+                raise StoreError("the store is closed", where=self.url, hint="Make another one: its studies are gone")
+            yield self._books
+
+
+def memory_study(space: Space, budget: Budget, *, name: str = "study", time: float = 0.0) -> MemoryStudyStore:
+    """A new study that nobody keeps, with nothing but its space and its budget."""
+    return MemoryDatabase().create(name, space, {}, "", budget, time=time, leantune_version="")
+
+
+def _with_counts(book: _Book) -> StudyRow:
+    counts: dict[str, int] = {}
+    for trial in book.trials:
+        counts[trial.state.value] = counts.get(trial.state.value, 0) + 1
+    return replace(book.row, counts=MappingProxyType(counts))

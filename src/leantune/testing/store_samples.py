@@ -1,0 +1,127 @@
+"""What the tests of study stores share: a space, results, bookings, and the test's own study."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+
+from leantune.history import Note, NoteKind, Observation, ObservationKind, Trial
+from leantune.problem import Budget
+from leantune.space import Cluster, Clusters, Space, choice, linear, log, machine, when
+from leantune.store.base import Store, Studies
+from leantune.store.rows import Booking, Claim, Money
+
+FULL = Fraction(1)
+NOTES = (Note(NoteKind.FALLBACK, "☃"), Note(NoteKind.PLAIN, "two\nlines"))
+RATE = 36.0  # USD per hour: a cent per second
+_MACHINE = machine("m", vcpus=2, memory=4, usd_per_hour=RATE)
+ODD_TEXTS = (
+    "",
+    "naïve ☃ 🦆",
+    "a\x00b",
+    "half \ud83d of a pair",
+    "'; DROP TABLE trials; --",
+    "tab\tline\nend",
+    "%s :x ?",
+)
+
+
+def contract_space() -> Space:
+    """Parameters of every kind, one of them conditional."""
+    return Space(
+        lr=log(1e-9, 1.0),
+        optimizer=choice("adam", "sgd"),
+        momentum=when(linear(-1.0, 1.0), optimizer="sgd"),
+        cluster=Clusters((Cluster(_MACHINE, 1), Cluster(_MACHINE, 2))),
+    )
+
+
+SMALL = {"lr": 0.1 + 0.2, "optimizer": "adam", "cluster": {"type": "m", "nodes": 1}}
+OTHER = {"lr": 1e-9, "optimizer": "sgd", "momentum": -0.0, "cluster": {"type": "m", "nodes": 2}}
+
+
+def measured(cost: float, *, seconds: float | None = 1.0, fraction: Fraction = FULL) -> Observation:
+    """A run that worked."""
+    return Observation(fraction, ObservationKind.MEASURED, {"accuracy": 0.9}, seconds, cost)
+
+
+def failed(cost: float) -> Observation:
+    """A run that did not."""
+    return Observation(FULL, ObservationKind.FAILED, {}, 1.0, cost, "exit code 3")
+
+
+def always(usd: float = 0.0) -> "Fitting":
+    """Books every trial at this price."""
+    return Fitting(usd)
+
+
+class Fitting:
+    """Books trials at a price, and remembers which it was asked about, and beside what money."""
+
+    def __init__(self, usd: float, refused: frozenset[int] = frozenset()) -> None:
+        self.asked: list[tuple[int, Money]] = []
+        self._usd, self._refused = usd, refused
+
+    def __call__(self, trial: Trial, money: Money) -> Booking | None:
+        """A booking, unless the trial is to be refused."""
+        self.asked.append((trial.number, money))
+        return None if trial.number in self._refused else Booking(self._usd, RATE, 10.0)
+
+
+def expired(study: Store, time: float, dead: frozenset[str] = frozenset()) -> list[Claim]:
+    """Runs whose lease is over, or whose worker is among the dead."""
+    return [claim for claim in study.running() if claim.lease_until <= time or claim.worker in dead]
+
+
+class StoreFixtures(ABC):
+    """A test's own study, and the same as somebody else sees it.
+
+    shared: whether opening it again finds the same data.
+    """
+
+    shared = True
+
+    @abstractmethod
+    def opened(self) -> Studies:
+        """The test's own database, without studies; opened once more where it is shared."""
+
+    @pytest.fixture
+    def database(self) -> Iterator[Studies]:
+        """The test's database."""
+        with self.opened() as database:
+            yield database
+
+    @pytest.fixture
+    def study(self, database: Studies) -> Store:
+        """An empty study of 10 dollars."""
+        return database.create(
+            "mine",
+            contract_space(),
+            {"seed": 1, "lr": [0.1, None, {"a": True}]},
+            "name: mine\n",
+            Budget(usd=10.0, trials=40),
+            time=5.0,
+            leantune_version="1.2.3",
+        )
+
+    @pytest.fixture
+    def peer(self, study: Store, database: Studies) -> Iterator[Store]:
+        """The same study as another process sees it."""
+        if not self.shared:
+            yield database.open("mine", contract_space())
+            return
+        with self.opened() as other:
+            yield other.open("mine", contract_space())
+
+    def create(self, database: Studies, name: str) -> Store:
+        """Another study of 10 dollars."""
+        return database.create(name, contract_space(), {}, "", Budget(usd=10.0), time=6.0, leantune_version="1.2.3")
+
+    def claim(
+        self, study: Store, *, worker: str = "w", usd: float = 0.0, time: float = 1.0, lease: float = 60.0
+    ) -> Claim:
+        """Start the next queued trial, which there is."""
+        claim = study.claim(worker, time=time, lease=lease, fitting=always(usd))
+        assert claim is not None
+        return claim
