@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from leantune.problem import Problem
+from leantune.store.base import Store
 from leantune.store.rows import ReportRow
-from leantune.store.study import StudyStore
 from leantune.strategies.tuner import LearningCurve
 
 
-def learning_curves(store: StudyStore, problem: Problem) -> Mapping[int, LearningCurve]:
+def learning_curves(store: Store, problem: Problem) -> Mapping[int, LearningCurve]:
     """By trial number; none where nobody said how many steps a training has."""
     return {} if problem.steps is None else curves_from(store.reports(), problem.goal.metric)
 
