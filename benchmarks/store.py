@@ -6,6 +6,8 @@
 - What a study of 10,000 trials takes longer than a fresh one to open and to propose its next trial, both by models:
   fresh is a study whose start has just ended.
 - What the loop itself costs for one trial (everything but the training), at 44 and at 1,000 trials.
+- What a run costs in a store in memory, as simulations make them (claimed, on a machine, revoked): at once, and when
+  every trial has 1,000 moves behind it. Alone: `--memory`.
 
 Workers are spawned processes that wait for each other before they begin, so that only work is timed.
 """
@@ -13,6 +15,7 @@ Workers are spawned processes that wait for each other before they begin, so tha
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import math
 import multiprocessing
@@ -23,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
@@ -40,6 +44,8 @@ from leantune.run.loop import Loop, Plan
 from leantune.space import Space, integer, machine
 from leantune.store.connections import Connections, parse_url
 from leantune.store.database import Database
+from leantune.store.memory import MemoryStudyStore, memory_study
+from leantune.store.rows import Booking, StayRow
 from leantune.store.study import StudyStore
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
@@ -48,6 +54,7 @@ from leantune.units import Seconds
 
 NAME = "bench"
 BARE_ROWS = 1000  # before and after the study: the rate of one disk varies by a factor of three within a minute
+MOVES_OF_A_RUN = 3  # that is revoked: running, revoked, queued
 REPEATED = 5  # trials over which the loop's own time is averaged
 
 
@@ -264,6 +271,72 @@ def loop_overhead(folder: Path, trials: int, strategy: str) -> float:
         return (time.perf_counter() - began) / REPEATED
 
 
+@dataclass(frozen=True)
+class InMemory:
+    """Microseconds of the processor for a run of a trial: claim, open_stay, finish, and the caller's own rows.
+
+    us: over all runs, Python's search for garbage included. fresh_us, late_us: without it, while trials have few moves,
+    and when each has `moves_of_each`. look_us: for a look at history and money after a run.
+    """
+
+    trials: int
+    moves_of_each: int
+    us: float
+    fresh_us: float
+    late_us: float
+    look_us: float
+
+
+def in_memory(trials: int, moves: int) -> InMemory:
+    """Runs that are revoked, all trials at once, until each has so many moves."""
+    rounds = max(10, moves // MOVES_OF_A_RUN)
+    everything = _revoked_runs(_new_study(trials), trials, rounds)
+    store = _new_study(trials)
+    gc.disable()
+    try:
+        fresh = _revoked_runs(store, trials, 10)
+        _revoked_runs(store, trials, rounds - 10)
+        late = _revoked_runs(store, trials, 10)
+        looking = _revoked_runs(store, trials, 10, look=True)
+    finally:
+        gc.enable()
+    return InMemory(trials, len(store.history().trial(0).moves), everything, fresh, late, max(0.0, looking - late))
+
+
+def _new_study(trials: int) -> MemoryStudyStore:
+    store = memory_study(Space(n=integer(0, trials)), Budget(usd=1e9))
+    for number in range(trials):
+        store.propose({"n": number}, Fraction(1), time=0.0)
+    return store
+
+
+def _revoked_runs(store: MemoryStudyStore, trials: int, rounds: int, *, look: bool = False) -> float:
+    """Microseconds for each; look: history and money are looked at after each."""
+    booking, began = Booking(0.25, 0.36, 3600.0), time.process_time()
+    for turn in range(rounds):
+        at = float(turn)
+        for number in range(trials):
+            claim = store.claim("w", time=at, lease=1e9, fitting=lambda *_: booking)
+            assert claim is not None
+            store.open_stay("w", StayRow(number, claim.attempt, "i-1", "m/a", False, 0.5, 0.36, "prices", at))
+        for claim in store.running():
+            number, attempt = claim.trial.number, claim.attempt
+            over = StayRow(number, attempt, "i-1", "m/a", False, 0.5, 0.36, "prices", at, ended=at + 9.0, revoked=True)
+            store.finish(
+                claim,
+                observations=(),
+                state=TrialState.REVOKED,
+                cause="revoked",
+                time=at + 9.0,
+                dollars=0.01,
+                seconds=9.0,
+                stays=(over,),
+            )
+            if look:
+                store.look()
+    return (time.process_time() - began) / max(1, rounds * trials) * 1e6
+
+
 @contextmanager
 def postgres(folder: Path) -> Iterator[str]:
     """A real PostgreSQL server of our own."""
@@ -287,6 +360,8 @@ def measured(quick: bool, say: Callable[[str], None]) -> dict[str, object]:
         say("postgresql: shared study")
         with postgres(folder) as url:
             results["postgresql"] = asdict(throughput(url, *sizes["postgresql"]))
+        say("in memory")
+        results["memory"] = asdict(in_memory(8, 60) if quick else in_memory(96, 1000))
         say("a large study")
         results["large"] = large_study(folder, 200 if quick else 10_000)
         for strategy in ("random", "trimtuner-gp"):
@@ -301,7 +376,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description="How fast studies are kept.")
     options.add_argument("--json", action="store_true", help="print one JSON object")
     options.add_argument("--quick", action="store_true", help="only that it runs: tiny sizes")
+    options.add_argument("--memory", action="store_true", help="only the store in memory: seconds")
     chosen = options.parse_args()
+    if chosen.memory:
+        print(json.dumps(asdict(in_memory(96, 1000)), indent=2))
+        return
     results = measured(chosen.quick, lambda text: print(text, file=sys.stderr))
     if chosen.json:
         print(json.dumps(results, indent=2))

@@ -9,7 +9,7 @@ import pytest
 
 from leantune.jobfile import parse_job
 from leantune.jobfile.job import KEYS
-from leantune.strategies.registry import RECIPES
+from leantune.strategies.registry import STRATEGIES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ def test_every_key_of_a_job_file_is_documented() -> None:
 def test_the_table_of_strategies_is_the_registry() -> None:
     rows = re.findall(r"^\| (`[^|]+`) \|", README, flags=re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
-    assert named == set(RECIPES)
+    assert named == set(STRATEGIES)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.store import bare_inserts, damage, filled, large_study, loop_overhead, problem, throughput
+from benchmarks.store import bare_inserts, damage, filled, in_memory, large_study, loop_overhead, problem, throughput
 from leantune.history import TrialState
 from leantune.store.database import Database
 
@@ -40,6 +40,9 @@ def test_a_filled_study_has_its_start_and_goes_on(tmp_path: Path) -> None:
 def test_the_other_figures_are_seconds(tmp_path: Path) -> None:
     assert loop_overhead(tmp_path, 4, "random") > 0
     assert bare_inserts(f"sqlite:///{tmp_path / 'bare.db'}", 20) > 0
+    memory = in_memory(3, 30)
+    assert (memory.trials, memory.moves_of_each > 30) == (3, True)
+    assert memory.fresh_us > 0 and memory.late_us > 0
     large = large_study(tmp_path, 30)
     assert large["large_open_s"] > 0
     assert len(problem(3).space.grid()) == 12_000

@@ -584,3 +584,35 @@ def test_a_setting_outside_of_the_space_or_with_a_machine_is_refused() -> None:
     space = "space:\n  lr: [0.1]\n  cluster: {machines: {a: {vcpus: 1, memory: 1}}}"
     error = refused(text(space=space, extra="settings: [{lr: 0.1, cluster: a}]"))
     assert error.what == "cluster is chosen by SpotTune"
+
+
+SETTINGS = "settings: [{lr: 0.01}, {lr: 0.02}]"
+
+
+def test_spottune_is_a_strategy_with_options() -> None:
+    job = parsed(extra=f"strategy: {{name: spottune, theta: 0.5, mcnt: 2}}\nsteps: 20\n{SETTINGS}")
+    assert (job.strategy, job.strategy_options) == ("spottune", {"theta": 0.5, "mcnt": 2})
+    assert document_of(job)["strategy"] == {"name": "spottune", "theta": 0.5, "mcnt": 2}
+    whole = parsed(extra=f"strategy: {{name: spottune, theta: 1}}\nsteps: 20\n{SETTINGS}")
+    assert document_of(whole)["strategy"] == {"name": "spottune", "theta": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("extra", "what", "hint"),
+    [
+        (f"strategy: spottune\n{SETTINGS}", "how many steps a training has is not said", "steps: 100"),
+        ("strategy: spottune\nsteps: 20", "no end of them", "settings:"),
+        (
+            f"strategy: {{name: spottune, theta: 2}}\nsteps: 20\n{SETTINGS}",
+            "theta of spottune cannot be 2",
+            "at most 1",
+        ),
+        (f"strategy: {{name: spottune, mcnt: 2.5}}\nsteps: 20\n{SETTINGS}", "mcnt of spottune", "strategy:"),
+        (f"strategy: {{name: spottune, thata: 1}}\nsteps: 20\n{SETTINGS}", "no option 'thata'", "'theta'"),
+        ("strategy: spotune", "there is no strategy 'spotune'", "'spottune'"),
+    ],
+)
+def test_what_spottune_needs_is_said(extra: str, what: str, hint: str) -> None:
+    error = refused(text(extra=extra))
+    assert what in error.what
+    assert hint in error.hint

@@ -11,7 +11,9 @@ from leantune.models.gp import GpFitter
 from leantune.models.trees import TreesFitter
 from leantune.problem import At
 from leantune.strategies.recipe import Shares
-from leantune.strategies.registry import FILTERS, RECIPES, named_filter, recipe
+from leantune.strategies.registry import FILTERS, RECIPES, STRATEGIES, named_filter, named_tuner, recipe
+from leantune.strategies.spottune import SpotTune
+from leantune.strategies.strategy import Strategy
 
 TABLE = {
     "lean": (GpFitter, object, Shares.ALL),
@@ -92,5 +94,32 @@ def test_filters_have_names(name: str) -> None:
     ],
 )
 def test_wrong_names_and_options(name: str, options: dict[str, object], message: str) -> None:
+    for make in (recipe, named_tuner):
+        with pytest.raises(StrategyError, match=message):
+            make(name, **options)
+
+
+def test_tuners_have_names() -> None:
+    assert set(STRATEGIES) == {*RECIPES, "spottune"}
+    assert named_tuner("eic", points=7) == Strategy(recipe("eic", points=7))
+    assert named_tuner("spottune", theta=0.5, mcnt=2, plateau=False) == SpotTune(0.5, 2, plateau=False)
+    assert named_tuner("spottune") == SpotTune(0.7, 3, plateau=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("spotune", {}, "Did you mean 'spottune'"),
+        ("spottune", {"drops": {}}, "Its options: theta, mcnt, plateau"),
+        ("spottune", {"theta": 2.0}, "above 0 and at most 1"),
+        ("spottune", {"mcnt": 0}, "at least 1"),
+    ],
+)
+def test_wrong_tuners(name: str, options: dict[str, object], message: str) -> None:
     with pytest.raises(StrategyError, match=message):
-        recipe(name, **options)
+        named_tuner(name, **options)
+
+
+def test_spottune_is_no_recipe() -> None:
+    with pytest.raises(StrategyError, match="there is no strategy 'spottune'"):
+        recipe("spottune")

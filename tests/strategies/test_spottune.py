@@ -15,7 +15,7 @@ from leantune.cloud.catalog import clusters
 from leantune.curves.base import Curve, Prediction
 from leantune.curves.predictors import curve_predictor
 from leantune.errors import StrategyError
-from leantune.history import LEGAL_MOVES, Estimate, History, TrialState, observe
+from leantune.history import LEGAL_MOVES, Estimate, History, ObservationKind, TrialKind, TrialState, observe
 from leantune.problem import Budget, Problem, maximize, minimize
 from leantune.space import Space, choice, integer, linear, log, machine
 from leantune.strategies.proposals import Proposal
@@ -89,7 +89,7 @@ def test_settings_are_proposed_in_their_order_and_each_once() -> None:
         proposal = asked(View(problem, history, 0))
         assert dict(proposal.configuration) == setting
         assert (proposal.fraction, proposal.snapshots) == (Fraction(1), (Fraction(1),))
-        assert proposal.notes == (f"setting {place} of 3",)
+        assert [str(note) for note in proposal.notes] == [f"setting {place} of 3"]
         history, _ = history.propose(proposal.configuration, proposal.fraction)
     assert SpotTune().ask(View(problem, history, 0)) == Over("all 3 settings are proposed")
     assert SpotTune().stop_reason(View(problem, history, 0)) == "all 3 settings are proposed"
@@ -97,9 +97,9 @@ def test_settings_are_proposed_in_their_order_and_each_once() -> None:
 
 def test_a_setting_that_was_enqueued_is_not_proposed_again_and_one_that_was_verified_is() -> None:
     problem = numbers(3)
-    history, _ = History().propose(problem.space.grid()[1], Fraction(1), note="enqueued by the user")
+    history, _ = History().propose(problem.space.grid()[1], Fraction(1), kind=TrialKind.ENQUEUED)
     assert asked(View(problem, history, 0)).configuration["n"] == 0
-    history, _ = History().propose(problem.space.grid()[0], Fraction(1), note="verification of the recommendation")
+    history, _ = History().propose(problem.space.grid()[0], Fraction(1), kind=TrialKind.VERIFICATION)
     assert asked(View(problem, history, 0)).configuration["n"] == 0
 
 
@@ -216,7 +216,7 @@ def test_a_goal_to_maximise() -> None:
 def test_a_verification_is_not_judged() -> None:
     world = training(1)
     world.history, trial = world.history.propose(
-        world.problem.space.grid()[0], Fraction(1), note="verification of the recommendation"
+        world.problem.space.grid()[0], Fraction(1), kind=TrialKind.VERIFICATION
     )
     world.move(trial.number, S.QUEUED, S.RUNNING)
     world.known[0] = LearningCurve([1.0, 15.0], [0.5, NAN])
@@ -533,7 +533,7 @@ def test_limits_are_kept_where_they_are_measured() -> None:
     early = SpotTune().recommend(View(problem, begun, 0, {0: LearningCurve([1.0], [0.5])}))
     assert early is not None
     assert not early.feasible
-    assert "limits are checked when a training has ended" in early.notes[0]
+    assert [str(note) for note in early.notes] == ["fallback: the limits are checked when a training has ended"]
 
 
 def test_a_converged_trial_whose_limits_nobody_knows_comes_last() -> None:
@@ -547,6 +547,21 @@ def test_a_converged_trial_whose_limits_nobody_knows_comes_last() -> None:
     found = SpotTune().recommend(world.view)
     assert found is not None
     assert (found.configuration["n"], found.feasible) == (1, False)
+
+
+def test_what_a_converged_trial_had_shown_tells_whether_it_keeps_the_limits() -> None:
+    problem = Problem(Space(n=choice(0, 1)), minimize("value"), ["latency <= 5"], steps=100)
+    world = Training(SpotTune(), problem, [flat(100), flat(100)]).begin()
+    world.report(0, 40)
+    ((number, judged),) = world.judge().items()
+    assert judged.verdict is Verdict.STOP
+    trial, metrics = world.history.trial(number), {"value": 0.29, "latency": 4.0}
+    seen = observe(problem, trial, metrics, seconds=9.0, kind=ObservationKind.PARTIAL)
+    world.history = world.history.record(number, [seen], time=world.tick(), state=S.STOPPED)
+    found = SpotTune().recommend(world.view)
+    assert found is not None
+    assert (found.configuration["n"], found.feasible, found.tested) == (0, True, True)
+    assert (found.metrics["value"], found.metrics["latency"]) == (Estimate(0.29, 0.0), Estimate(4.0, 0.0))
 
 
 # The ranking

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leantune.curves.base import Outlook, Prediction
-from leantune.history import LEGAL_MOVES, History, TrialState
+from leantune.history import LEGAL_MOVES, History, TrialKind, TrialState
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.standings import (
     NOW,
@@ -67,7 +67,7 @@ def test_a_census_of_moves() -> None:
 
 
 def test_who_verifies_is_not_counted() -> None:
-    history, trial = History().propose(numbers(2).space.grid()[0], numbers(2).fractions[0], note="verification of it")
+    history, trial = History().propose(numbers(2).space.grid()[0], numbers(2).fractions[0], kind=TrialKind.VERIFICATION)
     history = history.move(trial.number, S.QUEUED, time=1.0)
     assert counted(history) == (set(), set(), [])
 

@@ -13,6 +13,7 @@ from leantune.errors import (
     IllegalMove,
     InvalidInput,
     ObservationError,
+    SpaceError,
     StrategyError,
     StudyChanged,
     StudyOver,
@@ -20,6 +21,7 @@ from leantune.errors import (
 )
 from leantune.history import ObservationKind, TrialState
 from leantune.problem import Budget
+from leantune.strategies.spottune import SpotTune
 from leantune.study import AskedTrial, Snapshot, Study
 from leantune.worker.client import current_trial
 from tests.toy import FRACTIONS, LIMIT, accuracy, best_feasible, quick, seconds, toy_problem, toy_space
@@ -310,3 +312,50 @@ def test_a_function_that_tells_no_result_has_failed(tmp_path: Path) -> None:
     assert "accuracy" in failed.moves[-1].cause
     assert "acuracy" in failed.moves[-1].cause
     study.close()
+
+
+def spottune(strategy: str | SpotTune = "spottune", store: str = "sqlite://") -> Study:
+    space, listed = lt.Space(lr=lt.log(1e-3, 1.0)), [{"lr": 0.1}, {"lr": 0.3}, {"lr": 0.2}]
+    return Study(space, lt.minimize("loss"), strategy=strategy, steps=10, settings=listed, store=store)
+
+
+def test_spottune_asks_for_the_listed_settings() -> None:
+    study = spottune()
+    batch = study.ask(5)
+    assert [trial["lr"] for trial in batch] == [0.1, 0.3, 0.2]
+    with pytest.raises(StudyOver, match="all 3 settings are proposed"):
+        study.ask()
+    with pytest.raises(StudyOver, match="nothing to recommend yet"):
+        study.recommendation()
+    for trial in batch:
+        study.tell(trial, {"loss": abs(trial["lr"] - 0.2)}, seconds=1.0)
+    assert study.recommendation().configuration["lr"] == 0.2
+
+
+def test_spottune_needs_no_budget_to_end_and_reads_its_reports() -> None:
+    study = spottune()
+
+    def train(trial: AskedTrial) -> dict[str, float]:
+        for step in range(1, 11):
+            trial.report(step=step, loss=trial["lr"] + 1.0 / step)
+        return {"loss": trial["lr"] + 0.1}
+
+    found = study.optimize(train)
+    assert (found.configuration["lr"], found.tested) == (0.1, True)
+    assert len(study.history) == 3
+
+
+def test_a_tuner_of_ones_own_is_part_of_the_definition(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    spottune(SpotTune(theta=0.5), url).close()
+    spottune(SpotTune(theta=0.5), url).close()
+    with pytest.raises(StudyChanged, match="strategy"):
+        spottune(SpotTune(theta=0.6), url)
+
+
+def test_nothing_but_the_settings_can_be_enqueued() -> None:
+    study = spottune()
+    assert study.enqueue({"lr": 0.3}).configuration["lr"] == 0.3
+    with pytest.raises(SpaceError, match="is not listed"):
+        study.enqueue({"lr": 0.4})
+    assert [trial["lr"] for trial in study.ask(2)] == [0.1, 0.2]

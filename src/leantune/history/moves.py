@@ -67,24 +67,33 @@ class Move(NamedTuple):
     seconds: float | None = None
 
 
+class _Sums:
+    """Of a shared log: how many moves are summed, and the sum of their dollars."""
+
+    __slots__ = ("known",)
+
+    def __init__(self) -> None:
+        self.known: tuple[int, Partials] = (0, NOTHING)
+
+
 class Moves(Sequence[Move]):
     """The moves of a trial, immutable; equal to a tuple of the same moves.
 
     Later versions of a trial share one log, of which each sees the beginning: `with_move` appends and copies nothing.
-    Only a second continuation of the same version gets a log of its own. seconds: of all runs that have ended;
-    unmeasured: whether nobody measured one of them. paused: whether the trial has ever been.
+    Only a second continuation of the same version gets a log of its own. Dollars are summed as far as they are not yet.
+    seconds: of all runs that have ended; unmeasured: whether nobody measured one of them. paused: whether the trial has
+    ever been.
     """
 
-    __slots__ = ("_count", "_dollars", "_log", "paused", "seconds", "unmeasured")
+    __slots__ = ("_count", "_log", "_sums", "paused", "seconds", "unmeasured")
 
     def __init__(self, moves: Iterable[Move] = ()) -> None:
         self._log = list(moves)
         self._count = len(self._log)
-        self._dollars: Partials = NOTHING
+        self._sums = _Sums()
         self.seconds, self.unmeasured, self.paused = 0.0, False, False
         before: Move | None = None
         for move in self._log:
-            self._dollars = added(self._dollars, move.dollars)
             self._count_in(before, move)
             before = move
 
@@ -96,8 +105,14 @@ class Moves(Sequence[Move]):
 
     @property
     def dollars(self) -> float:
-        """Dollars of all moves, summed exactly and rounded once; known without looking at each."""
-        return total(self._dollars)
+        """Dollars of all moves, summed exactly and rounded once."""
+        summed, partials = self._sums.known
+        if summed > self._count:  # of a later version
+            return math.fsum(move.dollars for move in self)
+        if summed < self._count:
+            partials = added(partials, *(move.dollars for move in self._log[summed : self._count]))
+            self._sums.known = self._count, partials
+        return total(partials)
 
     def with_move(self, move: Move) -> "Moves":
         """These and one more."""
@@ -105,10 +120,9 @@ class Moves(Sequence[Move]):
         if len(log) == count:
             log.append(move)
         if log[count] is not move:  # somebody else went on from here before, or at this very moment
-            log = [*log[:count], move]
+            return Moves([*log[:count], move])
         longer = object.__new__(Moves)
-        longer._log, longer._count = log, count + 1
-        longer._dollars = added(self._dollars, move.dollars) if move.dollars else self._dollars
+        longer._log, longer._count, longer._sums = log, count + 1, self._sums
         longer.seconds, longer.unmeasured, longer.paused = self.seconds, self.unmeasured, self.paused
         longer._count_in(log[count - 1] if count else None, move)
         return longer

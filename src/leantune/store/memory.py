@@ -61,20 +61,19 @@ from leantune.store.rules import (
     told_dollars,
     unknown_study,
 )
-from leantune.sums import NOTHING, Partials, added, total
+from leantune.sums import RunningSum
 
 _QUEUED, _RUNNING = TrialState.QUEUED, TrialState.RUNNING
 
 
 class _Run(NamedTuple):
-    """A trial's latest run; no worker when it is not running. stays: whether machines were launched for it."""
+    """A trial's latest run; no worker when it is not running."""
 
     attempt: int = 0
     worker: str | None = None
     started: float = 0.0
     lease_until: float = 0.0
     booking: Booking | None = None
-    stays: bool = False
 
 
 _NEVER_RUN = _Run()
@@ -92,12 +91,13 @@ class _Book:
     runs: list[_Run] = field(default_factory=list)
     queued: list[int] = field(default_factory=list)  # numbers, rising
     settled: list[_LedgerValues] = field(default_factory=list)
-    spent: Partials = NOTHING
-    reserved: Partials = NOTHING
+    spent: RunningSum = field(default_factory=RunningSum)
+    reserved: RunningSum = field(default_factory=RunningSum)
     budgets: list[BudgetChange] = field(default_factory=list)
     reports: list[ReportRow] = field(default_factory=list)
     reports_of: dict[int, list[ReportRow]] = field(default_factory=dict)
-    stays: dict[tuple[int, int], dict[str, StayRow]] = field(default_factory=dict)  # by run and machine
+    stays: dict[tuple[int, int, str], StayRow] = field(default_factory=dict)  # by trial, attempt and machine
+    machines: dict[int, list[str]] = field(default_factory=dict)  # of the runs that are going on, by trial
     workers: dict[str, WorkerRow] = field(default_factory=dict)
     proposing: tuple[str, float] | None = None  # who, and until when
     lock: RLock = field(default_factory=RLock)
@@ -116,6 +116,11 @@ class _Book:
             self.check_open()
             raise StoreError("a change within another transaction", where="memory", hint="Make it before or afterwards")
 
+    def check_number(self, number: int) -> None:
+        """Refuse (UnknownTrial) a trial that is not there."""
+        if not 0 <= number < len(self.trials):
+            self.history().trial(number)
+
     def history(self) -> History:
         """All trials; made anew only when one has changed."""
         if self.latest is None:
@@ -124,7 +129,7 @@ class _Book:
 
     def money(self) -> Money:
         """Sums are kept exactly, so that a reservation leaves no trace when it is settled."""
-        return Money(self.row.budget.usd, total(self.spent), total(self.reserved))
+        return Money(self.row.budget.usd, self.spent.total, self.reserved.total)
 
     def put(self, trial: Trial, run: _Run) -> None:
         """A later version of a trial that is there."""
@@ -140,8 +145,8 @@ class _Book:
         booking = run.booking
         assert booking is not None and run.worker is not None  # it runs
         if booking.usd:
-            self.reserved = added(self.reserved, -booking.usd)
-        self.spent = added(self.spent, dollars)
+            self.reserved.add(-booking.usd)
+        self.spent.add(dollars)
         self.settled.append(
             (
                 number,
@@ -158,11 +163,12 @@ class _Book:
 
     def close_stays(self, number: int, run: _Run, time: float, cause: str, dollars: float | None = None) -> None:
         """End what is open of a run's machines; its dollars are those of the machine where there is one."""
-        machines = self.stays.get((number, run.attempt), {})
-        still_open = [stay for stay in machines.values() if stay.ended is None]
+        stays = [self.stays[number, run.attempt, machine] for machine in self.machines.pop(number)]
+        still_open = [stay for stay in stays if stay.ended is None]
         usd = dollars if len(still_open) == 1 else None
         for stay in still_open:
-            machines[stay.machine] = replace(stay, ended=time, why=cause, gross_usd=usd, revoked=False)
+            over = replace(stay, ended=time, why=cause, gross_usd=usd, revoked=False)
+            self.stays[number, run.attempt, stay.machine] = over
 
 
 class MemoryStudyStore:
@@ -183,17 +189,23 @@ class MemoryStudyStore:
 
     def history(self) -> History:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
+            book.check_open()
             return self._checked(book.history())
 
     def money(self) -> Money:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
+            book.check_open()
             return book.money()
 
     def look(self) -> Look:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
+            book.check_open()
             return Look(self._checked(book.history()), book.row.budget, book.money())
 
     def running(self) -> list[Claim]:
@@ -229,12 +241,7 @@ class MemoryStudyStore:
     def stays(self, number: int | None = None) -> list[StayRow]:
         """See Store."""
         with self._looking() as book:
-            found = [
-                stay
-                for (of, _), machines in book.stays.items()
-                if number is None or of == number
-                for stay in machines.values()
-            ]
+            found = [stay for stay in book.stays.values() if number is None or stay.number == number]
         return sorted(found, key=lambda stay: (stay.launched, stay.number, stay.attempt, stay.machine))
 
     def reports(self, number: int | None = None, after: int = 0) -> list[ReportRow]:
@@ -322,7 +329,7 @@ class MemoryStudyStore:
             attempt = book.runs[trial.number].attempt + 1
             book.put(trial, _Run(attempt, who, float(time), until, booking))
             if booking.usd:
-                book.reserved = added(book.reserved, booking.usd)
+                book.reserved.add(booking.usd)
             return Claim(trial, attempt, who, float(time), until, booking)
 
     def renew(self, worker: str, numbers: Iterable[int], *, time: float, lease: float) -> frozenset[int]:
@@ -342,34 +349,34 @@ class MemoryStudyStore:
         book = self._book
         with book.lock:
             book.check_free()
-            run = book.runs[number] if 0 <= number < len(book.runs) else _unknown(book, number)
+            book.check_number(number)
+            run = book.runs[number]
             if run.worker != worker or run.attempt != stay.attempt:
                 raise lease_lost(self.name, worker, number, stay.attempt)
-            if run.stays:
-                book.stays[number, run.attempt][stay.machine] = _storable_stay(stay)
-            else:
-                book.stays[number, run.attempt] = {stay.machine: _storable_stay(stay)}
-                book.runs[number] = run._replace(stays=True)
+            row = _storable_stay(stay)
+            book.stays[number, run.attempt, row.machine] = row
+            machines = book.machines.setdefault(number, [])
+            if row.machine not in machines:
+                machines.append(row.machine)
 
     def settle_stay(self, stay: StayRow) -> None:
         """See Store."""
         check_stay(stay)
         with self._changing() as book:
             book.history().trial(stay.number)
-            book.stays.setdefault((stay.number, stay.attempt), {})[stay.machine] = _storable_stay(stay)
+            book.stays[stay.number, stay.attempt, stay.machine] = _storable_stay(stay)
 
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
         """See Store."""
-        with self._changing() as book:
+        book = self._book
+        with book.lock:
+            book.check_free()
             rows: list[ReportRow] = []
             for row in reports:
-                book.history().trial(row.number)
-                finite(row.seconds, "seconds")
+                book.check_number(row.number)
+                seconds, arrived = finite(row.seconds, "seconds"), len(book.reports) + len(rows) + 1
                 metrics = {name: float(value) for name, value in row.metrics.items()}
-                arrived = len(book.reports) + len(rows) + 1
-                rows.append(
-                    ReportRow(row.number, row.attempt, float(row.seconds), metrics, row.step, row.fraction, arrived)
-                )
+                rows.append(ReportRow(row.number, row.attempt, seconds, metrics, row.step, row.fraction, arrived))
             book.reports += rows
             for row in rows:
                 book.reports_of.setdefault(row.number, []).append(row)
@@ -394,16 +401,16 @@ class MemoryStudyStore:
         book = self._book
         with book.lock:
             book.check_free()
-            run = book.runs[number] if number < len(book.runs) else _unknown(book, number)
+            book.check_number(number)
+            run = book.runs[number]
             if run.worker != claim.worker or run.attempt != claim.attempt:
                 raise lease_lost(self.name, claim.worker, number, claim.attempt)
             trial = ended(book.trials[number], shown, end, resumed_dollars)
             book.settle(number, run, paid, end.time)
-            if run.stays:
+            if number in book.machines:
                 book.close_stays(number, run, end.time, end.cause)
-            if machines:
-                known = book.stays.setdefault((number, run.attempt), {})
-                known.update((stay.machine, _storable_stay(stay)) for stay in machines)
+            for stay in map(_storable_stay, machines):
+                book.stays[number, run.attempt, stay.machine] = stay
             book.put(trial, _Run(run.attempt))
             return trial
 
@@ -412,12 +419,13 @@ class MemoryStudyStore:
         number, paid = claim.trial.number, not_negative(dollars, "dollars")
         end = Move(TrialState.LOST, float(time), clean(cause), paid, seconds)
         with self._changing() as book:
-            run = book.runs[number] if number < len(book.runs) else _unknown(book, number)
+            book.check_number(number)
+            run = book.runs[number]
             if (run.worker, run.attempt) != (claim.worker, claim.attempt) or run.lease_until > claim.lease_until:
                 return False
             trial = ended(book.trials[number], (), end, 0.0)
             book.settle(number, run, paid, end.time)
-            if run.stays:
+            if number in book.machines:
                 book.close_stays(number, run, end.time, end.cause, paid)
             book.put(trial, _Run(run.attempt))
             return True
@@ -453,7 +461,7 @@ class MemoryStudyStore:
                 unbooked = Booking(0.0, trial.configuration.usd_per_hour, None)
                 run = _Run(run.attempt + 1, "", end.time, 0.0, unbooked)
             book.settle(number, run, dollars, end.time)
-            if run.stays:
+            if number in book.machines:
                 book.close_stays(number, run, end.time, "its result was told", dollars)
             book.put(trial, _Run(run.attempt))
             return trial
@@ -533,11 +541,6 @@ class MemoryStudyStore:
         return history
 
 
-def _unknown(book: _Book, number: int) -> _Run:
-    book.history().trial(number)  # raises
-    raise AssertionError(number)
-
-
 def _first_fitting(
     book: _Book, fitting: Callable[[Trial, Money], Booking | None], money: Money
 ) -> tuple[Trial, Booking] | None:
@@ -551,9 +554,10 @@ def _first_fitting(
 def _storable_stay(stay: StayRow) -> StayRow:
     """As a database would keep it."""
     texts = (stay.machine, stay.market, stay.source, stay.quotes, stay.why)
-    machine, market, source, quotes, why = map(clean, texts)
-    if (machine, market, source, quotes, why) == texts:
+    together = "".join(texts)
+    if clean(together) == together:
         return stay
+    machine, market, source, quotes, why = map(clean, texts)
     return replace(stay, machine=machine, market=market, source=source, quotes=quotes, why=why)
 
 

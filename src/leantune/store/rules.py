@@ -65,14 +65,13 @@ def _check_no_result(trial: Trial, observations: Sequence[Observation], resumed_
 
 def check_booking(trial: Trial, booking: Booking, money: Money) -> None:
     """Refuse a booking beyond the budget, whoever made it."""
-    where = f"trial {trial.number}"
-    usd = not_negative(booking.usd, "usd", where)
+    usd = not_negative(booking.usd, "usd")
     if money.budget_usd is None:
         return
     if money.spent + money.reserved + usd > money.budget_usd * (1.0 + _ROUNDING):
         raise StoreError(
             f"the booking of {usd:g} USD exceeds the {money.left:g} USD that are left of {money.budget_usd:g}",
-            where=where,
+            where=f"trial {trial.number}",
             hint="Book less, or nothing",
         )
 
@@ -93,16 +92,17 @@ def checked_stays(claim: Claim, stays: Iterable[StayRow]) -> list[StayRow]:
 
 def check_stay(stay: StayRow) -> None:
     """Refuse a stay whose numbers make no sense (SQLite would turn NaN into NULL)."""
-    where = f"trial {stay.number}"
     if not stay.machine:
-        raise StoreError("a machine without a name", where=where, hint="Name it as the provider does")
-    not_negative(stay.usd_per_hour, "usd_per_hour", where)
+        hint = "Name it as the provider does"
+        raise StoreError("a machine without a name", where=f"trial {stay.number}", hint=hint)
+    not_negative(stay.usd_per_hour, "usd_per_hour")
     # One sum instead of eleven looks: what is not finite does not become so by adding.
     numbers = stay.launched + stay.step_from + stay.kept + stay.reached + stay.saving_seconds
     times = (stay.ready or 0.0) + (stay.left or 0.0) + (stay.ended or 0.0)
     dollars = (stay.max_price or 0.0) + (stay.gross_usd or 0.0) + (stay.refund_usd or 0.0)
     if not math.isfinite(numbers + times + dollars):
-        raise StoreError(f"a number of it is not finite: {stay}", where=where, hint="Give finite numbers, or None")
+        hint = "Give finite numbers, or None"
+        raise StoreError(f"a number of it is not finite: {stay}", where=f"trial {stay.number}", hint=hint)
 
 
 def outdated_proposal(study: str, after: int | None, count: int) -> Outdated:
@@ -121,8 +121,7 @@ def told_dollars(observations: Sequence[Observation]) -> float:
 
 def storable(study: str, number: int, observations: Iterable[Observation]) -> list[Observation]:
     """Observations as any store can keep them."""
-    where = f"trial {number} of study {study!r}"
-    return [clean_observation(observation, where) for observation in observations]
+    return [clean_observation(observation, f"trial {number} of study {study!r}") for observation in observations]
 
 
 def lease_lost(study: str, worker: str, number: int, attempt: int) -> LeaseLost:
@@ -148,10 +147,10 @@ def positive(value: float, name: str) -> float:
     return float(value)
 
 
-def not_negative(value: float, name: str, where: str = "store") -> float:
+def not_negative(value: float, name: str) -> float:
     """A finite number of at least 0, or a StoreError."""
     if not 0.0 <= value < math.inf:
-        raise StoreError(f"{name} is {value}", where=where, hint="Give a finite number of at least 0")
+        raise StoreError(f"{name} is {value}", where="store", hint="Give a finite number of at least 0")
     return float(value)
 
 

@@ -1,8 +1,8 @@
 """The named strategies (ALGORITHMS.md, "Strategies"): each a recipe of one screen, but for SpotTune.
 
-A new one is a function here that returns a Recipe, with its options as arguments, and a line in RECIPES. Parts that
-few recipes have are imported by the recipe itself, so that a study loads its own strategy alone. One that is not made
-of a recipe's parts is a Tuner of its own, with a line in STRATEGIES.
+A new one is a function here that returns a Recipe, with its options as arguments, and a line in RECIPES. One that is
+not made of a recipe's parts is a Tuner of its own, with a line in STRATEGIES. Parts that few strategies have are
+imported by the function itself, so that a study loads its own strategy alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from leantune.models.base import Fitter
 from leantune.problem import COST, TIME, At, Problem
 from leantune.strategies.designs import LatinHypercube, SmallTests, Snapshots, UntilSpent
 from leantune.strategies.recipe import Incumbent, Recipe, Shares, Spend
-from leantune.strategies.spottune import SpotTune
 from leantune.strategies.stops import SmallImprovement
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Tuner
@@ -280,8 +279,10 @@ RECIPES: dict[str, Callable[..., Recipe]] = {
 }
 
 
-def spottune(theta: float = 0.7, mcnt: int = 3, plateau: bool = True) -> SpotTune:
+def spottune(theta: float = 0.7, mcnt: int = 3, plateau: bool = True) -> Tuner:
     """SpotTune: every setting up to theta of its steps, the best mcnt to the end; plateau: stop those that are flat."""
+    from leantune.strategies.spottune import SpotTune
+
     return SpotTune(theta, mcnt, plateau)
 
 

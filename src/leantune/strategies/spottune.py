@@ -132,9 +132,8 @@ class SpotTune:
             return Over(reason)
         settings, tried = self._settings(view.problem), _tried(view.history)
         place = next(place for place, setting in enumerate(settings) if _without_cluster(setting) not in tried)
-        return Proposal(
-            settings[place], FULL, (FULL,), {}, (Note(NoteKind.PLAIN, f"setting {place + 1} of {len(settings)}"),)
-        )
+        note = Note(NoteKind.PLAIN, f"setting {place + 1} of {len(settings)}")
+        return Proposal(settings[place], FULL, (FULL,), {}, (note,))
 
     def stop_reason(self, view: View) -> str | None:
         """The budget is used, or every setting has a trial."""
@@ -271,8 +270,8 @@ class SpotTune:
             what = f"{best_word(problem)} {goal.metric} so far, {best.mean:.4g}, which is too early to predict its end"
         else:
             what += f" of {len(sure)} settings, {estimate}"
-        note = Note(NoteKind.FALLBACK, "the limits are checked when a training has ended")
-        notes = (note,) if problem.constraints else ()
+        unchecked = Note(NoteKind.FALLBACK, "the limits are checked when a training has ended")
+        notes = (unchecked,) if problem.constraints else ()
         metrics = {} if estimate is None else {goal.metric: estimate}
         feasible = not problem.constraints
         return Recommendation(trial.configuration, FULL, metrics, {}, feasible, False, f"{what}; {so_far}.", notes)
