@@ -6,6 +6,7 @@ locks its row first, and reads see one moment of the database (REPEATABLE READ).
 """
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -60,8 +61,9 @@ class Connections:
         self.shown = shown_url(url)
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.in_memory = self.is_sqlite and url.database in (None, "", ":memory:")
-        if self.is_sqlite and not self.in_memory:
-            _check_path(Path(str(url.database)), self.shown)
+        self.file = Path(str(url.database)) if self.is_sqlite and not self.in_memory else None
+        if self.file is not None:
+            _check_path(self.file, self.shown)
         self._engine = _sqlite_engine(url, self.in_memory) if self.is_sqlite else _postgres_engine(url)
         self._reader = self._engine.execution_options(
             **({_READING: True} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"})
@@ -91,6 +93,15 @@ class Connections:
                 )
             with self._transaction(self._engine) as connection:
                 yield connection
+
+    def copy_file(self, target: Path) -> None:
+        """A copy of the SQLite file as of the last commit. Within a transaction that writes, nothing is committed
+        meanwhile.
+        """
+        assert self.file is not None
+        with closing(sqlite3.connect(self.file)) as source, closing(sqlite3.connect(target)) as copy:
+            source.backup(copy)
+        shutil.copymode(self.file, target)
 
     def switch_to_wal(self) -> bool:
         """Turn on SQLite's write-ahead log where it is off; False when others were busy with the file just now."""

@@ -1,13 +1,18 @@
 """Brings a database to today's schema, or refuses it and changes nothing."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import sqlalchemy as sa
 
-from leantune.errors import IncompatibleStore
+from leantune.errors import IncompatibleStore, StoreError
 from leantune.store.connections import Connections
 from leantune.store.schema import REVISION_TABLE, REVISIONS, metadata, revisions
 
 _LOCK = 0x1EA47043  # any number, the same in every process: one of them upgrades a PostgreSQL database at a time
 _ATTEMPTS = 20
+_COPIES = 100  # of one file, before somebody should look
 
 
 def upgrade(connections: Connections) -> None:
@@ -24,8 +29,10 @@ def upgrade(connections: Connections) -> None:
         with connections.writing() as connection:
             if not connections.is_sqlite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-            if _revision(connection, connections) != REVISIONS[-1]:
-                _migrate(connection)
+            found = _revision(connection, connections)
+            if found != REVISIONS[-1]:
+                with _copy_kept(connections, found):
+                    _migrate(connection)
     if connections.is_sqlite:
         _use_wal(connections)
 
@@ -51,6 +58,44 @@ def _revision(connection: sa.Connection, connections: Connections) -> str | None
             hint="A newer LeanTune made it: pip install --upgrade leantune; the database was left as it is",
         )
     return str(found[0])
+
+
+@contextmanager
+def _copy_kept(connections: Connections, found: str | None) -> Iterator[None]:
+    """A SQLite file is copied before it is changed: studies.db of schema 0001 is kept as studies.db.0001 beside it.
+
+    A copy that is there already is left alone, and the new one numbered. It is deleted when the change fails.
+    """
+    if connections.file is None or found is None:
+        yield
+        return
+    copy = _free_name(connections.file, found)
+    unfinished = copy.with_name(f"{copy.name}.unfinished")
+    try:
+        unfinished.unlink(missing_ok=True)
+        connections.copy_file(unfinished)
+        unfinished.rename(copy)
+    except OSError as error:
+        raise StoreError(
+            f"no copy could be made before the upgrade: {error.strerror}",
+            where=connections.shown,
+            hint=f"Make room for {copy.name} beside it; the database was left as it is",
+        ) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    try:
+        yield
+    except BaseException:
+        copy.unlink(missing_ok=True)
+        raise
+
+
+def _free_name(file: Path, revision: str) -> Path:
+    names = (f"{file.name}.{revision}", *(f"{file.name}.{revision}.{number}" for number in range(2, _COPIES)))
+    free = next((file.with_name(name) for name in names if not file.with_name(name).exists()), None)
+    if free is None:
+        raise StoreError(f"there are {len(names)} copies of it", where=str(file), hint=f"Delete some: {names[0]}*")
+    return free
 
 
 def _migrate(connection: sa.Connection) -> None:

@@ -60,5 +60,5 @@ def test_every_revision_is_known_and_in_order() -> None:
     config.set_main_option("script_location", "leantune.store:migrations")
     scripts = ScriptDirectory.from_config(config)
     assert tuple(reversed([script.revision for script in scripts.walk_revisions()])) == REVISIONS
-    frozen = Path(__file__).parent.parent / "frozen"
-    assert [path.name for path in sorted(frozen.glob("*.sql"))] == [f"schema_{number}.sql" for number in REVISIONS]
+    frozen = sorted((Path(__file__).parent.parent / "frozen").glob("schema_*.sql"))
+    assert [path.name for path in frozen] == [f"schema_{number}.sql" for number in REVISIONS]

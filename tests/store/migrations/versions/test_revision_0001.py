@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,21 +12,23 @@ from leantune.history import Estimate, Move, Note, NoteKind, Observation, Observ
 from leantune.problem import Budget
 from leantune.store.database import Database
 from leantune.store.study import BudgetChange, LedgerRow, Money, ReportRow, StudyStore, WorkerRow
+from tests.store.frozen.loading import load_postgres, load_sqlite
 from tests.store.frozen.make import frozen_space
 
-FROZEN = Path(__file__).parent.parent.parent / "frozen" / "schema_0001.sql"
+FROZEN = "schema_0001.sql"
 FULL, TENTH = Fraction(1), Fraction(1, 10)
 ADAM = {"lr": 0.1, "optimizer": "adam", "cluster": {"type": "small", "nodes": 1}}
 SGD = {"lr": 1e-5, "optimizer": "sgd", "momentum": 0.3, "cluster": {"type": "small", "nodes": 4}}
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    path = tmp_path / "old.db"
-    connection = sqlite3.connect(path)
-    connection.executescript(FROZEN.read_text(encoding="utf-8"))
-    connection.close()
-    return Database(f"sqlite:///{path}")
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    if request.param == "sqlite":
+        url = load_sqlite(tmp_path / "old.db", FROZEN)
+    else:
+        url = load_postgres(request.getfixturevalue("postgres").fresh_url(), FROZEN, "0001")
+    with Database(url) as database:
+        yield database
 
 
 @pytest.fixture
