@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.run.tuned_worlds import TRAINS, resting
 from typer.testing import CliRunner, Result
 
 from leantune.cli import spot_run
-from tests.run.tuned_worlds import TRAINS, resting
 
 APP = typer.Typer()
 APP.command()(spot_run.run)

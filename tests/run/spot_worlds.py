@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from leantune.lab.simulate.fleet import SimulatedFleet, TrainingRun
+from leantune.run.fleet import FleetEvent
+from leantune.run.spottune import SpotTune
+from leantune.run.tuning import TuningJob, TuningOutcome, TuningRules
 
 from leantune.arrays import FloatArray
 from leantune.clock import Clock, SimulatedClock
@@ -12,12 +16,8 @@ from leantune.cloud.feeds import Capacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.simcloud import SimCloud
 from leantune.curves.predictors import curve_predictor
-from leantune.lab.simulate.fleet import SimulatedFleet, TrainingRun
 from leantune.rent.provisioner import CheapestStep, Chooser
 from leantune.rent.quotes import LiveForecaster
-from leantune.run.fleet import FleetEvent
-from leantune.run.spottune import SpotTune
-from leantune.run.tuning import TuningJob, TuningOutcome, TuningRules
 from leantune.space import Machine
 
 HOUR = 3600.0

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from leantune.lab.simulate.fleet import TrainingRun
+from leantune.run.fleet import Ready, Reported, Saved
+from leantune.run.tuning import Ending, Phase, Purpose, TuningRules
 
 from leantune.clock import RealClock
 from leantune.cloud.billing import AZURE, GCP, BillingPolicy
 from leantune.cloud.feeds import Capacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.errors import ProviderError
-from leantune.lab.simulate.fleet import TrainingRun
 from leantune.rent.provisioner import Always, RandomMarket
-from leantune.run.fleet import Ready, Reported, Saved
-from leantune.run.tuning import Ending, Phase, Purpose, TuningRules
 from leantune.space import Machine
 from tests.run.spot_worlds import HOUR, World, feeds, run_of, tune
 

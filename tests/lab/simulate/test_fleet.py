@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from leantune.lab.simulate.fleet import SimulatedFleet, TrainingRun
+from leantune.run.fleet import FleetEvent, Ready, Reported, Revoked, Saved, Warned
 
 from leantune.arrays import FloatArray
 from leantune.clock import SimulatedClock
@@ -14,8 +16,6 @@ from leantune.cloud.feeds import MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.simcloud import SimCloud
 from leantune.errors import InvalidInput
-from leantune.lab.simulate.fleet import SimulatedFleet, TrainingRun
-from leantune.run.fleet import FleetEvent, Ready, Reported, Revoked, Saved, Warned
 from leantune.space import Machine
 
 MACHINE, MARKET = Machine("m", 2.0, 8.0, usd_per_hour=0.5, provider="sim"), Market("m", "zone-a")

@@ -1,12 +1,12 @@
 """Policies by name, and what the fixed ones are fixed to."""
 
 import pytest
+from leantune.lab.simulate.fleet import SimulatedFleet
 
 from leantune.clock import SimulatedClock
 from leantune.cloud.billing import AWS
 from leantune.cloud.simcloud import SimCloud
 from leantune.errors import InvalidInput
-from leantune.lab.simulate.fleet import SimulatedFleet
 from leantune.lab.simulate.oracle import Oracle
 from leantune.lab.simulate.policies import DEFAULT_POLICIES, POLICIES, Taste, chooser
 from leantune.lab.simulate.simulation import Scenario, training_run

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from leantune.run.tuning import Stay, TuningOutcome
 
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.comparison import compare
 from leantune.lab.simulate.simulation import BilledStay, Scenario, SimulationResult, training_run
-from leantune.run.tuning import Stay, TuningOutcome
 from tests.lab.simulate.small import plan, pool, recorded
 
 
