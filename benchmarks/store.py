@@ -83,6 +83,10 @@ class InstantExecutor:
     def running(self) -> frozenset[int]:
         return frozenset(trial.number for trial in self._started)
 
+    @property
+    def owes(self) -> bool:
+        return False
+
     def check(self, trial: Trial) -> None:
         """Anything can be run."""
 

@@ -7,7 +7,8 @@ import pytest
 
 from leantune.clock import SimulatedClock
 from leantune.cloud.generated import generate_prices
-from leantune.cloud.marketplace import OPENS, PAST_SECONDS, ZONES, MarketSettings, marketplace
+from leantune.cloud.market_settings import MarketSettings
+from leantune.cloud.marketplace import OPENS, PAST_SECONDS, ZONES, marketplace
 from leantune.cloud.markets import Market
 from leantune.errors import InvalidInput
 from leantune.space import Machine
