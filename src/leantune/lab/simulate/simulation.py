@@ -45,6 +45,7 @@ from leantune.strategies.spottune import SpotTune
 from leantune.strategies.tuner import View
 
 JOB = "job"  # the one parameter of a simulated study: which recording is played
+METRIC = "value"  # what every recording reports, whatever its own name for it
 
 
 @dataclass(frozen=True)
@@ -327,7 +328,7 @@ def _problem(scenario: Scenario) -> Problem:
     """Which recording to play is all that there is to choose."""
     first, count = scenario.jobs[0], len(scenario.jobs)
     space = Space(**{JOB: ordinal(*range(max(count, 2)))})
-    goal = maximize(first.metric, scale="linear") if first.maximize else minimize(first.metric, scale="linear")
+    goal = maximize(METRIC, scale="linear") if first.maximize else minimize(METRIC, scale="linear")
     settings = [space.configuration({JOB: number}) for number in range(count)]
     return Problem(space, goal, steps=max(job.total_steps for job in scenario.jobs), settings=settings)
 
