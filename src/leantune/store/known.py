@@ -95,7 +95,7 @@ class Known:
         if changes < self.changes:  # somebody put an older copy of the database back
             return Known().refreshed(connection, study_id, changes, space)
         since = {"study": study_id, "since": self.changes}
-        with _no_garbage():
+        with no_garbage():
             changed = connection.execute(_TRIALS, since).all()
             numbers = [row[0] for row in changed]
             made, seen = _moves(connection, study_id, numbers), _observations(connection, study_id, numbers)
@@ -111,8 +111,8 @@ class Known:
 
 
 @contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Python looks for garbage again and again while a history is loaded, and there is none: a third of the time."""
+def no_garbage() -> Iterator[None]:
+    """Python looks for garbage again and again while many objects are made, and there is none: a third of the time."""
     was_looking = gc.isenabled()
     gc.disable()
     try:

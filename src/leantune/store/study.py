@@ -224,9 +224,9 @@ class StudyStore:
                 raise lease_lost(self.name, claim.worker, number, claim.attempt)
             trial = ended(change.history.trial(number), shown, end, resumed_dollars)
             change.settle(number, claim.attempt, paid, end.time)
-            change.put_stays(machines)
             if run.stays:
                 change.close_stays(number, claim.attempt, end.time, end.cause)
+            change.put_stays(machines)
             return change.put(change.history.with_trial(trial), number, Run(claim.attempt))
 
     def open_stay(self, worker: str, stay: StayRow) -> None:
@@ -236,6 +236,13 @@ class StudyStore:
             run = change.run(stay.number)
             if (run.worker, run.attempt) != (worker, stay.attempt):
                 raise lease_lost(self.name, worker, stay.number, stay.attempt)
+            change.put_stays([stay])
+
+    def settle_stay(self, stay: StayRow) -> None:
+        """See Store."""
+        check_stay(stay)
+        with self._changing() as change:
+            change.history.trial(stay.number)
             change.put_stays([stay])
 
     def stays(self, number: int | None = None) -> list[StayRow]:
