@@ -34,3 +34,12 @@ def test_results_of_the_own_batch_are_not_seen() -> None:
     other = before_batch(history(6, {0, 1, 2, 3}), 4)
     assert other is not None
     assert [t.observations for t in other.trials] == [t.observations for t in seen.trials]
+
+
+def test_a_paused_trial_keeps_no_batch_waiting() -> None:
+    grown = history(4, {0, 1, 2})
+    for state in (TrialState.QUEUED, TrialState.RUNNING, TrialState.PAUSED):
+        assert before_batch(grown, 4) is None
+        grown = grown.move(3, state, time=2.0)
+    assert before_batch(grown, 4) == grown
+    assert before_batch(grown.move(3, TrialState.QUEUED, time=3.0), 4) is None, "it is chosen again"

@@ -73,15 +73,14 @@ class Trial:
         return tuple(seen for seen in self.observations if seen.kind is not ObservationKind.PARTIAL)
 
     @property
-    def moved_dollars(self) -> float:
-        """Dollars of its moves: those that no observation accounts for, before resumed ones are taken off."""
-        moves = self.moves
-        return moves.dollars if isinstance(moves, Moves) else math.fsum(move.dollars for move in moves)
+    def runs(self) -> Moves:
+        """Its moves, with what they add up to."""
+        return self.moves if isinstance(self.moves, Moves) else Moves(self.moves)
 
     @property
-    def runs(self) -> Moves:
-        """Its moves with what they add up to."""
-        return self.moves if isinstance(self.moves, Moves) else Moves(self.moves)
+    def moved_dollars(self) -> float:
+        """Dollars of its moves: those that no observation accounts for, before resumed ones are taken off."""
+        return self.runs.dollars
 
     @cached_property
     def cost(self) -> float:
@@ -139,8 +138,8 @@ def proposed(  # noqa: PLR0913 - what a trial is made of
 
 def moved(trial: Trial, *steps: Move) -> Trial:
     """The trial after these moves; results come by `recorded`, which also ends a trial."""
-    state, moves = trial.state, trial.moves
-    log = moves if isinstance(moves, Moves) else Moves(moves)
+    state = trial.state
+    log = trial.runs
     for step in steps:
         log = log.with_move(checked_step(trial.number, state, step))
         state = step.state

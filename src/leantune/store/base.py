@@ -4,7 +4,7 @@ Promises (testing/store_contract.py): every method is one transaction, all or no
 store, and what one has been told, the others see. Times are the caller's: a store reads no clock.
 
 Invariants: a running trial that was claimed has one worker, one lease and one open row in the ledger, any other trial
-none, nor an open stay on a machine; a trial's runs are counted 1, 2, ... and claimed once each; no claim takes spent +
+none; a trial's runs are counted 1, 2, ... and claimed once each; no claim takes spent +
 reserved above the budget; dollars in the history are those in the ledger.
 """
 
@@ -136,8 +136,8 @@ class Store(Protocol):
 
         done, failed, stopped: the trial is over, with these observations; dollars that none of them tells are those of
         the move. queued, revoked, lost: it goes back to the queue, paused: it waits to be chosen again, and its dollars
-        are those of the move. seconds: how long the machine was ours. stays: the run's machines as they are by now;
-        those that are not named end with it.
+        are those of the move. seconds: how long the machine was ours. stays: the run's machines as they are by now, one
+        that was left to its provider still open; those that are not named end with the run.
         """
 
     def lose(self, claim: Claim, *, time: float, cause: str, dollars: float, seconds: float | None = None) -> bool:

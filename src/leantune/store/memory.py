@@ -161,6 +161,15 @@ class _Book:
             )
         )
 
+    def put_stay(self, stay: StayRow) -> None:
+        """What is known of a machine; it ends with the run that is going on, if it is one of that."""
+        row, run = _storable_stay(stay), self.runs[stay.number]
+        self.stays[row.number, row.attempt, row.machine] = row
+        if run.worker is not None and run.attempt == row.attempt:
+            machines = self.machines.setdefault(row.number, [])
+            if row.machine not in machines:
+                machines.append(row.machine)
+
     def close_stays(self, number: int, run: _Run, time: float, cause: str, dollars: float | None = None) -> None:
         """End what is open of a run's machines; its dollars are those of the machine where there is one."""
         stays = [self.stays[number, run.attempt, machine] for machine in self.machines.pop(number)]
@@ -353,18 +362,14 @@ class MemoryStudyStore:
             run = book.runs[number]
             if run.worker != worker or run.attempt != stay.attempt:
                 raise lease_lost(self.name, worker, number, stay.attempt)
-            row = _storable_stay(stay)
-            book.stays[number, run.attempt, row.machine] = row
-            machines = book.machines.setdefault(number, [])
-            if row.machine not in machines:
-                machines.append(row.machine)
+            book.put_stay(stay)
 
     def settle_stay(self, stay: StayRow) -> None:
         """See Store."""
         check_stay(stay)
         with self._changing() as book:
-            book.history().trial(stay.number)
-            book.stays[stay.number, stay.attempt, stay.machine] = _storable_stay(stay)
+            book.check_number(stay.number)
+            book.put_stay(stay)
 
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
         """See Store."""
@@ -407,10 +412,11 @@ class MemoryStudyStore:
                 raise lease_lost(self.name, claim.worker, number, claim.attempt)
             trial = ended(book.trials[number], shown, end, resumed_dollars)
             book.settle(number, run, paid, end.time)
+            said = {stay.machine: stay for stay in map(_storable_stay, machines)}
             if number in book.machines:
+                book.machines[number] = [machine for machine in book.machines[number] if machine not in said]
                 book.close_stays(number, run, end.time, end.cause)
-            for stay in map(_storable_stay, machines):
-                book.stays[number, run.attempt, stay.machine] = stay
+            book.stays.update(((number, run.attempt, machine), stay) for machine, stay in said.items())
             book.put(trial, _Run(run.attempt))
             return trial
 

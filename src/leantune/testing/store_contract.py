@@ -3,7 +3,6 @@ to find a new one.
 """
 
 import math
-import random
 import threading
 from fractions import Fraction
 
@@ -58,6 +57,7 @@ from leantune.testing.store_samples import (
     failed,
     measured,
 )
+from leantune.testing.store_walk import StoreWalk
 
 
 class StoreContract(JudgingContract):
@@ -546,8 +546,8 @@ class StoreContract(JudgingContract):
 
     def test_whatever_happens_the_books_balance(self, study: Store, peer: Store) -> None:
         """A random walk of two workers through all moves; after each, everybody agrees and the money adds up."""
-        walk = _Walk(seed=2)
-        for _ in range(60):
+        walk = StoreWalk(seed=2)
+        for _ in range(100):
             walk.step(study if walk.random.random() < 0.5 else peer)
             assert study.history() == peer.history()
             history, money, ledger = study.history(), study.money(), peer.ledger()
@@ -557,51 +557,5 @@ class StoreContract(JudgingContract):
             running = {trial.number for trial in history.trials if trial.state is TrialState.RUNNING}
             assert {row.trial for row in ledger if row.settled is None} == running
             assert money.spent + money.reserved <= 10.0 * (1 + 1e-9)
+            assert study.stays() == peer.stays() and study.running() == peer.running()
         assert len({trial.state for trial in study.history().trials}) >= 3, "the walk has been somewhere"
-
-
-class _Walk:
-    """Random legal steps of a study."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self._time = 0.0
-        self._claims: list[Claim] = []
-
-    def step(self, study: Store) -> None:
-        """Do one thing, and let some time pass."""
-        self._time += self.random.expovariate(1.0)
-        self.random.choice((self._propose, self._start, self._start, self._end, self._renew, self._lose))(study)
-
-    def _propose(self, study: Store) -> None:
-        study.propose(self.random.choice((SMALL, OTHER)), FULL, time=self._time, queue=self.random.random() < 0.9)
-
-    def _start(self, study: Store) -> None:
-        usd = self.random.uniform(0.0, 1.0)
-        claim = study.claim(
-            self.random.choice("vw"),
-            time=self._time,
-            lease=3.0,
-            fitting=lambda _, money: Booking(usd, RATE, 10.0) if usd <= money.left else None,
-        )
-        if claim is not None:
-            self._claims.append(claim)
-
-    def _end(self, study: Store) -> None:
-        if not self._claims:
-            return
-        claim = self._claims.pop(self.random.randrange(len(self._claims)))
-        state = self.random.choice(("done", "failed", "stopped", "queued", "revoked"))
-        dollars = claim.booking.usd * self.random.random()
-        seen = {"done": [measured(dollars)], "stopped": [measured(dollars)], "failed": [failed(dollars)]}.get(state, [])
-        try:
-            study.finish(claim, observations=seen, state=TrialState(state), cause="", time=self._time, dollars=dollars)
-        except LeaseLost:
-            assert study.history().trial(claim.trial.number).moves[len(claim.trial.moves)].state is TrialState.LOST
-
-    def _renew(self, study: Store) -> None:
-        study.renew("v", [claim.trial.number for claim in self._claims], time=self._time, lease=3.0)
-
-    def _lose(self, study: Store) -> None:
-        for claim in expired(study, self._time):
-            assert study.lose(claim, time=self._time, cause="vanished", dollars=claim.booking.usd / 2)
