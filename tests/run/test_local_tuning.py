@@ -89,6 +89,7 @@ def test_a_notice_saves_and_the_job_goes_on_elsewhere_for_free(tmp_path: Path) -
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_taken_before_the_program_has_saved_loses_what_came_after_the_checkpoint(
     tmp_path: Path,
 ) -> None:
