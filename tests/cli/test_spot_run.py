@@ -62,6 +62,7 @@ def invoke(*arguments: object) -> Result:
     return result
 
 
+@pytest.mark.slow
 def test_the_best_is_told_with_its_dollars(tmp_path: Path) -> None:
     result = invoke(make_job(tmp_path), "--mcnt", "1", "--plain")
     assert result.exit_code == 0, result.output

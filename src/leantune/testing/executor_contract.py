@@ -188,8 +188,9 @@ class ExecutorContract(ABC):
         assert executor.capacity().fits(history.trial(0))
         executor.start(history.trial(0))
         (end,) = self.until_idle(executor)
-        assert end.seconds == pytest.approx(self.second, rel=0.5)
-        assert end.observations[-1].seconds == pytest.approx(self.second, rel=0.5)
+        for seconds in (end.seconds, end.observations[-1].seconds):
+            assert seconds is not None
+            assert 0.5 * self.second < seconds < 10 * self.second, "a busy machine starts programs late"
 
     def test_a_renewal_may_come_at_any_time(self) -> None:
         executor, history = self.make({0: self.second})
