@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.store import bare_inserts, damage, filled, in_memory, large_study, loop_overhead, problem, throughput
 import pytest
 
-from benchmarks.store import bare_inserts, damage, filled, large_study, loop_overhead, problem, throughput
+from benchmarks.store import bare_inserts, damage, filled, in_memory, large_study, loop_overhead, problem, throughput
 from leantune.history import TrialState
 from leantune.store.database import Database
 
