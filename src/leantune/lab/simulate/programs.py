@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -104,15 +104,22 @@ class _Program:
 class RecordedPrograms:
     """Plays recorded runs, one for each trial; see the module, and `Programs` for what it promises.
 
-    run_of: the recording of a trial. metric: what its reports are called.
+    run_of: the recording of a trial. metric: what its reports are called. checkpoints: the step of each trial's, where
+    they are to outlive this object.
     """
 
-    def __init__(self, run_of: Callable[[Trial], TrainingRun], metric: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        run_of: Callable[[Trial], TrainingRun],
+        metric: str,
+        clock: Clock,
+        checkpoints: MutableMapping[int, float] | None = None,
+    ) -> None:
         self._run_of, self._metric, self._clock = run_of, metric, clock
         self._programs: dict[int, _Program] = {}
         self._heap: list[tuple[float, int, _Program, int, _Kind]] = []
         self._order = 0
-        self._checkpoints: dict[int, float] = {}
+        self._checkpoints: MutableMapping[int, float] = {} if checkpoints is None else checkpoints
 
     @property
     def running(self) -> frozenset[int]:
