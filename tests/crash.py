@@ -5,6 +5,7 @@ until it gets through; its proposals and its recommendation must equal those of 
 are forked from one that has loaded everything (and has a single thread), so that hundreds of them take a minute.
 
     python -m tests.crash --trials 44 --strategy trimtuner-gp --kills 200     # `make crash`
+    python -m tests.crash --trials 6 --strategy spottune --parallel 2 --at before-write
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 import sqlalchemy as sa
 
@@ -38,8 +40,26 @@ from leantune.strategies.strategy import Strategy
 from leantune.study.definition import describe
 from leantune.study.opening import open_or_create
 from tests import toy
+from tests.judged_crash import JudgedCase
 
 NAME = "crash"
+AT = {"move": ("INSERT INTO moves",), "write": ("INSERT ", "UPDATE ", "DELETE ")}  # what transactions do
+
+
+class Killable(Protocol):
+    """A study that can be killed anywhere; what survives is in its database, and beside it."""
+
+    def open(self, url: str) -> tuple[Database, StudyStore]:
+        """The study in its database."""
+        ...
+
+    def work(self, url: str) -> None:
+        """Run it to its end, as a worker that knows only what survived."""
+        ...
+
+    def result(self, url: str) -> object:
+        """What must not depend on who was killed when; refuse books that do not add up."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -81,19 +101,11 @@ class Case:
         Loop(store, plan, executor, clock).run()
         database.close()
 
-
-@dataclass(frozen=True)
-class Result:
-    """What must not depend on who was killed when."""
-
-    proposals: tuple[object, ...]
-    recommendation: str
-
-    @classmethod
-    def of(cls, case: Case, url: str) -> Result:
-        database, store = case.open(url)
+    def result(self, url: str) -> object:
+        """What must not depend on who was killed when: proposals and recommendation."""
+        database, store = self.open(url)
         history = store.history()
-        check(history, store, case)
+        check(history, store, self)
         proposals = tuple(
             (
                 t.configuration.id,
@@ -106,9 +118,9 @@ class Result:
             )
             for t in history.trials
         )
-        advice = toy.recommended(Strategy(case.recipe), case.problem, history, seed=case.seed)
+        advice = toy.recommended(Strategy(self.recipe), self.problem, history, seed=self.seed)
         database.close()
-        return cls(proposals, repr(advice))
+        return proposals, repr(advice)
 
 
 def check(history: History, store: StudyStore, case: Case) -> None:
@@ -157,15 +169,15 @@ def run_killed(work: Callable[[], None], after: float | None = None) -> bool:
     return True
 
 
-def die_at_move(which: int, *, before: bool) -> None:
-    """From now on in this process: SIGKILL right before, or right after, the commit of the `which`-th transaction that
-    moves a trial.
+def die_at(what: tuple[str, ...], which: int, *, before: bool) -> None:
+    """From now on in this process: SIGKILL right before, or right after, the commit of the `which`-th transaction with
+    such a statement.
     """
     moving: set[int] = set()
     moves = 0
 
     def executing(connection: sa.Connection, _cursor: object, statement: str, *_rest: object) -> None:
-        if statement.startswith("INSERT INTO moves"):
+        if statement.startswith(what):
             moving.add(id(connection))
 
     def committing(connection: sa.Connection) -> None:
@@ -185,13 +197,19 @@ def die_at_move(which: int, *, before: bool) -> None:
         sa.event.listen(sa.pool.Pool, "checkin", given_back)
 
 
-def killed_at_every_move(case: Case, make_url: Callable[[], str], counts: Counts, *, before: bool) -> Iterator[str]:
-    """For each move of the study: a database whose study was killed there once and then came through."""
+def killed_at_every(
+    what: tuple[str, ...], case: Killable, make_url: Callable[[], str], counts: Counts, *, before: bool
+) -> Iterator[str]:
+    """For each such transaction: a database whose study was killed there once and then came through.
+
+    The study is there already: creating one is another matter (tests/store).
+    """
     for which in count(1):
         url = make_url()
+        case.open(url)[0].close()
 
         def dying(url: str = url, which: int = which) -> None:
-            die_at_move(which, before=before)
+            die_at(what, which, before=before)
             case.work(url)
 
         came_through = run_killed(dying)
@@ -205,7 +223,7 @@ def killed_at_every_move(case: Case, make_url: Callable[[], str], counts: Counts
         yield url
 
 
-def killed_at_random(case: Case, url: str, counts: Counts, draw: random.Random, longest: float) -> None:
+def killed_at_random(case: Killable, url: str, counts: Counts, draw: random.Random, longest: float) -> None:
     """A chain of processes, each killed after a random time, ever later ones so that a busy machine gets through."""
     while not run_killed(lambda: case.work(url), draw.uniform(0.0, longest)):
         counts.processes += 1
@@ -215,29 +233,29 @@ def killed_at_random(case: Case, url: str, counts: Counts, draw: random.Random, 
     counts.studies += 1
 
 
-def every_move(case: Case, make_url: Callable[[], str], *, before: bool) -> Counts:
-    """Kill the study once at each of its moves; compare each with the unharmed one."""
+def every(what: tuple[str, ...], case: Killable, make_url: Callable[[], str], *, before: bool) -> Counts:
+    """Kill the study once at each such transaction; compare each with the unharmed one."""
     began, counts, unharmed = time.monotonic(), Counts(), make_url()
     case.work(unharmed)  # also warms every kernel up, for the forked ones
-    expected = Result.of(case, unharmed)
-    for killed in killed_at_every_move(case, make_url, counts, before=before):
-        assert Result.of(case, killed) == expected
+    expected = case.result(unharmed)
+    for killed in killed_at_every(what, case, make_url, counts, before=before):
+        assert case.result(killed) == expected
     counts.seconds = time.monotonic() - began
     return counts
 
 
-def random_moments(case: Case, make_url: Callable[[], str], *, kills: int, seed: int = 0) -> Counts:
+def random_moments(case: Killable, make_url: Callable[[], str], *, kills: int, seed: int = 0) -> Counts:
     """Kill studies of the case until `kills` processes died at random moments; compare each with an unharmed one."""
     began, counts, draw = time.monotonic(), Counts(), random.Random(seed)
     unharmed = make_url()
     case.work(unharmed)
     creating = _seconds(lambda: case.open(make_url())[0].close())  # noqa: PLW0108 - opening is what is timed
     working = _seconds(lambda: case.work(make_url()))
-    expected = Result.of(case, unharmed)
+    expected = case.result(unharmed)
     while counts.killed < kills:
         url = make_url()
         killed_at_random(case, url, counts, draw, longest=creating + working / 4)
-        assert Result.of(case, url) == expected
+        assert case.result(url) == expected
     counts.seconds = time.monotonic() - began
     return counts
 
@@ -248,6 +266,13 @@ def _seconds(work: Callable[[], None]) -> float:
     return time.monotonic() - began
 
 
+def case_of(strategy: str, trials: int, parallel: int, *, quick: bool) -> Killable:
+    """The study of a strategy."""
+    if strategy == "spottune":
+        return JudgedCase(trials, parallel)
+    return Case(toy.quick(strategy) if quick else recipe(strategy), trials, parallel=parallel)
+
+
 def main() -> None:
     """Run one campaign and print what was done as JSON."""
     options = argparse.ArgumentParser(description="Kill studies and compare what comes out.")
@@ -255,11 +280,11 @@ def main() -> None:
     options.add_argument("--strategy", default="trimtuner-gp")
     options.add_argument("--quick", action="store_true", help="with fewer trees or hyper-parameter samples")
     options.add_argument("--parallel", type=int, default=1, help="trials at once, in deterministic batches")
-    options.add_argument("--at", choices=["before-move", "after-move", "random"], default="random")
+    moments = [f"{side}-{what}" for what in AT for side in ("before", "after")]
+    options.add_argument("--at", choices=[*moments, "random"], default="random")
     options.add_argument("--kills", type=int, default=200, help="at random moments")
     chosen = options.parse_args()
-    known = toy.quick(chosen.strategy) if chosen.quick else recipe(chosen.strategy)
-    case = Case(known, chosen.trials, parallel=chosen.parallel)
+    case = case_of(chosen.strategy, chosen.trials, chosen.parallel, quick=chosen.quick)
     with tempfile.TemporaryDirectory() as folder:
         numbers = iter(range(10**6))
 
@@ -269,7 +294,8 @@ def main() -> None:
         if chosen.at == "random":
             counts = random_moments(case, make_url, kills=chosen.kills)
         else:
-            counts = every_move(case, make_url, before=chosen.at == "before-move")
+            side, _, what = chosen.at.partition("-")
+            counts = every(AT[what], case, make_url, before=side == "before")
     settings = {"strategy": chosen.strategy, "trials": chosen.trials, "parallel": chosen.parallel, "at": chosen.at}
     print(json.dumps({**settings, **asdict(counts)}))
 

@@ -1,32 +1,48 @@
 """Studies whose trials are judged while they run: recorded curves on a simulated clock, for tests of the loop.
 
-A step takes 10 s, saving and restoring a checkpoint 5 s each, and a second costs a cent.
+A step takes 10 s, saving and restoring a checkpoint 5 s each, and a second costs a cent. `rented` runs the same
+programs on machines that are chosen for them, on a market whose prices rise above those on demand again and again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from leantune.clock import Clock, SimulatedClock
+from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.catalog import clusters
+from leantune.cloud.feeds import MarketFeed
+from leantune.cloud.markets import Market, PriceSeries
+from leantune.cloud.provider import Offer
+from leantune.cloud.simcloud import SimCloud
 from leantune.executors.base import Event as ExecutorEvent
 from leantune.executors.base import Finished, How, Terms
+from leantune.executors.registry import Past
+from leantune.executors.rented import Market as RentalMarket
+from leantune.executors.rented import RentedExecutor, Ways
+from leantune.executors.simcloud import recall_steps
 from leantune.history import Trial, TrialState
 from leantune.lab.simulate.programs import RecordedPrograms, TrainingRun
 from leantune.problem import Budget, Problem, minimize
+from leantune.rent.placement import FreePlacement, Pace
+from leantune.rent.provisioner import CheapestStep
+from leantune.rent.quotes import LiveForecaster
+from leantune.rent.step_times import StepTimes
 from leantune.run.events import Event, Judged, nobody
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.loop import End, Loop, Plan
-from leantune.space import Machine, Space, choice
+from leantune.run.placing import course_of
+from leantune.space import Cluster, Machine, Space, choice
 from leantune.store.base import Store
 from leantune.store.database import Database
 from leantune.store.memory import MemoryDatabase
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.tuner import Judgement, Over, Tuner, Verdict, View
+from tests.executors.rented_worlds import Certain
 
 STEPS, STEP_SECONDS, SAVE_SECONDS = 20, 10.0, 5.0
 MACHINE = Machine("m", 1, 1, usd_per_hour=36.0)  # a cent a second
@@ -56,9 +72,8 @@ class PaidPrograms(RecordedPrograms):
     checkpoints: by number, for whoever goes on. started: number and attempt; asked: whom to end, and how.
     """
 
-    def __init__(self, runs: Sequence[TrainingRun], clock: Clock, checkpoints: dict[int, float]) -> None:
-        super().__init__(lambda trial: runs[int(str(trial.configuration["n"]))], "loss", clock)
-        self._checkpoints = checkpoints
+    def __init__(self, runs: Sequence[TrainingRun], clock: Clock, checkpoints: MutableMapping[int, float]) -> None:
+        super().__init__(lambda trial: runs[int(str(trial.configuration["n"]))], "loss", clock, checkpoints)
         self._terms: dict[int, Terms] = {}
         self._rates: dict[int, float | None] = {}
         self.started: list[tuple[int, int]] = []
@@ -161,7 +176,7 @@ class World:
     runs: Sequence[TrainingRun]
     database: Database | MemoryDatabase
     clock: SimulatedClock = field(default_factory=lambda: SimulatedClock(START))
-    checkpoints: dict[int, float] = field(default_factory=dict)
+    checkpoints: MutableMapping[int, float] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     executor: PaidPrograms | None = None
 
@@ -224,3 +239,70 @@ def world(
     database: Database | MemoryDatabase = MemoryDatabase() if kind == "memory" else Database("sqlite://")
     store = database.create(NAME, problem.space, {}, "", problem.budget, time=START, leantune_version="")
     return World(problem, store, runs or [falling(0.1 * n) for n in range(count)], database)
+
+
+# -- on a market
+
+OPENS = 1_456_000_000.0
+CALM, DEAR = 230.0, 120.0  # seconds of a low and of a high price
+POLICY = BillingPolicy("sim", notice_seconds=30.0, refund_window_seconds=150.0)
+BOOT_SECONDS = 20.0
+RENTED_RULES = TimeRules(
+    time_limit=900.0, grace=5.0, billed=True, setup=120.0, worst_rate=36.0, adds_up=True, steps=STEPS
+)
+
+
+def bare_numbers(count: int, budget: Budget | None = None) -> Problem:
+    """As above; the machine is not part of a setting."""
+    return Problem(Space(n=choice(*range(count))), minimize("loss"), budget=budget or Budget(), steps=STEPS)
+
+
+def feeds() -> tuple[MarketFeed, MarketFeed]:
+    """A zone whose price is low and high in turn, and the same machine on demand."""
+    times, prices = [OPENS - 7200.0], [9.0]
+    for turn in range(200):
+        times += [OPENS + turn * (CALM + DEAR) + CALM, OPENS + (turn + 1) * (CALM + DEAR)]
+        prices += [72.0, 9.0]
+    spot = Market(MACHINE.name, "a")
+    series = PriceSeries(spot, times, prices)
+    return (
+        MarketFeed(MACHINE, spot, series, notice_seconds=POLICY.notice_seconds),
+        MarketFeed(MACHINE, spot, None, on_demand=True, notice_seconds=POLICY.notice_seconds),
+    )
+
+
+@dataclass
+class Rented:
+    """Programs on rented machines, as a process makes them from what is stored."""
+
+    executor: RentedExecutor
+    cloud: SimCloud
+    clock: SimulatedClock
+
+
+def rented(
+    problem: Problem, store: Store, tuner: Tuner, runs: Sequence[TrainingRun], checkpoints: MutableMapping[int, float]
+) -> Rented:
+    """The market is where the last machine was left, or the last trial moved."""
+    past = Past(tuple(store.stays()), tuple(store.reports()))
+    moves = [move.time for trial in store.history().trials for move in trial.moves]
+    clock = SimulatedClock(max([OPENS, past.latest, *moves]))
+    cloud = SimCloud(feeds(), POLICY, clock, boot_seconds=BOOT_SECONDS, launches=len(past.stays))
+    offers = cloud.offers()
+    times = StepTimes({MACHINE.name: MACHINE.vcpus}, len(runs))
+    recall_steps(times, past)
+    pace = Pace(boot=BOOT_SECONDS, notice=POLICY.notice_seconds, pace=None)
+    began = min((stay.launched for stay in past.stays), default=OPENS)
+    placement = FreePlacement(offers, CheapestStep(POLICY), pace, course_of(tuner, problem), began, times)
+    on_machine = Space(**problem.space.parameters, cluster=clusters([MACHINE]))
+
+    def aboard(trial: Trial, offer: Offer) -> Trial:
+        values = {**trial.configuration, "cluster": Cluster(offer.machine, 1)}
+        return replace(trial, configuration=on_machine.configuration(values))
+
+    programs = RecordedPrograms(lambda trial: runs[int(str(trial.configuration["n"]))], "loss", clock, checkpoints)
+    market = RentalMarket(cloud, clock, offers, LiveForecaster(offers, cloud.history, Certain()), source="test")
+    ways = Ways(aboard, checkpoint=lambda trial: (SAVE_SECONDS, SAVE_SECONDS), bills_add_up=True)
+    executor = RentedExecutor(programs, market, placement, clock, ways)
+    executor.recall(past.stays)
+    return Rented(executor, cloud, clock)
