@@ -29,6 +29,7 @@ from leantune.run.batches import before_batch
 from leantune.run.curves import Curves
 from leantune.run.events import (
     Ended,
+    Judged,
     Observer,
     Proposed,
     Recovered,
@@ -165,7 +166,7 @@ class Loop:
             self._judge.look(self.view, self._claims)
         step = self._fill(last)
         if isinstance(step, End) and not self._claims:
-            if self._judge.close(self.view, step.reason):
+            if step.outcome is Outcome.OVER and self._judge.close(self.view, step.reason):
                 return None  # somebody goes on
             return step
         if isinstance(step, Waiting):
@@ -215,6 +216,7 @@ class Loop:
     def _drop_lost(self) -> None:
         """End runs that were given to others while this process could not renew them."""
         for number in self._heart.take_lost() if self._heart else ():
+            self._judge.forget(number)
             if self._claims.pop(number, None) is not None and number in self._executor.running:
                 self._executor.end(number, How.KILL)
 
@@ -263,12 +265,12 @@ class Loop:
         claim = self._claims.get(finished.number)
         if claim is None:
             return
-        finished = self._judge.ended(finished, claim)
+        finished, judged = self._judge.ended(finished, claim)
         rate = claim.booking.rate
         spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
         already, counted_again = claim.trial.moved_dollars, 0.0
-        if finished.observations and self._plan.rules.adds_up:
-            counted_again = already
+        if finished.observations and (self._plan.rules.adds_up or judged is not None):
+            counted_again = already  # what a judged run had shown has the dollars of all attempts
         elif finished.resumed and finished.observations:
             before = dollars(rate, self._earlier_seconds(claim.trial))
             counted_again = min(already, before) if finished.usd is None else already
@@ -294,6 +296,8 @@ class Loop:
         self._results += not trial.pending
         self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
         self._succeeded |= finished.state is TrialState.DONE
+        if judged is not None:
+            self._observer(Judged(trial, judged))
         self._observer(Ended(trial, spent, finished.seconds, finished.cause))
 
     def _forget(self, number: int) -> None:
@@ -468,7 +472,8 @@ class Loop:
 
     def _short_of_money(self, trial: Trial, look: Look) -> End | Waiting:
         """Over, unless a reservation may be freed."""
-        shortfall = self._plan.rules.shortfall(trial, look.money)
+        rules = self._plan.rules
+        shortfall = rules.shortfall(rules.resumed(trial, self._curves.step(trial.number)), look.money)
         if any(other.state is TrialState.RUNNING for other in look.history.trials):
             return Waiting(shortfall)
         return End(Outcome.OVER, shortfall)
