@@ -61,7 +61,7 @@ from leantune.store.rules import (
     told_dollars,
     unknown_study,
 )
-from leantune.sums import RunningSum
+from leantune.units import RunningSum
 
 _QUEUED, _RUNNING = TrialState.QUEUED, TrialState.RUNNING
 

@@ -29,8 +29,7 @@ from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recommending import required
 from leantune.strategies.registry import named_tuner
 from leantune.strategies.tuner import Tuner, View
-from leantune.study.definition import document_of
-from leantune.study.opening import open_or_create, open_unchanged
+from leantune.study.definition import document_of, open_or_create, open_unchanged
 
 if TYPE_CHECKING:
     from leantune.cloud.provider import Offer
