@@ -148,13 +148,15 @@ class Capacity:
     """What could be started beside what runs, as of one moment. `fits` only calculates.
 
     running: these cannot be started again. slots: how many trials more; cores, memory_gib: what is left of them for the
-    trials' clusters. None: as many as one likes.
+    trials' clusters. None: as many as one likes. free_cores: those that a trial may take that names no machine, because
+    one is chosen for it.
     """
 
     running: frozenset[int] = field(default_factory=frozenset)
     slots: int | None = None
     cores: int | None = None
     memory_gib: float | None = None
+    free_cores: int = 0
 
     @property
     def unlimited(self) -> bool:
@@ -167,7 +169,7 @@ class Capacity:
             return False
         cluster = trial.configuration.cluster
         if cluster is None:
-            return True
+            return self.cores is None or self.free_cores <= self.cores
         enough_cores = self.cores is None or cores_for(cluster.vcpus) <= self.cores
         return enough_cores and (self.memory_gib is None or cluster.memory_gib <= self.memory_gib)
 

@@ -7,7 +7,7 @@ import pytest
 
 from leantune.clock import Clock, RealClock
 from leantune.errors import IllegalMove, UnknownTrial
-from leantune.executors.base import Begun, Event, Executor, Finished, How, Terms
+from leantune.executors.base import Begun, Event, Executor, Finished, How, Placed, Stayed, Terms
 from leantune.history import History, ObservationKind, TrialState
 from leantune.units import Seconds
 
@@ -125,7 +125,7 @@ class ExecutorContract(ABC):
         executor, _ = self.start_all({0: 1.0, 1: 1.0})
         told = self.all_events(executor)
         for number in (0, 1):
-            own = [event for event in told if event.number == number]
+            own = [event for event in told if event.number == number and not isinstance(event, Placed | Stayed)]
             assert isinstance(own[0], Begun)
             assert [type(event) for event in own].count(Begun) == 1
             assert isinstance(own[-1], Finished)
