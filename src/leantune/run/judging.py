@@ -11,7 +11,7 @@ that another worker runs is left to that worker, which sees the same reports.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from leantune.clock import Clock
@@ -26,7 +26,6 @@ from leantune.store.rows import Claim, JudgedMove, Money
 from leantune.strategies.tuner import Judgement, Tuner, Verdict, View
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
-_LIVE = (TrialState.QUEUED, TrialState.RUNNING, TrialState.PAUSED)
 Judging = Callable[[str], View]
 
 
@@ -38,12 +37,12 @@ class Judge:
         store: Store,
         tuner: Tuner,
         rules: TimeRules,
-        curves: Curves,
+        metric: str,
         executor: Executor,
         clock: Clock,
         observer: Observer,
     ) -> None:
-        self._store, self._tuner, self._rules, self._curves = store, tuner, rules, curves
+        self._store, self._tuner, self._rules, self.curves = store, tuner, rules, Curves(store, metric)
         self._executor, self._clock, self._observer = executor, clock, observer
         self._changed: set[int] | None = None  # None: everything is new
         self._ending: dict[int, Judgement] = {}
@@ -55,7 +54,7 @@ class Judge:
 
     def look(self, view: Judging, claims: Mapping[int, Claim]) -> None:
         """Judge what is new."""
-        told = self._curves.read()
+        told = self.curves.read()
         if self._changed is not None:
             self._changed |= told
             if not self._changed:
@@ -68,9 +67,7 @@ class Judge:
 
     def close(self, view: Judging, reason: str) -> bool:
         """Nothing more will be proposed and nothing runs: whether somebody who has paused goes on, or was stopped."""
-        if not self._tuner.judges:
-            return False
-        self._curves.read()
+        self.curves.read()
         seen = view(reason)
         if not any(trial.state is TrialState.PAUSED for trial in seen.history.trials):
             return False
@@ -90,6 +87,10 @@ class Judge:
             shown = self._partial(claim.trial, paid, finished.seconds)
         self._observer(Judged(claim.trial, judged))
         return replace(finished, state=state, observations=shown, cause=judged.why)
+
+    def resumed(self, trial: Trial) -> Trial:
+        """A trial that was paused and goes on, with the time that its remaining steps may take."""
+        return self._rules.resumed(trial, self.curves.step(trial.number))
 
     # -- verdicts
 
@@ -121,7 +122,7 @@ class Judge:
         if state is None or state is trial.state:
             return None, money
         if judged.verdict is Verdict.RESUME and money is not None:
-            booking = self._rules.booking(self._rules.resumed(trial, self._curves.step(trial.number)), money)
+            booking = self._rules.booking(self.resumed(trial), money)
             if booking is None:
                 state, cause = TrialState.STOPPED, self._rules.shortfall(trial, money)
             else:
@@ -149,14 +150,9 @@ class Judge:
 
     def _partial(self, trial: Trial, dollars: float, seconds: float) -> tuple[Observation, ...]:
         """What a trial had shown when it was stopped, with the dollars and seconds of all its attempts."""
-        metrics = {name: value for name, value in self._curves.latest(trial.number).items() if math.isfinite(value)}
+        metrics = {name: value for name, value in self.curves.latest(trial.number).items() if math.isfinite(value)}
         if not metrics:
             return ()
         cost = trial.moved_dollars + dollars
         spent = trial.runs.seconds + seconds
         return (Observation(trial.fraction, ObservationKind.PARTIAL, metrics, spent, cost),)
-
-
-def live(trials: Iterable[Trial]) -> bool:
-    """Whether any of the trials may still do something."""
-    return any(trial.state in _LIVE for trial in trials)
