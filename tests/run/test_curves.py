@@ -10,7 +10,7 @@ import pytest
 from leantune.problem import Budget, Problem, minimize
 from leantune.run.curves import Curves, learning_curves
 from leantune.space import Space, choice
-from leantune.store.memory import MemoryStudyStore, memory_study
+from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import ReportRow
 from leantune.strategies.tuner import LearningCurve
 
@@ -24,7 +24,7 @@ def row(number: int, step: float | None, attempt: int = 1, **metrics: float) -> 
 @pytest.fixture
 def store() -> MemoryStudyStore:
     """With three trials."""
-    made = memory_study(SPACE, Budget())
+    made = MemoryStudyStore(SPACE, Budget())
     for configuration in SPACE.grid():
         made.propose(configuration, Fraction(1), time=0.0)
     return made
