@@ -17,7 +17,7 @@ from dataclasses import replace
 from leantune.clock import Clock
 from leantune.errors import Outdated
 from leantune.executors.base import Executor, Finished, How
-from leantune.history import History, Observation, ObservationKind, Trial, TrialState
+from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.run.curves import Curves
 from leantune.run.events import Judged, Observer
 from leantune.run.ledger import TimeRules
@@ -26,6 +26,7 @@ from leantune.store.rows import Claim, JudgedMove, Money
 from leantune.strategies.tuner import Judgement, Tuner, Verdict, View
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
+_ENDS = (Verdict.PAUSE, Verdict.STOP)  # a run; whoever is to go on does
 Judging = Callable[[str], View]
 
 
@@ -37,12 +38,12 @@ class Judge:
         store: Store,
         tuner: Tuner,
         rules: TimeRules,
-        metric: str,
+        curves: Curves,
         executor: Executor,
         clock: Clock,
         observer: Observer,
     ) -> None:
-        self._store, self._tuner, self._rules, self.curves = store, tuner, rules, Curves(store, metric)
+        self._store, self._tuner, self._rules, self.curves = store, tuner, rules, curves
         self._executor, self._clock, self._observer = executor, clock, observer
         self._changed: set[int] | None = None  # None: everything is new
         self._ending: dict[int, Judgement] = {}
@@ -73,11 +74,15 @@ class Judge:
             return False
         return self._apply(seen, self._tuner.judge(seen, None), {})
 
-    def ended(self, finished: Finished, claim: Claim) -> Finished:
+    def forget(self, number: int) -> None:
+        """A run is somebody else's by now: what was to become of it too."""
+        self._ending.pop(number, None)
+
+    def ended(self, finished: Finished, claim: Claim) -> tuple[Finished, Judgement | None]:
         """A run's end, as it is recorded: what was asked to end for a verdict is paused or stopped by it."""
         judged = self._ending.pop(finished.number, None)
         if judged is None or finished.state is not TrialState.QUEUED:
-            return finished
+            return finished, None
         state = _MOVES[judged.verdict]
         shown: tuple[Observation, ...] = ()
         if state is TrialState.STOPPED:
@@ -85,8 +90,7 @@ class Judge:
             if paid is None:
                 paid = 0.0 if claim.booking.rate is None else claim.booking.rate * finished.seconds / 3600.0
             shown = self._partial(claim.trial, paid, finished.seconds)
-        self._observer(Judged(claim.trial, judged))
-        return replace(finished, state=state, observations=shown, cause=judged.why)
+        return replace(finished, state=state, observations=shown, cause=judged.why), judged
 
     def resumed(self, trial: Trial) -> Trial:
         """A trial that was paused and goes on, with the time that its remaining steps may take."""
@@ -107,10 +111,10 @@ class Judge:
             move, money = self._move(trial, judged, money)
             if move is not None:
                 moves.append(move)
-        return self._make(moves, view.history, verdicts) or asked
+        return self._make(moves, verdicts) or asked
 
     def _end(self, number: int, judged: Judgement) -> bool:
-        if number in self._ending or number not in self._executor.running:
+        if judged.verdict not in _ENDS or number in self._ending or number not in self._executor.running:
             return False
         self._ending[number] = judged
         self._executor.end(number, How.EVICT)
@@ -122,30 +126,31 @@ class Judge:
         if state is None or state is trial.state:
             return None, money
         if judged.verdict is Verdict.RESUME and money is not None:
-            booking = self._rules.booking(self.resumed(trial), money)
+            again = self.resumed(trial)
+            booking = self._rules.booking(again, money)
             if booking is None:
-                state, cause = TrialState.STOPPED, self._rules.shortfall(trial, money)
+                state, cause = TrialState.STOPPED, self._rules.shortfall(again, money)
             else:
                 money = replace(money, reserved=money.reserved + booking.usd)
         shown = self._partial(trial, 0.0, 0.0) if state is TrialState.STOPPED else ()
         resumed = trial.moved_dollars if shown else 0.0
         return JudgedMove(trial.number, trial.state, state, cause, shown, resumed), money
 
-    def _make(self, moves: list[JudgedMove], history: History, verdicts: Mapping[int, Judgement]) -> bool:
+    def _make(self, moves: list[JudgedMove], verdicts: Mapping[int, Judgement]) -> bool:
         if not moves:
             return False
         try:
-            self._store.judge(moves, time=self._clock.now())
+            trials = self._store.judge(moves, time=self._clock.now())
         except Outdated:
             self._changed = None  # another worker was faster: look at everything again
             return True
-        for move in moves:
+        for move, trial in zip(moves, trials, strict=True):
             self.changed(move.number)
             judged = verdicts[move.number]
             if move.state is TrialState.STOPPED:
                 self._executor.forget(move.number)
                 judged = Judgement(Verdict.STOP, move.cause, judged.predicted)
-            self._observer(Judged(history.trial(move.number), judged))
+            self._observer(Judged(trial, judged))
         return True
 
     def _partial(self, trial: Trial, dollars: float, seconds: float) -> tuple[Observation, ...]:

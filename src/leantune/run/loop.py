@@ -28,6 +28,7 @@ from leantune.history import History, Trial, TrialState
 from leantune.problem import Budget, Problem
 from leantune.run.events import (
     Ended,
+    Judged,
     Observer,
     Proposed,
     Recovered,
@@ -127,12 +128,11 @@ class Loop:
         self._nothing_more: tuple[object, Over] | None = None  # what was known when the tuner said so
 
     def _new_judge(self) -> Judge:
+        from leantune.run.curves import Curves
         from leantune.run.judging import Judge
 
-        plan = self._plan
-        return Judge(
-            self._store, plan.tuner, plan.rules, plan.problem.goal.metric, self._executor, self._clock, self._observer
-        )
+        plan, curves = self._plan, Curves(self._store, self._plan.problem.goal.metric)
+        return Judge(self._store, plan.tuner, plan.rules, curves, self._executor, self._clock, self._observer)
 
     def interrupt(self) -> None:
         """Stop gently: running trials are asked to save a checkpoint. The second time: at once. Safe in a signal
@@ -173,7 +173,8 @@ class Loop:
             self._judge.look(self.view, self._claims)
         step = self._fill(last)
         if isinstance(step, End) and not self._claims:
-            goes_on = self._judge is not None and self._judge.close(self.view, step.reason)
+            judge = self._judge if step.outcome is Outcome.OVER else None
+            goes_on = judge is not None and judge.close(self.view, step.reason)
             return None if goes_on else step
         if isinstance(step, Waiting):
             self._wait(step)
@@ -226,6 +227,8 @@ class Loop:
     def _drop_lost(self) -> None:
         """End runs that were given to others while this process could not renew them."""
         for number in self._heart.take_lost() if self._heart else ():
+            if self._judge is not None:
+                self._judge.forget(number)
             if self._claims.pop(number, None) is not None and number in self._executor.running:
                 self._executor.end(number, How.KILL)
 
@@ -274,13 +277,14 @@ class Loop:
         claim = self._claims.get(finished.number)
         if claim is None:
             return
+        judged = None
         if self._judge is not None:
-            finished = self._judge.ended(finished, claim)
+            finished, judged = self._judge.ended(finished, claim)
         rate = claim.booking.rate
         spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
         already, counted_again = claim.trial.moved_dollars, 0.0
-        if finished.observations and self._plan.rules.adds_up:
-            counted_again = already
+        if finished.observations and (self._plan.rules.adds_up or judged is not None):
+            counted_again = already  # what a judged run had shown has the dollars of all attempts
         elif finished.resumed and finished.observations:
             before = dollars(rate, self._earlier_seconds(claim.trial))
             counted_again = min(already, before) if finished.usd is None else already
@@ -306,6 +310,8 @@ class Loop:
         self._results += not trial.pending
         self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
         self._succeeded |= finished.state is TrialState.DONE
+        if judged is not None:
+            self._observer(Judged(trial, judged))
         self._observer(Ended(trial, spent, finished.seconds, finished.cause))
 
     def _changed(self, *numbers: int) -> None:
@@ -407,7 +413,11 @@ class Loop:
         """What is set aside for a run now; pure, as the store asks within its transaction."""
         if self._only not in (None, trial.number) or not capacity.fits(trial):
             return None
-        return self._plan.rules.booking(trial if self._judge is None else self._judge.resumed(trial), money)
+        return self._plan.rules.booking(self._resumed(trial), money)
+
+    def _resumed(self, trial: Trial) -> Trial:
+        """The trial with the time that it may take from now on."""
+        return trial if self._judge is None else self._judge.resumed(trial)
 
     def _propose(self, look: Look, last: int | None) -> End | Waiting | None:
         """Propose one trial (None), unless the study is over or somebody has to be waited for."""
@@ -496,7 +506,7 @@ class Loop:
 
     def _short_of_money(self, trial: Trial, look: Look) -> End | Waiting:
         """Over, unless a reservation may be freed."""
-        shortfall = self._plan.rules.shortfall(trial, look.money)
+        shortfall = self._plan.rules.shortfall(self._resumed(trial), look.money)
         if any(other.state is TrialState.RUNNING for other in look.history.trials):
             return Waiting(shortfall)
         return End(Outcome.OVER, shortfall)
