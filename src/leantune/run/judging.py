@@ -38,12 +38,12 @@ class Judge:
         store: Store,
         tuner: Tuner,
         rules: TimeRules,
-        metric: str,
+        curves: Curves,
         executor: Executor,
         clock: Clock,
         observer: Observer,
     ) -> None:
-        self._store, self._tuner, self._rules, self.curves = store, tuner, rules, Curves(store, metric)
+        self._store, self._tuner, self._rules, self.curves = store, tuner, rules, curves
         self._executor, self._clock, self._observer = executor, clock, observer
         self._changed: set[int] | None = None  # None: everything is new
         self._ending: dict[int, Judgement] = {}

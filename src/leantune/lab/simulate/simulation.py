@@ -86,7 +86,6 @@ class Scenario:
     policy: BillingPolicy = AWS
     rules: TuningRules = field(default_factory=TuningRules)
     poll: float = 10.0
-    launch_failures: float = 0.0
     seed: int = 0
     exponent: float = EXPONENT
 
@@ -288,7 +287,6 @@ def simulate(
         policy,
         clock,
         boot_seconds=rules.boot,
-        launch_failures=scenario.launch_failures,
         seed=scenario.seed,
     )
     problem = _problem(scenario)
