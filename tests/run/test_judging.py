@@ -13,7 +13,7 @@ from leantune.errors import Outdated
 from leantune.executors.base import Finished, How
 from leantune.history import ObservationKind, Trial, TrialState
 from leantune.problem import Budget
-from leantune.run.curves import learning_curves
+from leantune.run.curves import Curves, learning_curves
 from leantune.run.events import Ended, Event, Judged, Reported, Started, nobody
 from leantune.run.judging import Judge
 from leantune.run.ledger import KILL_SECONDS, TimeRules
@@ -299,8 +299,9 @@ def test_a_verdict_dies_with_its_run(make: Callable[..., World]) -> None:
     programs = here.programs()
     programs.start(claim.trial)
     here.store.add_reports([ReportRow(0, 1, 10.0, {"loss": 1.0}, 5.0)])
+    curves = Curves(here.store, "loss")
     tuner = Scripted(at_step(5, Verdict.PAUSE), trials=1)
-    judge = Judge(here.store, tuner, RULES, "loss", programs, here.clock, nobody)
+    judge = Judge(here.store, tuner, RULES, curves, programs, here.clock, nobody)
     judge.look(lambda closed: replace(view_of(here), closed=closed), {0: claim})
     assert programs.asked == [(0, How.EVICT)]
     judge.forget(0)

@@ -128,12 +128,11 @@ class Loop:
         self._nothing_more: tuple[object, Over] | None = None  # what was known when the tuner said so
 
     def _new_judge(self) -> Judge:
+        from leantune.run.curves import Curves
         from leantune.run.judging import Judge
 
-        plan = self._plan
-        return Judge(
-            self._store, plan.tuner, plan.rules, plan.problem.goal.metric, self._executor, self._clock, self._observer
-        )
+        plan, curves = self._plan, Curves(self._store, self._plan.problem.goal.metric)
+        return Judge(self._store, plan.tuner, plan.rules, curves, self._executor, self._clock, self._observer)
 
     def interrupt(self) -> None:
         """Stop gently: running trials are asked to save a checkpoint. The second time: at once. Safe in a signal
