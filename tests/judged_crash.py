@@ -23,8 +23,7 @@ from leantune.store.database import Database
 from leantune.store.study import StudyStore
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.tuner import View
-from leantune.study.definition import describe
-from leantune.study.opening import open_or_create
+from leantune.study.definition import describe, open_or_create
 from tests.run.judged_worlds import RENTED_RULES, bare_numbers, falling, rented
 
 NAME = "crash"

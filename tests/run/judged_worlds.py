@@ -39,7 +39,7 @@ from leantune.run.placing import course_of
 from leantune.space import Cluster, Machine, Space, choice
 from leantune.store.base import Store
 from leantune.store.database import Database
-from leantune.store.memory import MemoryDatabase
+from leantune.store.memory import MemoryStudyStore
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.tuner import Judgement, Over, Tuner, Verdict, View
 from tests.executors.rented_worlds import Certain
@@ -174,7 +174,7 @@ class World:
     problem: Problem
     store: Store
     runs: Sequence[TrainingRun]
-    database: Database | MemoryDatabase
+    database: Database | None
     clock: SimulatedClock = field(default_factory=lambda: SimulatedClock(START))
     checkpoints: MutableMapping[int, float] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
@@ -236,9 +236,12 @@ def world(
 ) -> World:
     """Settings 0, 1, ... whose losses end near 0, 0.1, ..., in memory or in SQLite."""
     problem = numbers(count, budget)
-    database: Database | MemoryDatabase = MemoryDatabase() if kind == "memory" else Database("sqlite://")
+    curves = runs or [falling(0.1 * n) for n in range(count)]
+    if kind == "memory":
+        return World(problem, MemoryStudyStore(problem.space, problem.budget, name=NAME), curves, None)
+    database = Database("sqlite://")
     store = database.create(NAME, problem.space, {}, "", problem.budget, time=START, leantune_version="")
-    return World(problem, store, runs or [falling(0.1 * n) for n in range(count)], database)
+    return World(problem, store, curves, database)
 
 
 # -- on a market

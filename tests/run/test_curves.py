@@ -10,21 +10,21 @@ import pytest
 from leantune.problem import Budget, Problem, minimize
 from leantune.run.curves import Curves, learning_curves
 from leantune.space import Space, choice
-from leantune.store.memory import MemoryStudyStore, memory_study
+from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import ReportRow
 from leantune.strategies.tuner import LearningCurve
 
 SPACE = Space(n=choice(0, 1, 2))
 
 
-def row(number: int, step: float | None, attempt: int = 1, seconds: float = 1.0, **metrics: float) -> ReportRow:
-    return ReportRow(number, attempt, seconds, metrics, step)
+def row(number: int, step: float | None, attempt: int = 1, **metrics: float) -> ReportRow:
+    return ReportRow(number, attempt, 1.0, metrics, step)
 
 
 @pytest.fixture
 def store() -> MemoryStudyStore:
     """With three trials."""
-    made = memory_study(SPACE, Budget())
+    made = MemoryStudyStore(SPACE, Budget())
     for configuration in SPACE.grid():
         made.propose(configuration, Fraction(1), time=0.0)
     return made
@@ -73,12 +73,6 @@ def test_what_was_no_number_stays_none(store: MemoryStudyStore, curves: Curves) 
     curves.read()
     assert math.isnan(curves.by_trial[0].values[1])
     assert math.isnan(curves.by_trial[1].values[0]), "a report of nothing but NaN comes without any"
-
-
-def test_seconds_until_the_last_report_of_an_attempt(store: MemoryStudyStore, curves: Curves) -> None:
-    store.add_reports([row(0, 1, seconds=5.0, loss=0.9), row(0, None, seconds=7.0, other=1.0)])
-    store.add_reports([row(0, 1, 2, seconds=3.0, loss=0.9)])
-    assert [curves.seconds(0, attempt) for attempt in (1, 2, 3)] == [7.0, 3.0, 0.0]
 
 
 def test_without_a_last_step_nobody_follows_curves(store: MemoryStudyStore) -> None:

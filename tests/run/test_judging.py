@@ -21,7 +21,7 @@ from leantune.run.loop import Loop, Outcome, Plan
 from leantune.run.workers import this_worker
 from leantune.store.base import Store
 from leantune.store.database import Database
-from leantune.store.memory import MemoryDatabase
+from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import Booking, Claim, JudgedMove, ReportRow
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.standings import Ending
@@ -68,7 +68,8 @@ def make(kind: str) -> Iterator[Callable[..., World]]:
     yield new
     for one in made:
         one.check_books()
-        one.database.close()
+        if one.database is not None:
+            one.database.close()
 
 
 # -- pause
@@ -536,8 +537,10 @@ def test_a_call_that_has_proposed_its_trials_selects_nobody_yet(make: Callable[.
 def on_market(kind: str, tuner: Tuner, trials: int, parallel: int) -> tuple[Store, Rented]:
     """A whole study on a market that takes machines away."""
     problem = bare_numbers(trials, Budget(usd=500.0))
-    database = MemoryDatabase() if kind == "memory" else Database("sqlite://")
-    store: Store = database.create("s", problem.space, {}, "", problem.budget, time=OPENS, leantune_version="")
+    store: Store = MemoryStudyStore(problem.space, problem.budget)
+    if kind != "memory":
+        opened = {"time": OPENS, "leantune_version": ""}
+        store = Database("sqlite://").create("s", problem.space, {}, "", problem.budget, **opened)  # type: ignore[arg-type]
     runs = [falling(0.1 * n) for n in range(trials)]
     here = rented(problem, store, tuner, runs, {})
     plan = Plan(problem, tuner, 1, replace(RENTED_RULES, parallel=parallel), lease=None, poll=None)

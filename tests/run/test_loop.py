@@ -25,8 +25,7 @@ from leantune.store.database import Database
 from leantune.store.study import Booking, ReportRow, StudyStore
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
-from leantune.study.definition import describe
-from leantune.study.opening import open_or_create
+from leantune.study.definition import describe, open_or_create
 from tests import toy
 
 FULL = Fraction(1)

@@ -1,15 +1,17 @@
-"""Studies in plain Python objects keep the same promises as those in a database."""
+"""A study in plain Python objects keeps the same promises as one in a database."""
 
 from __future__ import annotations
 
 import math
 import random
 
+import pytest
+
 from leantune.history import TrialState
 from leantune.problem import Budget
 from leantune.store.base import Store
 from leantune.store.database import Database
-from leantune.store.memory import MemoryDatabase, memory_study
+from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import Booking
 from leantune.testing.store_contract import StoreContract
 from leantune.testing.store_samples import FULL, SMALL, contract_space
@@ -17,26 +19,27 @@ from leantune.testing.store_walk import StoreWalk
 
 
 class TestMemory(StoreContract):
-    shared = False
+    @pytest.fixture
+    def study(self) -> MemoryStudyStore:
+        return MemoryStudyStore(contract_space(), Budget(usd=10.0, trials=40), name="mine")
 
-    def opened(self) -> MemoryDatabase:
-        return MemoryDatabase()
+    @pytest.fixture
+    def peer(self, study: MemoryStudyStore) -> MemoryStudyStore:
+        return study
 
 
 def test_a_study_that_nobody_keeps() -> None:
-    study = memory_study(contract_space(), Budget(trials=3))
+    study = MemoryStudyStore(contract_space(), Budget(trials=3))
     assert study.propose(SMALL, FULL, time=0.0) == study.history().trial(0)
-    assert (study.name, study.budget(), study.created) == ("study", Budget(trials=3), 0.0)
+    assert (study.name, study.budget()) == ("study", Budget(trials=3))
 
 
 def test_it_tells_the_same_as_a_database() -> None:
     """The same random steps in both: everything that can be looked at is equal, sums of dollars to the last bit."""
-    with Database("sqlite://") as database, MemoryDatabase() as memory:
-        told = [
-            walked(studies.create("x", contract_space(), {}, "", Budget(usd=10.0), time=0.0, leantune_version=""))
-            for studies in (database, memory)
-        ]
-    assert told[0] == told[1]
+    budget = Budget(usd=10.0)
+    with Database("sqlite://") as database:
+        kept = walked(database.create("x", contract_space(), {}, "", budget, time=0.0, leantune_version=""))
+    assert kept == walked(MemoryStudyStore(contract_space(), budget, name="x"))
 
 
 def walked(study: Store) -> list[object]:
@@ -44,11 +47,11 @@ def walked(study: Store) -> list[object]:
     for _ in range(300):
         walk.step(study)
     look = study.look()
-    return [look.history, look.money, study.running(), study.ledger(), study.stays(), study.reports(), study.budgets()]
+    return [look.history, look.money, study.running(), study.ledger(), study.stays(), study.reports()]
 
 
 def test_history_is_made_anew_only_after_a_change() -> None:
-    study = memory_study(contract_space(), Budget(usd=1e6))
+    study = MemoryStudyStore(contract_space(), Budget(usd=1e6))
     for _ in range(3):
         study.propose(SMALL, FULL, time=0.0)
     before = study.history()
@@ -61,7 +64,7 @@ def test_history_is_made_anew_only_after_a_change() -> None:
 
 
 def test_moves_are_not_copied() -> None:
-    study = memory_study(contract_space(), Budget())
+    study = MemoryStudyStore(contract_space(), Budget())
     study.propose(SMALL, FULL, time=0.0)
     logs = set()
     for _ in range(50):
@@ -73,7 +76,7 @@ def test_moves_are_not_copied() -> None:
 
 
 def test_dollars_are_summed_exactly() -> None:
-    study, drawn = memory_study(contract_space(), Budget()), random.Random(1)
+    study, drawn = MemoryStudyStore(contract_space(), Budget()), random.Random(1)
     study.propose(SMALL, FULL, time=0.0)
     paid = [drawn.uniform(0, 1) * 10 ** drawn.randint(-9, 9) for _ in range(200)]
     for dollars in paid:

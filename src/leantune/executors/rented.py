@@ -102,10 +102,11 @@ class _Stay:
 
 @dataclass
 class _Rental:
-    """One run of a trial and its machines. renewed: when its lease was (this world).
+    """One run of a trial and its machines.
 
-    waiting_since: without machines. asked_at: when it was asked to save. mark: seconds and step of its last report, or
-    of its beginning; None while nobody knows. usd: of the bills so far.
+    renewed: when its lease was (this world). waiting_since: without machines. began: when its machines were launched;
+    started: its program. asked_at: when it was asked to save. mark: seconds and step of its last report, or of its
+    beginning; None while nobody knows. usd: of the bills so far.
     """
 
     trial: Trial
@@ -115,6 +116,7 @@ class _Rental:
     version: int = 0  # timers set for an earlier phase of its life are void
     waiting_since: float = 0.0
     began: float = 0.0
+    started: float = 0.0
     stays: dict[str, _Stay] = field(default_factory=dict)
     first_stay: _Stay | None = None
     purpose: Purpose | None = None
@@ -439,7 +441,8 @@ class RentedExecutor:
 
     def _on_finished(self, rental: _Rental, finished: Finished) -> None:
         if finished.state is TrialState.QUEUED and finished.kept_step is not None and rental.ready is not None:
-            self._take_checkpoint(rental, finished.kept_step, max(self._clock.now() - rental.asked_at, 0.0))
+            ended = rental.started + finished.seconds * self._speed  # when it did, not when that was heard
+            self._take_checkpoint(rental, finished.kept_step, max(ended - rental.asked_at, 0.0))
         elif finished.state is TrialState.DONE:
             rental.kept = rental.reached
         self._leave(rental, self._scaled(finished, rental))
@@ -577,7 +580,7 @@ class RentedExecutor:
                 lease=None if lease is None else Seconds(lease),
                 earlier_seconds=terms.earlier_seconds / self._speed,
             )
-        rental.phase = Phase.TRAINING
+        rental.phase, rental.started = Phase.TRAINING, self._clock.now()
         self._programs.start(self._ways.aboard(rental.trial, self._offers[rental.first.offer]), terms)
 
     def _ask_to_end(self, rental: _Rental, purpose: Purpose, how: How) -> None:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple, overload
 
 from leantune.errors import HistoryError, IllegalMove
-from leantune.sums import NOTHING, Partials, added, total
+from leantune.units import NOTHING, Partials, added, total
 
 
 class TrialState(StrEnum):

@@ -43,7 +43,7 @@ class Judge:
         clock: Clock,
         observer: Observer,
     ) -> None:
-        self._store, self._tuner, self._rules, self._curves = store, tuner, rules, curves
+        self._store, self._tuner, self._rules, self.curves = store, tuner, rules, curves
         self._executor, self._clock, self._observer = executor, clock, observer
         self._changed: set[int] | None = None  # None: everything is new
         self._ending: dict[int, Judgement] = {}
@@ -55,7 +55,7 @@ class Judge:
 
     def look(self, view: Judging, claims: Mapping[int, Claim]) -> None:
         """Judge what is new."""
-        told = self._curves.read()
+        told = self.curves.read()
         if self._changed is not None:
             self._changed |= told
             if not self._changed:
@@ -68,9 +68,7 @@ class Judge:
 
     def close(self, view: Judging, reason: str) -> bool:
         """Nothing more will be proposed and nothing runs: whether somebody who has paused goes on, or was stopped."""
-        if not self._tuner.judges:
-            return False
-        self._curves.read()
+        self.curves.read()
         seen = view(reason)
         if not any(trial.state is TrialState.PAUSED for trial in seen.history.trials):
             return False
@@ -93,6 +91,10 @@ class Judge:
                 paid = 0.0 if claim.booking.rate is None else claim.booking.rate * finished.seconds / 3600.0
             shown = self._partial(claim.trial, paid, finished.seconds)
         return replace(finished, state=state, observations=shown, cause=judged.why), judged
+
+    def resumed(self, trial: Trial) -> Trial:
+        """A trial that was paused and goes on, with the time that its remaining steps may take."""
+        return self._rules.resumed(trial, self.curves.step(trial.number))
 
     # -- verdicts
 
@@ -124,7 +126,7 @@ class Judge:
         if state is None or state is trial.state:
             return None, money
         if judged.verdict is Verdict.RESUME and money is not None:
-            again = self._rules.resumed(trial, self._curves.step(trial.number))
+            again = self.resumed(trial)
             booking = self._rules.booking(again, money)
             if booking is None:
                 state, cause = TrialState.STOPPED, self._rules.shortfall(again, money)
@@ -153,7 +155,7 @@ class Judge:
 
     def _partial(self, trial: Trial, dollars: float, seconds: float) -> tuple[Observation, ...]:
         """What a trial had shown when it was stopped, with the dollars and seconds of all its attempts."""
-        metrics = {name: value for name, value in self._curves.latest(trial.number).items() if math.isfinite(value)}
+        metrics = {name: value for name, value in self.curves.latest(trial.number).items() if math.isfinite(value)}
         if not metrics:
             return ()
         cost = trial.moved_dollars + dollars

@@ -10,15 +10,13 @@ reserved above the budget; dollars in the history are those in the ledger.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from types import MappingProxyType, TracebackType
-from typing import Protocol, Self
+from types import MappingProxyType
+from typing import Protocol
 
 from leantune.history import Estimate, History, Note, Observation, Trial, TrialKind, TrialState
 from leantune.problem import Budget
-from leantune.space import Space
 from leantune.store.rows import (
     Booking,
-    BudgetChange,
     Claim,
     JudgedMove,
     LedgerRow,
@@ -26,7 +24,6 @@ from leantune.store.rows import (
     Money,
     ReportRow,
     StayRow,
-    StudyRow,
     WorkerRow,
 )
 
@@ -35,9 +32,6 @@ class Store(Protocol):
     """One study: its trials, its money, its workers."""
 
     name: str
-    created: float
-    definition: Mapping[str, object]
-    job: str
 
     # -- looking
 
@@ -166,19 +160,13 @@ class Store(Protocol):
         A worker that runs the trial at that moment loses it.
         """
 
-    # -- budget and definition
+    # -- budget
 
     def budget(self) -> Budget:
         """The budget in force."""
 
     def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
-        """Change the budget; the earlier ones stay on record."""
-
-    def budgets(self) -> list[BudgetChange]:
-        """Every budget the study has had, oldest first."""
-
-    def redefine(self, definition: Mapping[str, object], job: str) -> None:
-        """Replace what defines the study; whether its trials still fit is for the caller to know."""
+        """Change the budget."""
 
     # -- workers
 
@@ -190,42 +178,3 @@ class Store(Protocol):
 
     def leave(self, worker_id: str) -> None:
         """The worker no longer works on the study; leaving twice is fine."""
-
-
-class Studies(Protocol):
-    """Studies by name."""
-
-    @property
-    def url(self) -> str:
-        """Where they are, without a password."""
-
-    def studies(self) -> list[StudyRow]:
-        """Every study, oldest first, without its history."""
-
-    def find(self, name: str) -> StudyRow | None:
-        """The study of that name, or None."""
-
-    def create(
-        self,
-        name: str,
-        space: Space,
-        definition: Mapping[str, object],
-        job: str,
-        budget: Budget,
-        *,
-        time: float,
-        leantune_version: str,
-    ) -> Store:
-        """A new study; StoreError when the name is taken."""
-
-    def open(self, name: str, space: Space) -> Store:
-        """The study of that name, whose configurations are those of `space`; UnknownStudy when there is none."""
-
-    def close(self) -> None:
-        """Let go of it; closing twice is fine."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...

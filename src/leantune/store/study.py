@@ -317,14 +317,14 @@ class StudyStore:
             log_budget(connection, self._id, BudgetChange(finite(time, "time"), budget, clean(cause)))
 
     def redefine(self, definition: Mapping[str, object], job: str) -> None:
-        """See Store."""
+        """Replace what defines the study; whether its trials still fit is for the caller to know."""
         with self._locking() as (connection, _):
             values = {"new_definition": definition_text(definition), "new_job": clean(job)}
             connection.execute(sql.REDEFINE, {"study": self._id, **values})
         self.definition, self.job = MappingProxyType(dict(definition)), job
 
     def budgets(self) -> list[BudgetChange]:
-        """See Store."""
+        """Every budget the study has had, oldest first."""
         with self._connections.reading() as connection:
             return [
                 BudgetChange(time, Budget(usd, trials, hours), cause)

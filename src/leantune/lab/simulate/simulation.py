@@ -39,7 +39,7 @@ from leantune.run.loop import Loop, Plan
 from leantune.run.placing import course_of
 from leantune.space import Cluster, Clusters, Space, ordinal
 from leantune.store.known import no_garbage
-from leantune.store.memory import memory_study
+from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import StayRow
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.tuner import View
@@ -86,7 +86,6 @@ class Scenario:
     policy: BillingPolicy = AWS
     rules: TuningRules = field(default_factory=TuningRules)
     poll: float = 10.0
-    launch_failures: float = 0.0
     seed: int = 0
     exponent: float = EXPONENT
 
@@ -288,12 +287,11 @@ def simulate(
         policy,
         clock,
         boot_seconds=rules.boot,
-        launch_failures=scenario.launch_failures,
         seed=scenario.seed,
     )
     problem = _problem(scenario)
     tuner = _tuner(scenario, problem, predictor)
-    store = memory_study(problem.space, problem.budget, time=scenario.start)
+    store = MemoryStudyStore(problem.space, problem.budget)
     placement = _placement(scenario, tuner, problem, make_chooser(scenario, Standing(clock, provider)), provider)
     executor = _executor(scenario, problem, (provider, clock), forecaster, placement)
     plan = Plan(
