@@ -9,8 +9,9 @@ from itertools import pairwise
 import pytest
 
 from leantune.history import FINAL_STATES, LEGAL_MOVES, TrialState
+from leantune.lab.simulate.simulation import METRIC
 from leantune.store.rows import StayRow
-from tests.lab.simulate.worlds import METRIC, World
+from tests.lab.simulate.worlds import World
 
 ROUNDING = 1e-6
 

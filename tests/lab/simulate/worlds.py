@@ -31,7 +31,6 @@ from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import StayRow
 
 HOUR = 3600.0
-METRIC = "loss"
 MACHINE, MARKET = Machine("m", 2.0, 8.0, usd_per_hour=0.5, provider="sim"), Market("m", "zone-a")
 
 
@@ -98,7 +97,7 @@ def job_of(seed: int, *, hours: float, save: float = 20.0) -> RecordedJob:
     steps = np.cumsum(rng.integers(5, 20, 40)).astype(np.float64)
     seconds = np.diff(steps, prepend=0.0) * rng.uniform(0.95, 1.05, 40)
     values = 1.0 / (0.05 * np.arange(1, 41) + 1.0) + rng.uniform(0, 0.5) + rng.normal(0, 0.002, 40)
-    facts = (f"job {seed}", "made", {"seed": seed}, METRIC, False)
+    facts = (f"job {seed}", "made", {"seed": seed}, "loss", False)
     return RecordedJob(*facts, steps, values, seconds * (hours * HOUR / seconds.sum()), (), 10**6, save, save)
 
 
