@@ -122,6 +122,7 @@ class _Rental:
     purpose: Purpose | None = None
     how: How = How.SAVE
     asked_at: float = 0.0
+    is_saved: bool = False  # a checkpoint is complete since it was asked
     revoked: str = ""
     mark: tuple[float, float] | None = None
     step_from: float = 0.0
@@ -218,6 +219,7 @@ class RentedExecutor:
         self._left: dict[str, StayRow] = {}  # machines that the provider is about to take, for nothing
         self._known: dict[int, _Known] = {}
         self._refused: dict[int, float] = {}  # offer -> until when it is not asked for again
+        self._calling_back: dict[int, float] = {}  # offer -> until when its machines are being taken
         self._timers: list[tuple[float, int, int, int, Timer]] = []
         self._count = 0
         self._out: list[Event] = []
@@ -421,6 +423,7 @@ class RentedExecutor:
         """A checkpoint is complete: what is stored of the machine says so, should this process be killed."""
         step, seconds = rental.reached if event.step is None else event.step, event.seconds * self._speed
         self._take_checkpoint(rental, step, seconds)
+        rental.is_saved = True
         if rental.mark is not None:
             rental.mark = (rental.mark[0] + seconds, rental.mark[1])
         if self._ways.writes_ahead:
@@ -440,9 +443,11 @@ class RentedExecutor:
         rental.saving += seconds
 
     def _on_finished(self, rental: _Rental, finished: Finished) -> None:
-        if finished.state is TrialState.QUEUED and finished.kept_step is not None and rental.ready is not None:
-            ended = rental.started + finished.seconds * self._speed  # when it did, not when that was heard
-            self._take_checkpoint(rental, finished.kept_step, max(ended - rental.asked_at, 0.0))
+        kept = finished.kept_step
+        if finished.state is TrialState.QUEUED and kept is not None and rental.ready is not None:
+            if not (rental.is_saved and kept == rental.kept):  # else `Saved` has told, and how long it took
+                ended = rental.started + finished.seconds * self._speed  # when it did, not when that was heard
+                self._take_checkpoint(rental, kept, max(ended - rental.asked_at, 0.0))
         elif finished.state is TrialState.DONE:
             rental.kept = rental.reached
         self._leave(rental, self._scaled(finished, rental))
@@ -469,6 +474,9 @@ class RentedExecutor:
     def _on_notice(self, rental: _Rental, event: cloud.Noticed) -> None:
         rental.revoked = rental.revoked or f"revoked: a notice for {event.machine_id}"
         if rental.phase is Phase.BOOTING:
+            stay = rental.stays[event.machine_id]
+            if event.time < stay.row.launched + 1.0:  # the next machine of that offer would be called back at once, too
+                self._calling_back[stay.offer] = event.gone_at
             self._leave(rental, Finished(rental.trial.number, (), TrialState.REVOKED, rental.revoked))
         elif rental.phase is Phase.SAVING:
             self._ask_to_end(rental, Purpose.NOTICE, How.EVICT)
@@ -518,6 +526,8 @@ class RentedExecutor:
 
     def _launch(self, rental: _Rental, choice: Choice, quotes: Quotes | None) -> bool:
         offer, now = self._offers[choice.offer], self._clock.now()
+        if self._calling_back.get(choice.offer, -math.inf) > now:
+            return False
         try:
             machine = self._provider.launch(offer, choice.max_price, self._market.tag)
         except LaunchRefused:
@@ -585,6 +595,7 @@ class RentedExecutor:
 
     def _ask_to_end(self, rental: _Rental, purpose: Purpose, how: How) -> None:
         rental.phase, rental.purpose, rental.how, rental.asked_at = Phase.ENDING, purpose, how, self._clock.now()
+        rental.is_saved = False
         self._programs.end(rental.trial.number, how)
 
     def _kill(self, rental: _Rental) -> None:

@@ -25,7 +25,7 @@ from leantune.cloud.provider import Offer
 from leantune.cloud.simcloud import SimCloud
 from leantune.curves.base import CurvePredictor
 from leantune.errors import InvalidInput
-from leantune.executors.rented import Market, RentedExecutor, Ways
+from leantune.executors.rented import Market, MarketClock, RentedExecutor, Ways
 from leantune.history import Trial, TrialState
 from leantune.lab.simulate.programs import RecordedPrograms, TrainingRun
 from leantune.lab.simulate.workloads import RecordedJob
@@ -86,6 +86,7 @@ class Scenario:
     policy: BillingPolicy = AWS
     rules: TuningRules = field(default_factory=TuningRules)
     poll: float = 10.0
+    launch_failures: float = 0.0
     seed: int = 0
     exponent: float = EXPONENT
 
@@ -260,7 +261,7 @@ class SimulationResult:
 class Standing:
     """What a chooser that knows the future may ask of a simulation: the time, and how many machines were launched."""
 
-    clock: SimulatedClock
+    clock: MarketClock
     provider: SimCloud
 
     def now(self) -> float:
@@ -280,41 +281,63 @@ def simulate(
     scenario: Scenario, make_chooser: MakeChooser, forecaster: Forecaster, predictor: CurvePredictor
 ) -> SimulationResult:
     """Play the scenario with a chooser."""
-    clock = SimulatedClock(scenario.start)
-    rules, policy = scenario.rules, scenario.policy
-    provider = SimCloud(
-        scenario.feeds,
-        policy,
-        clock,
-        boot_seconds=rules.boot,
-        seed=scenario.seed,
-    )
-    problem = _problem(scenario)
-    tuner = _tuner(scenario, problem, predictor)
-    store = MemoryStudyStore(problem.space, problem.budget)
-    placement = _placement(scenario, tuner, problem, make_chooser(scenario, Standing(clock, provider)), provider)
-    executor = _executor(scenario, problem, (provider, clock), forecaster, placement)
-    plan = Plan(
-        problem,
-        tuner,
-        scenario.seed,
-        TimeRules(enforced=False, parallel=len(scenario.jobs), adds_up=True),
-        lease=None,
-        poll=None,
-        max_failures=None,
-        alone=True,
-        due=None if scenario.rules.finish_by is None else executor.due,
-    )
-    loop = Loop(store, plan, executor, clock)
-    with no_garbage():
-        loop.run()
-    view = loop.view()
-    notes = {**placement.notes, **executor.notes}
-    outcome = _outcome(scenario, tuner, view, store.stays(), notes)
-    rows = {(str(feed.market), feed.on_demand): row for row, feed in enumerate(scenario.feeds)}
-    stays = tuple(BilledStay(one, rows[one.market, one.on_demand]) for one in store.stays())
-    final = np.array([float(job.values[-1]) for job in scenario.jobs])
-    return SimulationResult(outcome, stays, final, scenario.jobs[0].maximize)
+    return Simulation(scenario, make_chooser, forecaster, predictor).run()
+
+
+class Simulation:
+    """A scenario as a study that is ready to run; its store and its provider tell afterwards how it went.
+
+    clock: one that jumps, where none is given.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        make_chooser: MakeChooser,
+        forecaster: Forecaster,
+        predictor: CurvePredictor,
+        clock: MarketClock | None = None,
+    ) -> None:
+        clock = clock or SimulatedClock(scenario.start)
+        self.scenario = scenario
+        self.provider = SimCloud(
+            scenario.feeds,
+            scenario.policy,
+            clock,
+            boot_seconds=scenario.rules.boot,
+            launch_failures=scenario.launch_failures,
+            seed=scenario.seed,
+        )
+        problem = _problem(scenario)
+        self._tuner = _tuner(scenario, problem, predictor)
+        self.store = MemoryStudyStore(problem.space, problem.budget)
+        chooser = make_chooser(scenario, Standing(clock, self.provider))
+        self._placement = _placement(scenario, self._tuner, problem, chooser, self.provider)
+        self._executor = _executor(scenario, problem, (self.provider, clock), forecaster, self._placement)
+        plan = Plan(
+            problem,
+            self._tuner,
+            scenario.seed,
+            TimeRules(enforced=False, parallel=len(scenario.jobs), adds_up=True),
+            lease=None,
+            poll=None,
+            max_failures=None,
+            alone=True,
+            due=None if scenario.rules.finish_by is None else self._executor.due,
+        )
+        self.loop = Loop(self.store, plan, self._executor, clock)
+
+    def run(self) -> SimulationResult:
+        """Play it to its end."""
+        with no_garbage():
+            self.loop.run()
+        scenario, stays = self.scenario, self.store.stays()
+        notes = {**self._placement.notes, **self._executor.notes}
+        outcome = _outcome(scenario, self._tuner, self.loop.view(), stays, notes)
+        rows = {(str(feed.market), feed.on_demand): row for row, feed in enumerate(scenario.feeds)}
+        billed = tuple(BilledStay(one, rows[one.market, one.on_demand]) for one in stays)
+        final = np.array([float(job.values[-1]) for job in scenario.jobs])
+        return SimulationResult(outcome, billed, final, scenario.jobs[0].maximize)
 
 
 def training_run(job: RecordedJob, slowness: Mapping[str, float]) -> TrainingRun:
@@ -360,7 +383,7 @@ def _placement(
 def _executor(
     scenario: Scenario,
     problem: Problem,
-    world: tuple[SimCloud, SimulatedClock],
+    world: tuple[SimCloud, MarketClock],
     forecaster: Forecaster,
     placement: FreePlacement,
 ) -> RentedExecutor:
