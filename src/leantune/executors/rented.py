@@ -120,6 +120,7 @@ class _Rental:
     purpose: Purpose | None = None
     how: How = How.SAVE
     asked_at: float = 0.0
+    is_saved: bool = False  # a checkpoint is complete since it was asked
     revoked: str = ""
     mark: tuple[float, float] | None = None
     step_from: float = 0.0
@@ -216,6 +217,7 @@ class RentedExecutor:
         self._left: dict[str, StayRow] = {}  # machines that the provider is about to take, for nothing
         self._known: dict[int, _Known] = {}
         self._refused: dict[int, float] = {}  # offer -> until when it is not asked for again
+        self._calling_back: dict[int, float] = {}  # offer -> until when its machines are being taken
         self._timers: list[tuple[float, int, int, int, Timer]] = []
         self._count = 0
         self._out: list[Event] = []
@@ -413,6 +415,7 @@ class RentedExecutor:
         """A checkpoint is complete: what is stored of the machine says so, should this process be killed."""
         step, seconds = rental.reached if event.step is None else event.step, event.seconds * self._speed
         self._take_checkpoint(rental, step, seconds)
+        rental.is_saved = True
         if rental.mark is not None:
             rental.mark = (rental.mark[0] + seconds, rental.mark[1])
         if self._ways.writes_ahead:
@@ -432,8 +435,10 @@ class RentedExecutor:
         rental.saving += seconds
 
     def _on_finished(self, rental: _Rental, finished: Finished) -> None:
-        if finished.state is TrialState.QUEUED and finished.kept_step is not None and rental.ready is not None:
-            self._take_checkpoint(rental, finished.kept_step, max(self._clock.now() - rental.asked_at, 0.0))
+        kept = finished.kept_step
+        if finished.state is TrialState.QUEUED and kept is not None and rental.ready is not None:
+            if not (rental.is_saved and kept == rental.kept):  # else `Saved` has told, and how long it took
+                self._take_checkpoint(rental, kept, max(self._clock.now() - rental.asked_at, 0.0))
         elif finished.state is TrialState.DONE:
             rental.kept = rental.reached
         self._leave(rental, self._scaled(finished, rental))
@@ -460,6 +465,9 @@ class RentedExecutor:
     def _on_notice(self, rental: _Rental, event: cloud.Noticed) -> None:
         rental.revoked = rental.revoked or f"revoked: a notice for {event.machine_id}"
         if rental.phase is Phase.BOOTING:
+            stay = rental.stays[event.machine_id]
+            if event.time < stay.row.launched + 1.0:  # the next machine of that offer would be called back at once, too
+                self._calling_back[stay.offer] = event.gone_at
             self._leave(rental, Finished(rental.trial.number, (), TrialState.REVOKED, rental.revoked))
         elif rental.phase is Phase.SAVING:
             self._ask_to_end(rental, Purpose.NOTICE, How.EVICT)
@@ -509,6 +517,8 @@ class RentedExecutor:
 
     def _launch(self, rental: _Rental, choice: Choice, quotes: Quotes | None) -> bool:
         offer, now = self._offers[choice.offer], self._clock.now()
+        if self._calling_back.get(choice.offer, -math.inf) > now:
+            return False
         try:
             machine = self._provider.launch(offer, choice.max_price, self._market.tag)
         except LaunchRefused:
@@ -576,6 +586,7 @@ class RentedExecutor:
 
     def _ask_to_end(self, rental: _Rental, purpose: Purpose, how: How) -> None:
         rental.phase, rental.purpose, rental.how, rental.asked_at = Phase.ENDING, purpose, how, self._clock.now()
+        rental.is_saved = False
         self._programs.end(rental.trial.number, how)
 
     def _kill(self, rental: _Rental) -> None:
