@@ -28,7 +28,7 @@ demo: $(VENV)/.demo ## tune a classifier of real images within dollars and secon
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/02_job_file/demo.sh
 
 test: check ## check, then every test
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal # one more than cores: many tests wait for programs
 
 check: $(VENV)/.dev ## lint, format, types and layers
 	$(BIN)/ruff check .

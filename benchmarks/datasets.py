@@ -23,7 +23,7 @@ from leantune.executors.replay import Table as ReplayTable
 from leantune.lab.replay.tables import default_data, load_table
 from leantune.problem import COST, Budget, Problem
 from leantune.space import Configuration, Configurations, Space, choice
-from leantune.strategies.seeds import derived_seed
+from leantune.strategies.proposals import derived_seed
 
 GENERATED = "generated"
 WRITTEN = (  # columns of the authors' files that matter

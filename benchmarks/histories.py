@@ -12,8 +12,7 @@ from leantune.history import History, Observation, ObservationKind, Trial, obser
 from leantune.problem import Problem
 from leantune.space import Configuration
 from leantune.strategies.designs import Design
-from leantune.strategies.proposals import Proposal
-from leantune.strategies.seeds import derived_seed
+from leantune.strategies.proposals import Proposal, derived_seed
 from leantune.strategies.tuner import Tuner, View
 
 

@@ -22,7 +22,7 @@ from leantune import errors
 from leantune.acquisition.base import Pairs
 from leantune.arrays import BoolArray, FloatArray
 from leantune.history import History, Note, NoteKind, Observation, ObservationKind
-from leantune.models.blas import one_blas_thread
+from leantune.models.threads import one_blas_thread
 from leantune.models.trees import TreesFitter
 from leantune.problem import COST, Direction, Problem
 from leantune.space import Boolean, Choice, Cluster, Clusters, Configuration, Ordinal, Space
@@ -30,11 +30,10 @@ from leantune.strategies.beliefs import build_belief
 from leantune.strategies.candidates import Table
 from leantune.strategies.designs import LatinHypercube
 from leantune.strategies.evidence import Evidence
-from leantune.strategies.proposals import Proposal, Recommendation
+from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import cheapest_measured
 from leantune.strategies.registry import recipe
-from leantune.strategies.seeds import derived_seed
 from leantune.strategies.tuner import Judgement, Over, View
 
 if TYPE_CHECKING:
@@ -201,6 +200,11 @@ class OptunaTuner:
     """
 
     sampler: SamplerName
+
+    @property
+    def judges(self) -> bool:
+        """It lets every test run to its end."""
+        return False
 
     def check(self, problem: Problem) -> None:
         """Only finite spaces are translated."""

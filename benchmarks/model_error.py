@@ -20,8 +20,8 @@ from benchmarks.datasets import load
 from benchmarks.histories import history_of
 from leantune.arrays import FloatArray
 from leantune.models.base import Fitter, Points
-from leantune.models.blas import one_blas_thread
 from leantune.models.gp import GpFitter
+from leantune.models.threads import one_blas_thread
 from leantune.models.trees import TreesFitter
 from leantune.problem import COST
 from leantune.strategies.evidence import Evidence

@@ -44,7 +44,7 @@ from leantune.run.loop import Loop, Plan
 from leantune.space import Space, integer, machine
 from leantune.store.connections import Connections, parse_url
 from leantune.store.database import Database
-from leantune.store.memory import MemoryStudyStore, memory_study
+from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import Booking, StayRow
 from leantune.store.study import StudyStore
 from leantune.strategies.registry import recipe
@@ -82,6 +82,10 @@ class InstantExecutor:
     @property
     def running(self) -> frozenset[int]:
         return frozenset(trial.number for trial in self._started)
+
+    @property
+    def owes(self) -> bool:
+        return False
 
     def check(self, trial: Trial) -> None:
         """Anything can be run."""
@@ -304,7 +308,7 @@ def in_memory(trials: int, moves: int) -> InMemory:
 
 
 def _new_study(trials: int) -> MemoryStudyStore:
-    store = memory_study(Space(n=integer(0, trials)), Budget(usd=1e9))
+    store = MemoryStudyStore(Space(n=integer(0, trials)), Budget(usd=1e9))
     for number in range(trials):
         store.propose({"n": number}, Fraction(1), time=0.0)
     return store

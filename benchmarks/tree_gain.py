@@ -20,7 +20,7 @@ from benchmarks.datasets import load
 from benchmarks.histories import history_of
 from leantune.arrays import FloatArray
 from leantune.models.base import Data, Points, Roots
-from leantune.models.blas import one_blas_thread
+from leantune.models.threads import one_blas_thread
 from leantune.models.trees import Gain, TreesFitter
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import Evidence

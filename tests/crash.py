@@ -35,8 +35,7 @@ from leantune.store.study import StudyStore
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
-from leantune.study.definition import describe
-from leantune.study.opening import open_or_create
+from leantune.study.definition import describe, open_or_create
 from tests import toy
 
 NAME = "crash"

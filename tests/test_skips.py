@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from tests.data import needs
 from tests.skips import LIST, UNLISTED, Skip, by_name, lines, listed
 
 FASHION = "recorded on Fashion-MNIST, whose folder LEANTUNE_FASHION does not name"
@@ -75,6 +77,14 @@ def test_a_reason_must_match_as_a_whole() -> None:
     whole, part = Skip("a", "needs data: x"), Skip("b", "he needs data: x")
     assert by_name([whole, part], reasons) == {"data": [whole], UNLISTED: [part]}
     assert lines({"data": [whole, Skip("c", "needs data: y")]}) == ["    2 skipped, data: needs data: x, and 1 like it"]
+
+
+def test_what_is_skipped_for_want_of_data_is_listed(tmp_path: Path) -> None:
+    needs(tmp_path)
+    with pytest.raises(pytest.skip.Exception) as skipped:
+        needs(tmp_path, tmp_path / "spot" / "prices.csv")
+    assert str(skipped.value) == "needs published data: spot/prices.csv"
+    assert list(by_name([Skip("a", str(skipped.value))], listed())) == ["data"]
 
 
 def test_the_list_is_short_and_says_why() -> None:

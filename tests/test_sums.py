@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leantune.sums import NOTHING, RunningSum, added, total
+from leantune.units import NOTHING, RunningSum, added, total
 
 NUMBERS = st.lists(st.floats(-1e300, 1e300) | st.floats(0.0, 1.0), max_size=40)
 

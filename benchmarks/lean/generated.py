@@ -35,7 +35,7 @@ from leantune.files import digest
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.problem import COST, TIME, Goal, Problem, maximize, minimize
 from leantune.space import Cluster, Clusters, Configuration, Machine, Space, choice, ordinal
-from leantune.strategies.seeds import derived_seed
+from leantune.strategies.proposals import derived_seed
 from leantune.units import SECONDS_PER_HOUR
 
 FRACTIONS = (Fraction(1, 60), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))

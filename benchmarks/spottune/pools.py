@@ -19,7 +19,8 @@ from functools import cached_property
 from pathlib import Path
 
 from leantune.cloud.feeds import Capacity, MarketFeed
-from leantune.cloud.generated import Regime, generate_prices
+from leantune.cloud.generated import generate_prices
+from leantune.cloud.market_settings import Regime
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.prices import read_prices
 from leantune.cloud.traces import capacities, read_mapping

@@ -39,8 +39,12 @@ DECISIVE = (
     "lab/simulate",
     "rent",
     "revocation",
-    "run/fleet.py",
-    "run/spottune.py",
+    "executors/rented.py",
+    "run",
+    "store/memory.py",
+    "strategies/midway.py",
+    "strategies/spottune.py",
+    "strategies/standings.py",
     "units.py",
 )
 OWN = ("policies.py", "pools.py", "risks.py", "tunings.py", "capacity.yaml")

@@ -22,10 +22,9 @@ from leantune.cloud.provider import Offer
 from leantune.curves.predictors import curve_predictor
 from leantune.errors import LeanTuneError
 from leantune.lab.simulate.forecast import TabledForecaster
-from leantune.lab.simulate.simulation import Scenario, SimulationResult, simulate
+from leantune.lab.simulate.simulation import Scenario, SimulationResult, TuningRules, simulate
 from leantune.lab.simulate.workloads import RecordedJob, stretched
 from leantune.rent.quotes import Forecaster, Quotes
-from leantune.lab.simulate.simulation import TuningRules
 from leantune.units import SECONDS_PER_HOUR
 
 SLOW_BYTES_PER_SECOND, FAST_BYTES_PER_SECOND = 62.83e6, 134.22e6  # SpotTune IV-F: t2.micro, m4.4xlarge

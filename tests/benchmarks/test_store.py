@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.store import bare_inserts, damage, filled, in_memory, large_study, loop_overhead, problem, throughput
 from leantune.history import TrialState
 from leantune.store.database import Database
@@ -37,6 +39,7 @@ def test_a_filled_study_has_its_start_and_goes_on(tmp_path: Path) -> None:
     assert len({trial.configuration.id for trial in history.trials[:2]}) == 1
 
 
+@pytest.mark.slow
 def test_the_other_figures_are_seconds(tmp_path: Path) -> None:
     assert loop_overhead(tmp_path, 4, "random") > 0
     assert bare_inserts(f"sqlite:///{tmp_path / 'bare.db'}", 20) > 0

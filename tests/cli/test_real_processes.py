@@ -38,7 +38,17 @@ def long_job(folder: Path, train: str, grace: str = "20 s") -> Path:
 
 
 def wait_until_it_runs(folder: Path) -> str:
-    return (folder / "ready").read_text(encoding="utf-8").strip()
+    """What the program says when it runs; where it never does, this is an error and not a wait without end."""
+    said, file = b"", os.open(folder / "ready", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while True:
+            assert select.select([file], [], [], PATIENCE)[0], "the training program does not run"
+            part = os.read(file, 4096)
+            if not part:
+                return said.decode().strip()
+            said += part
+    finally:
+        os.close(file)
 
 
 def output_until(process: "subprocess.Popen[str]", words: str) -> str:
@@ -91,9 +101,9 @@ def test_twice_while_the_loop_is_busy_with_a_proposal(tmp_path: Path) -> None:
         "import sys, time\n"
         "from leantune.strategies.strategy import Strategy\n"
         "ask = Strategy.ask\n"
-        "def slow(self, problem, history, **options):\n"
-        "    if len(history): print('thinking', flush=True); [time.sleep(0.1) for _ in range(3000)]\n"
-        "    return ask(self, problem, history, **options)\n"
+        "def slow(self, view):\n"
+        "    if len(view.history): print('thinking', flush=True); [time.sleep(0.1) for _ in range(3000)]\n"
+        "    return ask(self, view)\n"
         "Strategy.ask = slow\n"
         "from leantune.cli.app import main\n"
         "main()\n"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from leantune.cli import show
 from leantune.cli.failures import printable
-from leantune.history import Estimate, History, Note, NoteKind
+from leantune.history import Estimate, History, Note, NoteKind, TrialState
 from leantune.problem import Budget, Problem, minimize
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Outcome
@@ -140,8 +140,10 @@ def test_status_in_json() -> None:
     assert told["goal"] == {"metric": "accuracy", "direction": "maximize"}
     assert told["limits"] == ["cost <= 0.10 USD", "time <= 1 min"]
     assert told["budget"] == {"usd": 5, "trials": 10, "hours": None}
-    trials = dict.fromkeys(("proposed", "queued", "revoked", "lost", "stopped"), 0)
+    trials = dict.fromkeys(("proposed", "queued", "revoked", "lost", "stopped", "paused"), 0)
     assert told["trials"] == trials | {"total": 5, "done": 3, "failed": 1, "running": 1}
+    paused = standing(mixed().move(4, TrialState.PAUSED, time=201.0))
+    assert json.loads(json_of(show.status_json(paused, "spent", [], 210.0)))["trials"]["paused"] == 1
     assert told["dollars"]["budget"] == 5
     assert told["best"]["trial"] == 3
     assert (told["best"]["metrics"], told["best"]["seconds"]) == ({"accuracy": 0.91}, 10.0)

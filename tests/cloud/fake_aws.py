@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 from xml.sax.saxutils import escape
 
+import botocore.session
 import pytest
 
 NAMESPACE = "http://ec2.amazonaws.com/doc/2016-11-15/"
+_loader = cache(botocore.session.create_loader)  # every client would read megabytes of descriptions again
 Row = tuple[str, str, str, str, str]  # timestamp, type, zone, product, price
 
 
@@ -113,6 +116,7 @@ def _time(text: str) -> datetime:
 @contextmanager
 def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAws]:
     """A server for the block; credentials are made up, and nothing of this machine's configuration is read."""
+    monkeypatch.setattr(botocore.session, "create_loader", _loader)
     fake = FakeAws()
 
     class Handler(BaseHTTPRequestHandler):

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leantune.cloud.generated import Regime, generate_prices
+from leantune.cloud.generated import generate_prices
+from leantune.cloud.market_settings import Regime
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.prices import gaps_of, read_prices
 from leantune.errors import InvalidInput

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leantune.clock import SimulatedClock
+from leantune.clock import ScaledClock, SimulatedClock
 from leantune.cloud.generated import generate_prices
-from leantune.cloud.marketplace import OPENS, PAST_SECONDS, ZONES, MarketSettings, marketplace
+from leantune.cloud.market_settings import MarketSettings
+from leantune.cloud.marketplace import OPENS, PAST_SECONDS, ZONES, marketplace
 from leantune.cloud.markets import Market
 from leantune.errors import InvalidInput
 from leantune.space import Machine
@@ -46,7 +47,7 @@ def test_without_spot_there_are_only_machines_on_demand() -> None:
 def test_the_market_opens_when_it_is_told_to() -> None:
     market = marketplace([OWN], MarketSettings(), spot=False)
     base = SimulatedClock(9.0)
-    clock = market.clock(base, 60.0, later=7.0)
+    clock = ScaledClock(base, 60.0, market.opens + 7.0)
     provider = market.provider(clock)
     assert clock.now() == OPENS + 7.0
     base.sleep(60.0)

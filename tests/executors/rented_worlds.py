@@ -29,6 +29,7 @@ from leantune.rent.placement import FixedPlacement
 from leantune.rent.provisioner import CheapestStep
 from leantune.rent.quotes import LiveForecaster
 from leantune.space import Cluster, Machine, Space, integer
+from leantune.store.rows import StayRow
 from tests.executors.programs import PROBLEM, python, until_ended
 
 START = 1_456_000_000.0
@@ -49,8 +50,12 @@ while count < 10 and not stop:
 sys.exit(1 if stop else 0)
 """
 
-# The same without an end, until it is asked to stop; from a checkpoint, three more.
-LASTS = COUNTS.replace("count < 10", "count < end").replace("while", "end = count + 3 if count else 6000\nwhile")
+# The same, faster and without an end, until it is asked to stop; from a checkpoint, three more.
+LASTS = (
+    COUNTS.replace("count < 10", "count < end")
+    .replace("while", "end = count + 3 if count else 6000\nwhile")
+    .replace("sleep(0.1)", "sleep(0.03)")
+)
 # Ends when a file `go` appears.
 UNTIL_TOLD = """
 import pathlib, time
@@ -106,14 +111,16 @@ class StillClock(ScaledClock):
 
 
 class Unlimited(LocalExecutor):
-    """Runs programs without holding cores, so that any number of clusters fits on this machine."""
+    """Runs programs without holding cores, so that any number of clusters fits on this machine, or so many `cores`."""
+
+    cores: int | None = None
 
     def check(self, trial: Trial) -> None:
         """Everything fits."""
 
     def capacity(self) -> Capacity:
-        """For all."""
-        return Capacity(self.running)
+        """For all; with so many cores, for what fits beside nothing."""
+        return Capacity(self.running, cores=self.cores)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Without its cluster."""
@@ -126,6 +133,7 @@ class World:
     """Everything of one market, to look at afterwards."""
 
     executor: Watched
+    rented: RentedExecutor
     cloud: SimCloud
     clock: ScaledClock
     programs: LocalExecutor
@@ -161,6 +169,7 @@ def make_world(
     boot: float = 6.0,
     arguments: Mapping[int, Sequence[str]] | None = None,
     launch_failures: float = 0.0,
+    cores: int | None = None,
 ) -> World:
     """A market that opens now, and an executor on it; programs are told their checkpoint folder, or `arguments`.
 
@@ -177,11 +186,12 @@ def make_world(
         locks=place / "locks",
         checkpoints=CheckpointStore(place / "checkpoints", "s"),
     )
+    inner.cores = cores
     offers = cloud.offers()
     market = Rental(cloud, clock, offers, LiveForecaster(offers, cloud.history, Certain()), tag="s")
     ways = Ways(lose_disk=lambda number: RunFolder(place / "runs", number).remove_checkpoint())
     rented = RentedExecutor(inner, market, FixedPlacement(offers, CheapestStep(POLICY), boot), base, ways)
-    return World(Watched(rented, base), cloud, clock, inner)
+    return World(Watched(rented, base), rented, cloud, clock, inner)
 
 
 @contextmanager
@@ -192,6 +202,11 @@ def world(place: Path, *feeds: MarketFeed, **options: object) -> Iterator[World]
         yield made
     finally:
         made.executor.close()
+
+
+def stay_of(number: int, machine: str) -> StayRow:
+    """A trial's stay on a machine of the zone a, from START."""
+    return StayRow(number, 1, machine, "box/a", False, 3.6, 1.8, "test", START)
 
 
 def cluster_of(problem: Problem) -> Cluster:

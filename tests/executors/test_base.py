@@ -44,6 +44,10 @@ BARE, SMALL = trial_of(), trial_of(on(machine("small", vcpus=1.5, memory=2)))
         (Capacity(cores=2, memory_gib=1.9), SMALL, False),
         (Capacity(cores=0, memory_gib=0.0), BARE, True),
         (Capacity(cores=-1), SMALL, False),
+        (Capacity(cores=2, free_cores=3), SMALL, True),
+        (Capacity(cores=2, free_cores=3), BARE, False),
+        (Capacity(cores=3, free_cores=3), BARE, True),
+        (Capacity(free_cores=3), BARE, True),
     ],
 )
 def test_what_fits(capacity: Capacity, trial: Trial, fits: bool) -> None:

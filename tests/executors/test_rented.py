@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from leantune.errors import SpaceError
-from leantune.executors.base import Executor, Finished, How, Report, Terms
+from leantune.executors.base import Executor, Finished, How, Placed, Report, Stayed, Terms
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem
 from leantune.space import Machine
@@ -29,11 +30,13 @@ from tests.executors.rented_worlds import (
     BOX,
     LASTS,
     POLICY,
+    START,
     UNTIL_TOLD,
     World,
     feed,
     make_world,
     problem_on,
+    stay_of,
     world,
 )
 
@@ -115,17 +118,13 @@ def test_the_cheapest_zone_is_taken_and_prices_are_followed(tmp_path: Path) -> N
 def test_on_a_notice_the_checkpoint_is_saved_and_the_trial_goes_on_elsewhere(tmp_path: Path) -> None:
     with world(tmp_path, feed("a", (0, 0.5), (36, 9.0)), feed("b", (0, 1.8)), code=LASTS, still=True) as here:
         saved_on_a_notice(here, tmp_path, 36.0)
-        assert here.executor.running == {0}, "until the provider has taken the machine"
-        here.at(96.0)
         first = here.told()
         assert (first.state, first.observations) == (TrialState.REVOKED, ())
         assert first.cause.startswith("revoked: ")
-        assert first.usd == 0.0, "taken by the provider within the first ten minutes"
-        (bill,) = here.cloud.bills().values()
-        assert bill.refund_usd > 0
-        assert here.executor.running == frozenset()
+        assert first.seconds == 36.0
+        assert here.executor.running == frozenset(), "whoever has saved need not wait for the provider"
         here.executor.start(trial_of(ONE), Terms(attempt=2, earlier_seconds=first.seconds, earlier_usd=0.25))
-        here.at(102.0)
+        here.at(42.0)
         second = here.told()
     assert second.state is TrialState.DONE
     assert second.resumed
@@ -138,15 +137,39 @@ def test_on_a_notice_the_checkpoint_is_saved_and_the_trial_goes_on_elsewhere(tmp
     assert seen.seconds is not None and seen.seconds > first.seconds
 
 
+def test_a_machine_that_the_provider_takes_for_nothing_is_left_to_it_and_billed_later(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 0.5), (36, 9.0)), code=LASTS, still=True) as here:
+        here.executor.start(trial_of(ONE))
+        (placed,), _ = until(here.executor, Placed)
+        here.at(6.0)
+        eventually(lambda: '"step": 3' in log_of(tmp_path))
+        here.at(36.0)
+        end = here.told()
+        assert end.usd == 0.0, "the provider takes it within the first ten minutes"
+        assert (here.executor.running, here.executor.owes) == (frozenset(), True)
+        assert [machine.id for machine in here.cloud.machines()] == [placed.stay.machine], "not given back by us"
+        (left,) = end.stays
+        assert (left.machine, left.launched, left.left) == (placed.stay.machine, START, START + 36.0)
+        assert (left.ended, left.gross_usd, left.refund_usd) == (None, None, None)
+        assert (left.kept, left.reached) == (end.kept_step, end.kept_step) and (end.kept_step or 0.0) >= 3.0
+        here.at(36.0 + POLICY.notice_seconds)
+        (billed,), _ = until(here.executor, Stayed)
+        assert not here.executor.owes
+        (bill,) = here.cloud.bills().values()
+    assert billed.stay == replace(
+        left, ended=START + 96.0, gross_usd=bill.gross_usd, refund_usd=bill.refund_usd, revoked=True
+    )
+    assert bill.gross_usd == bill.refund_usd > 0
+
+
 def test_a_program_that_leaves_with_exit_code_0_is_not_done(tmp_path: Path) -> None:
     polite = LASTS.replace("sys.exit(1 if stop else 0)", "")
     with world(tmp_path, feed("a", (0, 0.5), (36, 9.0)), feed("b", (0, 1.8)), code=polite, still=True) as here:
         saved_on_a_notice(here, tmp_path, 36.0)
-        here.at(96.0)
         first = here.told()
         assert (first.state, first.observations) == (TrialState.REVOKED, ())
         here.executor.start(trial_of(ONE), Terms(attempt=2))
-        here.at(102.0)
+        here.at(42.0)
         second = here.told()
     assert (second.state, second.resumed) == (TrialState.DONE, True)
     assert second.observations[0].metrics["accuracy"] >= 0.6, "three and three more"
@@ -183,9 +206,8 @@ def test_a_machine_that_is_taken_while_it_boots_never_runs_the_program(tmp_path:
     with world(tmp_path, feed("a", (0, 0.5), (12, 9.0)), boot=120.0, still=True) as here:
         here.executor.start(trial_of(ONE))
         here.at(12.0)
-        here.at(120.0)
         end = here.told()
-    assert (end.state, end.usd) == (TrialState.REVOKED, 0.0)
+    assert (end.state, end.usd, end.seconds) == (TrialState.REVOKED, 0.0, 12.0)
     assert not (tmp_path / "runs" / "trial-0000").exists()
 
 
@@ -305,12 +327,35 @@ def test_what_nobody_rents_out_is_refused(tmp_path: Path) -> None:
 
 
 def test_there_is_no_room_for_more_cores_than_this_machine_has(tmp_path: Path) -> None:
-    huge = problem_on(Machine("box", 10_000, 0.1, 3.6))
-    with world(tmp_path, feed("a", (0, 1.8)), still=True) as here:
-        assert not here.executor.capacity().fits(trial_of(huge))
-        assert here.executor.capacity().fits(trial_of(ONE))
+    """Whatever boots is promised its cores; a trial that names no machine may get the largest."""
+    three, two = problem_on(Machine("box", 3, 0.1, 3.6)), problem_on(Machine("box", 2, 0.1, 3.6))
+    large = feed("a", (0, 1.8), machine=Machine("large", 2, 0.1, usd_per_hour=7.2))
+    with world(tmp_path, feed("a", (0, 1.8)), large, still=True, cores=2) as here:
+        assert [here.executor.capacity().fits(trial_of(one)) for one in (ONE, two, three)] == [True, True, False]
+        assert here.executor.capacity().fits(trial_of(PROBLEM))
         here.executor.start(trial_of(ONE))
-        assert not here.executor.capacity().fits(trial_of(ONE))
+        room, others = here.executor.capacity(), [trials_of(one, 2).trial(1) for one in (ONE, two, PROBLEM)]
+        assert not room.fits(trial_of(ONE)), "it has been started"
+        assert [room.fits(one) for one in others] == [True, False, False]
+        here.executor.end(0, How.KILL)
+        assert here.executor.capacity().fits(trial_of(two))
+
+
+def test_of_a_killed_run_nothing_is_told_and_its_machine_is_given_back(tmp_path: Path) -> None:
+    with world(tmp_path, feed("a", (0, 1.8)), still=True) as here:
+        here.executor.start(trial_of(ONE))
+        here.executor.end(0, How.KILL)
+        assert here.cloud.machines() == ()
+        assert told(here.executor) == []
+
+
+def test_what_was_known_of_earlier_machines_is_recalled(tmp_path: Path) -> None:
+    """A process that takes a study over knows from the stays where its checkpoints are."""
+    with world(tmp_path, feed("a", (0, 1.8)), still=True) as here:
+        here.rented.recall([replace(stay_of(0, "sim-9"), kept=7.0, saving_seconds=3.0)])
+        here.executor.start(trial_of(ONE))
+        (placed,), _ = until(here.executor, Placed)
+    assert (placed.stay.step_from, placed.stay.kept) == (7.0, 7.0)
 
 
 def test_a_fault_of_this_machine_comes_out_of_step(tmp_path: Path) -> None:

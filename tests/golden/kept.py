@@ -16,7 +16,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-import leantune.models.blas  # noqa: F401 - loads the BLAS libraries, so that threadpoolctl sees them
+import leantune.models.threads  # noqa: F401 - loads the BLAS libraries, so that threadpoolctl sees them
 
 HERE = Path(__file__).parent
 FINGERPRINT = HERE / "fingerprint.json"

@@ -21,10 +21,8 @@ from leantune.history import (
     ObservationKind,
     Trial,
     TrialState,
-    observe,
 )
-from leantune.problem import Budget, Problem, maximize, minimize
-from leantune.space import Configuration, Space, integer, machine
+from leantune.space import Space, integer, machine
 
 S = TrialState
 HALF, TENTH, FULL = Fraction(1, 2), Fraction(1, 10), Fraction(1)
@@ -287,100 +285,3 @@ def check_invariants(history: History) -> None:
 def charged(trial: Trial) -> float:
     last = max(trial.observations, key=lambda observation: observation.fraction, default=None)
     return sum(move.dollars for move in trial.moves) + ((last.cost or 0.0) if last is not None else 0.0)
-
-
-# Telling
-
-ACCURACY = Problem(PRICED, maximize("accuracy"), ["cost <= 1 USD", "latency <= 5"])
-TWO_NODES = PRICED.configuration({"n": 1, "cluster": {"type": "m", "nodes": 2}})
-
-
-def asked(configuration: Configuration = TWO_NODES, snapshots: tuple[Fraction, ...] = (FULL,)) -> Trial:
-    return History().propose(configuration, snapshots[-1], snapshots)[1]
-
-
-def test_dollars_are_seconds_times_the_rate() -> None:
-    observation = observe(ACCURACY, asked(), {"accuracy": 0.9, "latency": 2, "extra": 7}, seconds=500)
-    assert observation == Observation(
-        FULL, ObservationKind.MEASURED, {"accuracy": 0.9, "latency": 2.0, "extra": 7.0}, 500.0, 1.0
-    )
-    assert observe(ACCURACY, asked(), {"accuracy": 0.9, "latency": 2}, seconds=500, cost=0.2).cost == 0.2
-
-
-def test_failures_and_cuts_are_kinds_of_their_own() -> None:
-    cut = observe(ACCURACY, asked(), {"accuracy": 0.9, "latency": 2}, seconds=600, kind=ObservationKind.CENSORED)
-    assert cut.kind is ObservationKind.CENSORED
-    crash = observe(ACCURACY, asked(), {}, seconds=50, kind=ObservationKind.FAILED, cause="out of memory")
-    assert (crash.metrics, crash.cause) == ({}, "out of memory")
-    assert crash.cost == pytest.approx(0.1)
-    assert observe(ACCURACY, asked(), {}, kind=ObservationKind.FAILED).cost is None
-
-
-def test_shares_are_the_trials_own() -> None:
-    trial = asked(snapshots=(TENTH, HALF))
-    told = {"accuracy": 0.9, "latency": 2.0}
-    assert observe(ACCURACY, trial, told, seconds=1).fraction == HALF
-    assert observe(ACCURACY, trial, told, seconds=1, fraction=TENTH).fraction == TENTH
-    with pytest.raises(ObservationError, match="does not report at the share 1") as caught:
-        observe(ACCURACY, trial, told, seconds=1, fraction=FULL)
-    assert "1/10, 1/2" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("metrics", "says", "right"),
-    [
-        ({"acuracy": 0.9, "latency": 1}, "'accuracy' was not reported", "Did you mean 'acuracy'?"),
-        ({"accuracy": 0.9}, "'latency' was not reported", "got accuracy"),
-        ({}, "'accuracy' was not reported", "got nothing"),
-        ({"accuracy": math.nan, "latency": 1}, "'accuracy' is nan", "tell the run as failed"),
-        ({"accuracy": 0.9, "latency": -math.inf}, "'latency' is -inf", "finite"),
-        ({"accuracy": 0.9, "latency": 1, "extra": math.inf}, "'extra' is inf", "finite"),
-        ({"accuracy": "0.9", "latency": 1}, "'accuracy' is '0.9'", "number"),
-        ({"accuracy": None, "latency": 1}, "'accuracy' is None", "number"),
-        ({"accuracy": True, "latency": 1}, "'accuracy' is True", "number"),
-        ({"accuracy": 0.9, "latency": 1, "cost": 3}, "'cost' is not a metric", "cost="),
-        ({"accuracy": 0.9, "latency": 1, "time": 3}, "'time' is not a metric", "seconds="),
-    ],
-)
-def test_wrong_metrics(metrics: dict[str, float], says: str, right: str) -> None:
-    with pytest.raises(ObservationError, match=says) as caught:
-        observe(ACCURACY, asked(), metrics, seconds=1)
-    assert caught.value.where == "trial 0"
-    assert right in caught.value.hint
-
-
-@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf, "10"])
-def test_wrong_seconds_and_dollars(bad: float) -> None:
-    told = {"accuracy": 0.9, "latency": 1.0}
-    with pytest.raises(ObservationError, match="seconds is"):
-        observe(ACCURACY, asked(), told, seconds=bad)
-    with pytest.raises(ObservationError, match="cost is"):
-        observe(ACCURACY, asked(), told, seconds=1.0, cost=bad)
-
-
-def test_a_failure_brings_no_metrics() -> None:
-    with pytest.raises(ObservationError, match="failed run cannot report accuracy"):
-        observe(ACCURACY, asked(), {"accuracy": 0.1}, seconds=1, kind=ObservationKind.FAILED)
-
-
-@pytest.mark.parametrize(
-    "problem",
-    [
-        Problem(PLAIN, maximize("a"), ["cost <= 1 USD"]),
-        Problem(PLAIN, minimize("cost"), ["a >= 0.5"]),
-        Problem(PLAIN, maximize("a"), budget=Budget(usd=5)),
-    ],
-)
-def test_dollars_without_prices_must_be_told(problem: Problem) -> None:
-    with pytest.raises(ObservationError, match="dollars of this run are unknown") as caught:
-        observe(problem, asked(ONE), {"a": 0.5}, seconds=10)
-    assert "prices" in caught.value.hint
-    assert "cost=" in caught.value.hint
-    assert observe(problem, asked(ONE), {"a": 0.5}, cost=0.5).cost == 0.5
-
-
-def test_a_time_limit_needs_seconds() -> None:
-    problem = Problem(PLAIN, maximize("a"), ["time <= 1 h"])
-    with pytest.raises(ObservationError, match="needs seconds"):
-        observe(problem, asked(ONE), {"a": 0.5})
-    assert observe(problem, asked(ONE), {"a": 0.5}, seconds=1).cost is None

@@ -35,7 +35,7 @@ def test_the_example_of_the_product() -> None:
     assert problem.fractions == (Fraction(1, 60), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))
     assert problem.budget == Budget(5.0, 44, 8.0)
     assert problem.snapshots is False
-    assert job.run == RunSettings("aws", True, 4, 1200.0, 30.0, logs="/project/leantune-runs")
+    assert job.run == RunSettings("aws", True, "own", 4, 1200.0, 30.0, logs="/project/leantune-runs")
     assert (job.store, job.checkpoints) == ("sqlite:////project/leantune.db", FOLDER / "checkpoints")
     assert (job.text, job.folder, job.warnings) == (PRODUCT, FOLDER, ())
     values = {"lr": 1e-5, "batch": 64, "cluster": {"type": "t2.small", "nodes": 8}}
@@ -545,12 +545,11 @@ def test_a_list_of_settings_and_the_last_step() -> None:
     job = parsed(
         space=space, train=train, steps="steps: 40", settings="settings: [{lr: 0.2, batch: 8}, {batch: 9, lr: 0.1}]"
     )
-    assert job.steps == 40.0
-    assert job.settings == ({"lr": 0.2, "batch": 8}, {"lr": 0.1, "batch": 9})
-    assert (parsed().steps, parsed().settings) == (None, ())
     assert job.problem.steps == 40.0
+    assert (parsed().problem.steps, parsed().problem.settings) == (None, ())
     cluster = {"type": "a", "nodes": 1}
-    assert document_of(job)["settings"] == [{**setting, "cluster": cluster} for setting in job.settings]
+    settings = ({"lr": 0.2, "batch": 8}, {"lr": 0.1, "batch": 9})
+    assert document_of(job)["settings"] == [{**setting, "cluster": cluster} for setting in settings]
     assert "settings" not in document_of(parsed()) and "steps" not in document_of(parsed())
 
 
@@ -583,7 +582,7 @@ def test_a_setting_outside_of_the_space_or_with_a_machine_is_refused() -> None:
     assert "settings" in refused(text(extra="settings: [{lr: 7}]")).where
     space = "space:\n  lr: [0.1]\n  cluster: {machines: {a: {vcpus: 1, memory: 1}}}"
     error = refused(text(space=space, extra="settings: [{lr: 0.1, cluster: a}]"))
-    assert error.what == "cluster is chosen by SpotTune"
+    assert error.what == "cluster is not part of a setting"
 
 
 SETTINGS = "settings: [{lr: 0.01}, {lr: 0.02}]"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leantune.cloud.marketplace import MarketSettings
+from leantune.cloud.market_settings import MarketSettings
 from leantune.jobfile import RunSettings
 from leantune.problem import Budget
 from tests.jobfile.texts import FOLDER, check_refused, parsed, text
@@ -26,7 +26,7 @@ def test_everything_said() -> None:
         "run: {on: ray, spot: true, parallel: 4, time_limit: 20 min, grace: 0 s, deterministic: true, lease: 2 min, "
         "logs: ../runs, max_failures: 2}"
     )
-    assert parsed(run=run).run == RunSettings("ray", True, 4, 1200.0, 0.0, True, 120.0, "/runs", 2)
+    assert parsed(run=run).run == RunSettings("ray", True, "own", 4, 1200.0, 0.0, True, 120.0, "/runs", 2)
     assert parsed(run="run: {}").run == parsed().run
 
 

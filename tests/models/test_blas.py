@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from leantune.models.blas import one_blas_thread
+from leantune.models.threads import one_blas_thread
 
 
 def blas_threads() -> list[int]:

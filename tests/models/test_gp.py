@@ -267,8 +267,8 @@ def test_bounds_are_imputed_whatever_the_hyperparameters_were_found_on(fitter: G
 def test_the_posterior_rests_on_fewer_observations_where_many_pairs_are_predicted() -> None:
     fitter = GpFitter(samples=1, burn_in=1, thinning=1, density_observations=20, posterior_work=1e6)
     assert fitter.caps_at(300, pairs=100) == (
-        "cap: hyper-parameters are sampled on 20 of 300 observations",
-        "cap: the posterior rests on 100 of 300 observations",
+        "hyper-parameters are sampled on 20 of 300 observations",
+        "the posterior rests on 100 of 300 observations",
     )
     rng = np.random.default_rng(0)
     data = Data.measured(Points(rng.random((300, 2)), np.ones(300)), rng.random(300))

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
-from leantune.history import Estimate, NoteKind, counted_notes
+from leantune.history import (
+    Estimate,
+    Move,
+    NoteKind,
+    Observation,
+    ObservationKind,
+    TrialState,
+    counted_notes,
+    recorded,
+)
 from leantune.problem import COST, TIME
 from leantune.report.data import Outcome, StudyView, best_so_far, lost_dollars, origins, spending
-from tests.report.studies import all_failed, anywhere, long_view, minimised, real_view, without_prices
+from tests.report.studies import START, all_failed, anywhere, long_view, minimised, real_view, without_prices
 
 
 def test_results_come_in_the_order_of_their_ends_and_add_up() -> None:
@@ -59,6 +69,28 @@ def test_every_dollar_went_somewhere() -> None:
     assert parts["lost"] > 0
     assert view.verification is not None
     assert parts["verification"] == pytest.approx(view.history.trial(view.verification).cost)
+
+
+def test_dollars_of_paused_and_stopped_runs_are_not_lost() -> None:
+    """What was shown midway is no result; a run that waits, or that was stopped, was paid for all the same."""
+    view = real_view()
+    history, trials = view.history, []
+    configuration = history.trials[0].configuration
+    for dollars in (1.0, 2.0, 4.0):
+        history, trial = history.propose(configuration, Fraction(1))
+        trials.append(trial.number)
+        for state in (TrialState.QUEUED, TrialState.RUNNING):
+            history = history.move(trial.number, state, time=START)
+        history = history.move(trial.number, TrialState.PAUSED, time=START, dollars=dollars)
+    midway = Observation(Fraction(1), ObservationKind.PARTIAL, {"accuracy": 1.0}, 5.0, 2.0)
+    stopped = recorded(history.trial(trials[1]), [midway], Move(TrialState.STOPPED, START), 2.0, ran=False)
+    history = history.with_trial(stopped).move(trials[2], TrialState.STOPPED, time=START)
+    changed = replace(view, history=history)
+    before, after = spending(view), spending(changed)
+    assert {name: after[name] - before[name] for name in after} == pytest.approx(
+        {**dict.fromkeys(after, 0.0), "full": 1.0, "stopped": 6.0}
+    )
+    assert [result.trial.number for result in changed.results] == [result.trial.number for result in view.results]
 
 
 def test_seconds_and_dollars_are_predicted_from_each_other_where_prices_are_known() -> None:

@@ -34,3 +34,31 @@ def test_results_of_the_own_batch_are_not_seen() -> None:
     other = before_batch(history(6, {0, 1, 2, 3}), 4)
     assert other is not None
     assert [t.observations for t in other.trials] == [t.observations for t in seen.trials]
+
+
+def paused(grown: History, number: int, dollars: float) -> History:
+    for state in (TrialState.QUEUED, TrialState.RUNNING):
+        grown = grown.move(number, state, time=2.0)
+    return grown.move(number, TrialState.PAUSED, time=3.0, dollars=dollars, seconds=1.0)
+
+
+def test_a_paused_trial_keeps_nobody_waiting() -> None:
+    grown = paused(history(4, {0, 1, 2}), 3, 0.5)
+    assert before_batch(grown, 4) == grown
+
+
+def test_nor_does_the_money_of_the_own_batch_count() -> None:
+    """Who has paused already has cost something: time limits must not depend on who that is."""
+    seen = before_batch(paused(history(6, {0, 1, 2, 3}), 5, 0.5), 4)
+    assert seen is not None
+    assert seen.cost == 0.0
+    assert [len(trial.moves) for trial in seen.trials[4:]] == [2, 2]
+
+
+def test_a_paused_trial_keeps_no_batch_waiting() -> None:
+    grown = history(4, {0, 1, 2})
+    for state in (TrialState.QUEUED, TrialState.RUNNING, TrialState.PAUSED):
+        assert before_batch(grown, 4) is None
+        grown = grown.move(3, state, time=2.0)
+    assert before_batch(grown, 4) == grown
+    assert before_batch(grown.move(3, TrialState.QUEUED, time=3.0), 4) is None, "it is chosen again"

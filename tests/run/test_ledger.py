@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from scipy.stats import lognorm
 
 from leantune.cloud.catalog import clusters
-from leantune.history import Estimate, History, Trial
+from leantune.history import Estimate, History, Move, Trial, TrialState, moved
 from leantune.run.ledger import (
     FIRST_SHARE,
     KILL_SECONDS,
+    LEAST_HEADROOM,
+    LEAST_LIMIT,
     TimeRules,
     dollars,
     predicted_seconds,
@@ -109,6 +111,66 @@ def test_what_nobody_pays_for_needs_no_reservation() -> None:
     assert booking is not None
     assert (booking.usd, booking.rate, booking.time_limit) == (0.0, None, 9.0)
     assert dollars(None, 100.0) == 0.0
+
+
+# -- machines that are chosen when a trial starts
+
+
+def test_where_no_machine_is_named_the_dearest_counts() -> None:
+    free, priced = FREE.grid()[0], PRICED.grid()[0]
+    assert (TimeRules().rate(free), TimeRules().rate(priced)) == (None, RATE)
+    rules = TimeRules(time_limit=20.0, grace=5.0, worst_rate=72.0)
+    assert (rules.rate(free), rules.rate(priced)) == (72.0, RATE)
+    booking = rules.booking(trial(20.0, space=FREE), Money(1.0, 0.0, 0.0))
+    assert booking is not None
+    assert booking.usd == pytest.approx((20 + 5 + KILL_SECONDS) * 0.02)
+    assert booking.rate == 72.0
+    assert rules.booking(trial(20.0, space=FREE), Money(1.0, 0.6, 0.0)) is None
+    assert "0.52 USD (20 s limit" in rules.shortfall(trial(20.0, space=FREE), Money(1.0, 0.6, 0.0))
+
+
+# -- trials that were paused and go on
+
+
+def paused(*seconds: float, limit: float | None = 1000.0) -> Trial:
+    """A trial whose runs took so long, the last of which paused it; it is queued again."""
+    made = trial(limit)
+    for place, span in enumerate(seconds, start=1):
+        state = TrialState.PAUSED if place == len(seconds) else TrialState.REVOKED
+        run = [Move(TrialState.RUNNING, 1.0), Move(state, 2.0, seconds=span), Move(TrialState.QUEUED, 3.0)]
+        made = moved(made, *([Move(TrialState.QUEUED, 0.0)] if place == 1 else []), *run)
+    return made
+
+
+def test_a_paused_trial_gets_the_time_that_its_remaining_steps_may_take() -> None:
+    rules = TimeRules(grace=0.0, steps=100)
+    again = rules.resumed(paused(30.0, 40.0), 70.0)
+    assert again.time_limit == pytest.approx(LEAST_HEADROOM * 70.0 / 70.0 * 30.0)
+    booking = rules.booking(again, Money(100.0, 0.0, 0.0))
+    assert booking is not None
+    assert booking.usd == pytest.approx((LEAST_HEADROOM * 30.0 + KILL_SECONDS) * 0.01)
+    assert (again.moves, again.number) == (paused(30.0, 40.0).moves, 0)
+
+
+def test_but_at_least_a_moment_and_at_most_what_the_user_gave() -> None:
+    assert TimeRules(steps=100, speed=60.0).resumed(paused(1.0), 99.0).time_limit == 60.0 * LEAST_LIMIT
+    assert TimeRules(200.0, steps=100).resumed(paused(70.0), 70.0).time_limit == 200.0
+    assert TimeRules(400.0, steps=100).resumed(paused(70.0), 70.0).time_limit == pytest.approx(300.0)
+
+
+def test_who_was_not_paused_or_cannot_be_reckoned_with_keeps_its_limit() -> None:
+    rules = TimeRules(steps=100)
+    revoked = moved(
+        trial(1000.0),
+        Move(TrialState.QUEUED, 0.0),
+        Move(TrialState.RUNNING, 1.0),
+        Move(TrialState.REVOKED, 2.0, seconds=70.0),
+        Move(TrialState.QUEUED, 3.0),
+    )
+    assert rules.resumed(revoked, 70.0) is revoked
+    for told in (TimeRules(), TimeRules(steps=100, enforced=False)):
+        assert told.resumed(paused(70.0), 70.0).time_limit == 1000.0
+    assert [rules.resumed(paused(70.0), step).time_limit for step in (0.0, 100.0)] == [1000.0, 1000.0]
 
 
 @given(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leantune.store.database import Database
-from leantune.testing.store_contract import StoreContract
+from leantune.testing.database_contract import DatabaseContract
 from tests.postgres import Postgres
 
 
@@ -28,7 +28,7 @@ def migrated_url(postgres: Postgres) -> str:
     return url
 
 
-class TestSqliteFile(StoreContract):
+class TestSqliteFile(DatabaseContract):
     @pytest.fixture(autouse=True)
     def _copy(self, tmp_path: Path, migrated_file: Path) -> None:
         self.path = shutil.copy(migrated_file, tmp_path / "studies.db")
@@ -37,14 +37,14 @@ class TestSqliteFile(StoreContract):
         return Database(f"sqlite:///{self.path}")
 
 
-class TestSqliteInMemory(StoreContract):
+class TestSqliteInMemory(DatabaseContract):
     shared = False
 
     def opened(self) -> Database:
         return Database("sqlite://")
 
 
-class TestPostgres(StoreContract):
+class TestPostgres(DatabaseContract):
     @pytest.fixture(autouse=True)
     def _copy(self, postgres: Postgres, migrated_url: str) -> None:
         self.copy = postgres.fresh_url(copy_of=migrated_url)

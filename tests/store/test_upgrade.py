@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -160,6 +162,21 @@ def test_a_copy_is_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "studies.db.0001").read_text() == "mine"
     assert revision_of(tmp_path / "studies.db.0001.2") == "0001"
     assert beside(path) == ["studies.db", "studies.db.0001", "studies.db.0001.2"]
+
+
+def test_many_who_come_at_once_upgrade_once(tmp_path: Path) -> None:
+    path = tmp_path / "studies.db"
+    url = load_sqlite(path, "schema_0001.sql")
+    ready = threading.Barrier(6)
+
+    def come(_: int) -> int:
+        ready.wait()
+        with Database(url) as database:
+            return len(database.studies())
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(come, range(6))) == [2] * 6
+    assert beside(path) == ["studies.db", "studies.db.0001"]
 
 
 def test_an_upgrade_that_fails_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -321,3 +321,18 @@ def test_only_listed_settings_are_proposed_and_recommended(name: str) -> None:
         history, trial = history.propose(answer.configuration, answer.fraction, answer.snapshots)
         history = history.record(trial.number, measure(problem, trial), time=0.0)
     assert recommended(strategy, problem, history, seed=2).configuration in listed
+
+
+def test_what_a_stopped_run_had_shown_midway_is_not_learned_from() -> None:
+    """Proposal and recommendation are those of a trial that was stopped without showing anything."""
+    problem = toy_problem()
+    history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)])
+    history, trial = history.propose(problem.space.grid()[3], Fraction(1))
+    best = dict.fromkeys(problem.required_metrics, 1.0)
+    midway = observe(problem, trial, best, seconds=1.0, cost=0.0, kind=ObservationKind.PARTIAL)
+    shown = history.record(trial.number, [midway], time=1.0, state=TrialState.STOPPED)
+    silent = history.record(trial.number, [], time=1.0, state=TrialState.STOPPED)
+    used = Strategy(modelled("eic"))
+    assert asked(used, problem, shown, seed=2) == asked(used, problem, silent, seed=2)
+    assert recommended(used, problem, shown, seed=2) == recommended(used, problem, silent, seed=2)
+    assert shown.tested(trial.configuration.id) == silent.tested(trial.configuration.id) == {Fraction(1)}

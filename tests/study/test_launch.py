@@ -128,6 +128,7 @@ def test_a_verification_beyond_the_budget_must_be_allowed(tmp_path: Path) -> Non
     opened.close()
 
 
+@pytest.mark.slow
 def test_an_interrupted_verification_beyond_the_budget_goes_on(tmp_path: Path) -> None:
     path = write_job(tmp_path, slow=1.0)
     path.write_text(path.read_text().replace("budget: {usd: 1, trials: 3}", "budget: {usd: 0.0226, trials: 3}"))
@@ -228,6 +229,7 @@ def write_spot_job(folder: Path, run_it: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_job_runs_on_spot_machines_of_the_simulated_cloud(tmp_path: Path) -> None:
     job = load_job(
         write_spot_job(tmp_path, "run: {spot: true, grace: 0.5 s, time_limit: 20 min, market: {speed: 300}}")
@@ -334,6 +336,7 @@ def programs_left(marks: Path) -> list[str]:
     return left
 
 
+@pytest.mark.slow
 def test_a_gentle_stop_queues_the_running_trial_and_the_same_command_goes_on(tmp_path: Path) -> None:
     path = write_job(tmp_path, trials=3, slow=1.0)
     opened = open_job(load_job(path))

@@ -11,8 +11,7 @@ from leantune.errors import StudyChanged
 from leantune.problem import Budget
 from leantune.store.database import Database
 from leantune.store.study import StudyStore
-from leantune.study.definition import describe
-from leantune.study.opening import open_or_create
+from leantune.study.definition import describe, open_or_create
 from tests.toy import toy_problem
 
 

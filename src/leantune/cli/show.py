@@ -165,11 +165,8 @@ def study_lines(standing: Standing) -> list[str]:
 
 
 def _by_state(standing: Standing) -> dict[str, int]:
-    """Trials by state; those that are paused only where there are any, as few strategies pause."""
-    counts = {state.value: standing.counts.get(state.value, 0) for state in TrialState}
-    if not counts[TrialState.PAUSED]:
-        del counts[TrialState.PAUSED]
-    return counts
+    """Trials by state."""
+    return {state.value: standing.counts.get(state.value, 0) for state in TrialState}
 
 
 def study_json(standing: Standing) -> Json:

@@ -79,7 +79,8 @@ def _work(opened: OpenedStudy, mode: Any, *, as_json: bool) -> ExitCode:
     end = worked(opened, mode, opened.job.run.parallel)
     ranking, stays = opened.ranking(), opened.store.stays()
     print_result(as_document(opened, end, ranking, stays), lines(opened, end, ranking, stays), as_json=as_json)
-    if end.outcome is Outcome.OVER and not any(row.selected for row in ranking):
+    came_through = any(row.selected and row.trial.state != "failed" for row in ranking)
+    if end.outcome is Outcome.OVER and not came_through:
         return ExitCode.BAD_NEWS
     return CODE_OF_OUTCOME[end.outcome]
 
@@ -109,8 +110,20 @@ def lines(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: list[S
         f"time      the best were known after {duration(times['selected_seconds'])} of the market, "
         f"and trained after {duration(times['finished_seconds'])}",
         *(f"failed    {setting_words(one.configuration)}: {one.moves[-1].cause}" for one in failed),
+        *_notes(ranking, steps),
         "note      the machines, and so the dollars, are simulated; the programs ran here",
     ]
+
+
+def _notes(ranking: tuple[Row, ...], steps: float) -> list[str]:
+    """What a user would want to know about programs that tell too little."""
+    ended = [row for row in ranking if row.trial.state == "done"]
+    notes = []
+    if any(row.step == 0 for row in ended):
+        notes.append("no step was reported, so that nothing could be judged: print JSON lines with step and the metric")
+    if any(0 < row.step < steps for row in ended):
+        notes.append(f"a program ended by itself before step {steps:g}: its last value counts")
+    return [f"note      {text}" for text in notes]
 
 
 def as_document(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: list[StayRow]) -> dict[str, object]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from leantune.clock import Clock, ScaledClock
+from leantune.clock import Clock
 from leantune.cloud.billing import AWS, BillingPolicy
 from leantune.cloud.feeds import MarketFeed
 from leantune.cloud.generated import generate_prices
@@ -50,10 +50,6 @@ class Marketplace:
         Max prices are at most the price on demand, so that a notice at a higher price costs no more than that.
         """
         return max(self.boot_seconds, self.policy.minimum_seconds)
-
-    def clock(self, base: Clock, speed: float, later: float = 0.0) -> ScaledClock:
-        """A clock of the market, which opens now; `later`: seconds of it that are over already."""
-        return ScaledClock(base, speed, self.opens + later)
 
     @staticmethod
     def save_seconds(speed: float) -> float:

@@ -34,7 +34,8 @@ class Terms:
     to end, None for never. grace: seconds it then has before it is killed. lease: the run ends by itself when it was
     not renewed for that many seconds, because by then somebody else may have started the trial; None for never.
     earlier_seconds, earlier_usd: how long earlier attempts ran and what they cost; they count as part of the training
-    where a checkpoint is found.
+    where a checkpoint is found. So do the metrics that earlier attempts reported last: a program that has nothing left
+    to do need not say them again.
     """
 
     attempt: int = 1
@@ -43,6 +44,7 @@ class Terms:
     lease: Seconds | None = None
     earlier_seconds: float = 0.0
     earlier_usd: float = 0.0
+    reported: Mapping[str, float] = field(default_factory=dict)
 
 
 class How(StrEnum):
@@ -148,13 +150,15 @@ class Capacity:
     """What could be started beside what runs, as of one moment. `fits` only calculates.
 
     running: these cannot be started again. slots: how many trials more; cores, memory_gib: what is left of them for the
-    trials' clusters. None: as many as one likes.
+    trials' clusters. None: as many as one likes. free_cores: those that a trial may take that names no machine, because
+    one is chosen for it.
     """
 
     running: frozenset[int] = field(default_factory=frozenset)
     slots: int | None = None
     cores: int | None = None
     memory_gib: float | None = None
+    free_cores: int = 0
 
     @property
     def unlimited(self) -> bool:
@@ -167,7 +171,7 @@ class Capacity:
             return False
         cluster = trial.configuration.cluster
         if cluster is None:
-            return True
+            return self.cores is None or self.free_cores <= self.cores
         enough_cores = self.cores is None or cores_for(cluster.vcpus) <= self.cores
         return enough_cores and (self.memory_gib is None or cluster.memory_gib <= self.memory_gib)
 

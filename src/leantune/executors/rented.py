@@ -102,10 +102,11 @@ class _Stay:
 
 @dataclass
 class _Rental:
-    """One run of a trial and its machines. renewed: when its lease was (this world).
+    """One run of a trial and its machines.
 
-    waiting_since: without machines. asked_at: when it was asked to save. mark: seconds and step of its last report, or
-    of its beginning; None while nobody knows. usd: of the bills so far.
+    renewed: when its lease was (this world). waiting_since: without machines. began: when its machines were launched;
+    started: its program. asked_at: when it was asked to save. mark: seconds and step of its last report, or of its
+    beginning; None while nobody knows. usd: of the bills so far.
     """
 
     trial: Trial
@@ -115,6 +116,7 @@ class _Rental:
     version: int = 0  # timers set for an earlier phase of its life are void
     waiting_since: float = 0.0
     began: float = 0.0
+    started: float = 0.0
     stays: dict[str, _Stay] = field(default_factory=dict)
     first_stay: _Stay | None = None
     purpose: Purpose | None = None
@@ -249,15 +251,14 @@ class RentedExecutor:
         if inner.cores is None:
             return Capacity(frozenset(self._rentals), inner.slots)
         held = sum(self._cores(one) for one in self._rentals.values() if one.trial.number not in inner.running)
-        left = inner.cores - held
-        if self._largest > left:  # a free machine may be the largest
-            return Capacity(self.running, 0, left, inner.memory_gib)
-        return Capacity(self.running, inner.slots, left, inner.memory_gib)
+        # A machine that is chosen for a trial may be the largest.
+        return Capacity(self.running, inner.slots, inner.cores - held, inner.memory_gib, self._largest)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Ask for machines; the program begins once they have booted."""
         if trial.number in self._rentals:
             raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
+        self._placement.check(trial)
         rental = _Rental(trial, terms, self._base.now(), waiting_since=self._clock.now())
         self._renew_timers(rental)
         self._rentals[trial.number] = rental
@@ -282,6 +283,7 @@ class RentedExecutor:
             self._kill(rental)
             self._give_back(rental, "ended")
             self._forget(rental)
+            self._untell(number)
         elif rental.phase in (Phase.WAITING, Phase.BOOTING):
             self._leave(rental, Finished(number, (), TrialState.QUEUED, "interrupted"))
         elif rental.purpose is None or rental.how is not how:
@@ -291,6 +293,8 @@ class RentedExecutor:
 
     def forget(self, number: int) -> None:
         """A trial will not go on: its checkpoint only takes space."""
+        if number in self.running:
+            raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
         self._known.pop(number, None)
         self._programs.forget(number)
 
@@ -300,6 +304,7 @@ class RentedExecutor:
         for rental in list(self._rentals.values()):
             self._give_back(rental, "closed")
             self._forget(rental)
+        self._out.clear()
 
     def next_event_time(self) -> float | None:
         """When something happens next, by this world's clock; None where nobody knows."""
@@ -314,6 +319,8 @@ class RentedExecutor:
 
     def wait(self, timeout: Seconds | None = None) -> None:
         """Wait for the programs, but not beyond what the market will do."""
+        if self._out or not (self._rentals or self._left):
+            return  # there is something to say, or nobody who could: timers of ended runs do not count
         coming = self.next_event_time()
         if coming is not None:
             until = max(coming - self._base.now(), 0.0)
@@ -398,6 +405,7 @@ class RentedExecutor:
         # Whoever needs most of the hour to get going has half an hour to get on.
         self._set_timer(rental, max(rental.began + HOUR, ready + HOUR / 2), Timer.HOUR)
         self._set_periodic(rental, ready)
+        self._out.append(event)
 
     def _on_report(self, rental: _Rental, said: Report) -> None:
         seconds = said.seconds * self._speed
@@ -438,7 +446,8 @@ class RentedExecutor:
         kept = finished.kept_step
         if finished.state is TrialState.QUEUED and kept is not None and rental.ready is not None:
             if not (rental.is_saved and kept == rental.kept):  # else `Saved` has told, and how long it took
-                self._take_checkpoint(rental, kept, max(self._clock.now() - rental.asked_at, 0.0))
+                ended = rental.started + finished.seconds * self._speed  # when it did, not when that was heard
+                self._take_checkpoint(rental, kept, max(ended - rental.asked_at, 0.0))
         elif finished.state is TrialState.DONE:
             rental.kept = rental.reached
         self._leave(rental, self._scaled(finished, rental))
@@ -581,7 +590,7 @@ class RentedExecutor:
                 lease=None if lease is None else Seconds(lease),
                 earlier_seconds=terms.earlier_seconds / self._speed,
             )
-        rental.phase = Phase.TRAINING
+        rental.phase, rental.started = Phase.TRAINING, self._clock.now()
         self._programs.start(self._ways.aboard(rental.trial, self._offers[rental.first.offer]), terms)
 
     def _ask_to_end(self, rental: _Rental, purpose: Purpose, how: How) -> None:
@@ -787,7 +796,11 @@ class RentedExecutor:
             running = ", ".join(map(str, sorted(self.running))) or "none"
             raise UnknownTrial(f"trial {number} is not running", where="RentedExecutor", hint=f"Running: {running}")
         if how is How.KILL:
-            self._out = [one for one in self._out if not (isinstance(one, Finished) and one.number == number)]
+            self._untell(number)
+
+    def _untell(self, number: int) -> None:
+        """Of a run that was killed nothing is told; bills of earlier machines are."""
+        self._out = [one for one in self._out if one.number != number or isinstance(one, Stayed)]
 
     def _note(self, text: str) -> None:
         self.notes[text] = self.notes.get(text, 0) + 1

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 
 from leantune.clock import Clock
-from leantune.executors.base import Capacity, Event, Executor, Finished, How, Terms
+from leantune.errors import IllegalMove
+from leantune.executors.base import Capacity, Event, Executor, Finished, How, Stayed, Terms
 from leantune.history import Trial
 from leantune.units import Seconds
 
@@ -59,15 +60,16 @@ class Watched:
     def end(self, number: int, how: How) -> None:
         """As inside; what has ended and was not told yet is told as it ended, unless nobody wants to know."""
         with self._news:
-            ended = [one for one in self._told if isinstance(one, Finished) and one.number == number]
-            if not ended:
+            if not any(isinstance(one, Finished) and one.number == number for one in self._told):
                 self._inner.end(number, how)
-            elif how is How.KILL:
-                self._told = [one for one in self._told if one not in ended]
+            if how is How.KILL:
+                self._told = [one for one in self._told if one.number != number or isinstance(one, Stayed)]
 
     def forget(self, number: int) -> None:
-        """As inside."""
+        """As inside; what has ended and was not told yet still runs for whoever asks."""
         with self._news:
+            if number in self.running:
+                raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
             self._inner.forget(number)
 
     def renew(self, number: int) -> None:
@@ -85,14 +87,13 @@ class Watched:
             return told
 
     def next_event_time(self) -> float | None:
-        """As inside."""
-        with self._news:
-            return self._inner.next_event_time()
+        """Nobody needs to know: the thread is there first."""
+        return None
 
     def wait(self, timeout: Seconds | None = None) -> None:
-        """Until something was heard, or for `timeout` seconds."""
+        """Until something was heard, or for `timeout` seconds; not where nothing can be heard."""
         with self._news:
-            if not self._told and self._error is None:
+            if not self._told and self._error is None and self._busy:
                 self._news.wait(timeout)
 
     def close(self) -> None:
@@ -103,6 +104,12 @@ class Watched:
         if self._watch is not threading.current_thread():
             self._watch.join()
         self._inner.close()
+        self._told.clear()
+
+    @property
+    def _busy(self) -> bool:
+        """Whether there is anybody to look at."""
+        return bool(self._inner.running) or self._inner.owes
 
     def _look(self, now: float) -> None:
         self._told += self._inner.step(now)
@@ -116,5 +123,4 @@ class Watched:
                     self._error = error
                 if self._told or self._error is not None:
                     self._news.notify_all()
-                busy = self._inner.running or self._inner.owes
-                self._news.wait(LOOK_SECONDS if busy else None)
+                self._news.wait(LOOK_SECONDS if self._busy else None)

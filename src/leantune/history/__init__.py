@@ -17,10 +17,8 @@ order; a trial is charged once, however many snapshots it brings.
 
 from leantune.history.histories import History, counted_notes, in_order
 from leantune.history.moves import FINAL_STATES, LEGAL_MOVES, Move, Moves, TrialState
-from leantune.history.notes import Note, NoteKind
-from leantune.history.observations import Estimate, Observation, ObservationKind
-from leantune.history.telling import observe
-from leantune.history.trials import Trial, TrialKind, moved, proposed, recorded
+from leantune.history.observations import Estimate, Note, NoteKind, Observation, ObservationKind
+from leantune.history.trials import Trial, TrialKind, moved, observe, proposed, recorded
 
 __all__ = [
     "FINAL_STATES",

@@ -12,8 +12,7 @@ import numpy as np
 
 from leantune.errors import HistoryError, IllegalMove, UnknownTrial
 from leantune.history.moves import Move, TrialState
-from leantune.history.notes import Note, NoteKind
-from leantune.history.observations import Estimate, Observation
+from leantune.history.observations import Estimate, Note, NoteKind, Observation
 from leantune.history.trials import Trial, TrialKind, moved, proposed, recorded
 from leantune.space import Configuration
 

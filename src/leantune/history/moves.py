@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple, overload
 
 from leantune.errors import HistoryError, IllegalMove
-from leantune.sums import NOTHING, Partials, added, total
+from leantune.units import NOTHING, Partials, added, total
 
 
 class TrialState(StrEnum):
@@ -67,64 +67,94 @@ class Move(NamedTuple):
     seconds: float | None = None
 
 
-class _Sums:
-    """Of a shared log: how many moves are summed, and the sum of their dollars."""
+class _Sums(NamedTuple):
+    """What the first moves of a log add up to, and how many those are."""
 
-    __slots__ = ("known",)
+    summed: int = 0
+    dollars: Partials = NOTHING
+    seconds: float = 0.0
+    unmeasured: bool = False
+    paused: bool = False
 
-    def __init__(self) -> None:
-        self.known: tuple[int, Partials] = (0, NOTHING)
+    def with_moves(self, moves: Sequence[Move]) -> "_Sums":
+        """With all of the log's moves that follow."""
+        seconds, unmeasured, paused = self.seconds, self.unmeasured, self.paused
+        new = moves[self.summed :]
+        before = moves[self.summed - 1].state if self.summed else None
+        for move in new:
+            if before is TrialState.RUNNING:
+                seconds += move.seconds or 0.0
+                unmeasured |= move.seconds is None
+            before = move.state
+            paused |= before is TrialState.PAUSED
+        dollars = added(self.dollars, *(move.dollars for move in new if move.dollars))
+        return _Sums(len(moves), dollars, seconds, unmeasured, paused)
+
+
+class _Log:
+    """Moves that versions of a trial share, and what they add up to as far as somebody has asked."""
+
+    __slots__ = ("moves", "sums")
+
+    def __init__(self, moves: list[Move]) -> None:
+        self.moves = moves
+        self.sums = _Sums()
 
 
 class Moves(Sequence[Move]):
     """The moves of a trial, immutable; equal to a tuple of the same moves.
 
     Later versions of a trial share one log, of which each sees the beginning: `with_move` appends and copies nothing.
-    Only a second continuation of the same version gets a log of its own. Dollars are summed as far as they are not yet.
-    seconds: of all runs that have ended; unmeasured: whether nobody measured one of them. paused: whether the trial has
-    ever been.
+    Only a second continuation of the same version gets a log of its own. Sums go on from those of earlier versions.
     """
 
-    __slots__ = ("_count", "_log", "_sums", "paused", "seconds", "unmeasured")
+    __slots__ = ("_count", "_log")
 
     def __init__(self, moves: Iterable[Move] = ()) -> None:
-        self._log = list(moves)
-        self._count = len(self._log)
-        self._sums = _Sums()
-        self.seconds, self.unmeasured, self.paused = 0.0, False, False
-        before: Move | None = None
-        for move in self._log:
-            self._count_in(before, move)
-            before = move
-
-    def _count_in(self, before: Move | None, move: Move) -> None:
-        if before is not None and before.state is TrialState.RUNNING:
-            self.seconds += move.seconds or 0.0
-            self.unmeasured |= move.seconds is None
-        self.paused |= move.state is TrialState.PAUSED
+        self._log = _Log(list(moves))
+        self._count = len(self._log.moves)
 
     @property
     def dollars(self) -> float:
         """Dollars of all moves, summed exactly and rounded once."""
-        summed, partials = self._sums.known
-        if summed > self._count:  # of a later version
-            return math.fsum(move.dollars for move in self)
-        if summed < self._count:
-            partials = added(partials, *(move.dollars for move in self._log[summed : self._count]))
-            self._sums.known = self._count, partials
-        return total(partials)
+        return total(self._sums.dollars)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all runs that have ended, as far as somebody measured them."""
+        return self._sums.seconds
+
+    @property
+    def unmeasured(self) -> bool:
+        """Whether nobody measured one of those runs."""
+        return self._sums.unmeasured
+
+    @property
+    def paused(self) -> bool:
+        """Whether the trial has ever been paused."""
+        return self._sums.paused
+
+    @property
+    def _sums(self) -> _Sums:
+        log, count = self._log, self._count
+        sums = log.sums
+        if sums.summed == count:
+            return sums
+        if sums.summed > count:  # somebody has asked a later version already
+            return _Sums().with_moves(log.moves[:count])
+        moves = log.moves
+        log.sums = sums = sums.with_moves(moves if len(moves) == count else moves[:count])
+        return sums
 
     def with_move(self, move: Move) -> "Moves":
         """These and one more."""
-        log, count = self._log, self._count
-        if len(log) == count:
-            log.append(move)
-        if log[count] is not move:  # somebody else went on from here before, or at this very moment
-            return Moves([*log[:count], move])
+        moves, count = self._log.moves, self._count
+        if len(moves) == count:
+            moves.append(move)
+        if moves[count] is not move:  # somebody else went on from here before, or at this very moment
+            return Moves([*moves[:count], move])
         longer = object.__new__(Moves)
-        longer._log, longer._count, longer._sums = log, count + 1, self._sums
-        longer.seconds, longer.unmeasured, longer.paused = self.seconds, self.unmeasured, self.paused
-        longer._count_in(log[count - 1] if count else None, move)
+        longer._log, longer._count = self._log, count + 1
         return longer
 
     def __len__(self) -> int:
@@ -138,14 +168,14 @@ class Moves(Sequence[Move]):
 
     def __getitem__(self, index: int | slice) -> Move | tuple[Move, ...]:
         if isinstance(index, slice):
-            return tuple(self._log[at] for at in range(*index.indices(self._count)))
+            return tuple(self._log.moves[at] for at in range(*index.indices(self._count)))
         at = index + self._count if index < 0 else index
         if not 0 <= at < self._count:
             raise IndexError(f"there are {self._count} moves, and {index} is asked for")
-        return self._log[at]
+        return self._log.moves[at]
 
     def __iter__(self) -> Iterator[Move]:
-        return islice(self._log, self._count)
+        return islice(self._log.moves, self._count)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Moves | tuple):

@@ -1,6 +1,7 @@
-"""What runs show, and what is predicted of them."""
+"""What runs show, what is predicted of them, and what is noted of trials and recommendations."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,6 +9,8 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from leantune.problem import COST, TIME
+
+_NUMBER = re.compile(r"\d[\d.,]*")
 
 
 class ObservationKind(StrEnum):
@@ -52,3 +55,38 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{self.mean:.4g} ± {self.sd:.2g}"
+
+
+class NoteKind(StrEnum):
+    """What a note is about."""
+
+    PLAIN = "plain"
+    START = "start"  # the proposal is part of the strategy's start
+    MODELS = "models"  # the models' choice
+    RANDOM = "random"  # drawn, as the strategy does
+    FALLBACK = "fallback"  # something did not work out, and this was done instead
+    CAP = "cap"  # a cap on the work bit
+    POOL = "pool"  # the space cannot be enumerated
+    EXTRA_RUNS = "extra runs"  # more runs are charged than a program with snapshots would need
+
+
+_SHOWN_BEFORE = {NoteKind.FALLBACK: "fallback: ", NoteKind.CAP: "cap: "}
+
+
+@dataclass(frozen=True)
+class Note:
+    """Why a trial was proposed, or what should be known about a recommendation.
+
+    As text it begins with "fallback: " or "cap: " where it is one.
+    """
+
+    kind: NoteKind
+    text: str
+
+    def __str__(self) -> str:
+        return _SHOWN_BEFORE.get(self.kind, "") + self.text
+
+    @property
+    def without_numbers(self) -> "Note":
+        """Equal for notes that say the same of different sizes."""
+        return Note(self.kind, _NUMBER.sub("#", self.text))

@@ -3,11 +3,14 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
+
+import numpy as np
 
 from leantune.errors import HistoryError, IllegalMove, ObservationError
 from leantune.history.moves import (
@@ -19,9 +22,11 @@ from leantune.history.moves import (
     checked_move,
     checked_step,
 )
-from leantune.history.notes import Note
-from leantune.history.observations import Estimate, Observation, ObservationKind
+from leantune.history.observations import Estimate, Note, Observation, ObservationKind
+from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
+
+_BRINGS_NO_RESULT = (ObservationKind.FAILED, ObservationKind.PARTIAL)  # so that nothing is required of them
 
 
 class TrialKind(StrEnum):
@@ -73,15 +78,14 @@ class Trial:
         return tuple(seen for seen in self.observations if seen.kind is not ObservationKind.PARTIAL)
 
     @property
-    def moved_dollars(self) -> float:
-        """Dollars of its moves: those that no observation accounts for, before resumed ones are taken off."""
-        moves = self.moves
-        return moves.dollars if isinstance(moves, Moves) else math.fsum(move.dollars for move in moves)
+    def runs(self) -> Moves:
+        """Its moves, with what they add up to."""
+        return self.moves if isinstance(self.moves, Moves) else Moves(self.moves)
 
     @property
-    def runs(self) -> Moves:
-        """Its moves with what they add up to."""
-        return self.moves if isinstance(self.moves, Moves) else Moves(self.moves)
+    def moved_dollars(self) -> float:
+        """Dollars of its moves: those that no observation accounts for, before resumed ones are taken off."""
+        return self.runs.dollars
 
     @cached_property
     def cost(self) -> float:
@@ -139,8 +143,8 @@ def proposed(  # noqa: PLR0913 - what a trial is made of
 
 def moved(trial: Trial, *steps: Move) -> Trial:
     """The trial after these moves; results come by `recorded`, which also ends a trial."""
-    state, moves = trial.state, trial.moves
-    log = moves if isinstance(moves, Moves) else Moves(moves)
+    state = trial.state
+    log = trial.runs
     for step in steps:
         log = log.with_move(checked_step(trial.number, state, step))
         state = step.state
@@ -251,3 +255,91 @@ def _check_partial(ordered: Sequence[Observation], state: TrialState, where: str
             where=where,
             hint="Give one, at the share that the run had not yet reached when it was stopped",
         )
+
+
+def observe(
+    problem: Problem,
+    trial: Trial,
+    metrics: Mapping[str, float],
+    *,
+    seconds: float | None = None,
+    cost: float | None = None,
+    fraction: Fraction | None = None,
+    kind: ObservationKind = ObservationKind.MEASURED,
+    cause: str = "",
+) -> Observation:
+    """A checked observation of the trial at `fraction` (default: its largest share).
+
+    cost = seconds / 3600 * the configuration's dollars per hour, unless it is told.
+    """
+    where = f"trial {trial.number}"
+    kind = ObservationKind(kind)
+    reported = {name: _finite(value, f"metric {name!r}", where) for name, value in metrics.items()}
+    if kind is ObservationKind.FAILED and reported:
+        raise ObservationError(
+            f"a failed run cannot report {', '.join(reported)}", where=where, hint="Tell the metrics, or the failure"
+        )
+    _refuse_cost_and_time(reported, where)
+    if kind not in _BRINGS_NO_RESULT:
+        _require_metrics(problem, reported, where)
+    seconds = None if seconds is None else _not_negative(seconds, "seconds", where)
+    cost = _dollars(trial, seconds) if cost is None else _not_negative(cost, "cost", where)
+    if kind not in _BRINGS_NO_RESULT:
+        _require_price_and_time(problem, seconds, cost, where)
+    share = trial.fraction if fraction is None else fraction
+    if share not in trial.snapshots:
+        known = ", ".join(str(snapshot) for snapshot in trial.snapshots)
+        raise ObservationError(f"it does not report at the share {share}", where=where, hint=f"It reports at {known}")
+    return Observation(share, kind, reported, seconds, cost, cause)
+
+
+def _dollars(trial: Trial, seconds: float | None) -> float | None:
+    rate = trial.configuration.usd_per_hour
+    return None if rate is None or seconds is None else seconds / 3600.0 * rate
+
+
+def _refuse_cost_and_time(reported: Mapping[str, float], where: str) -> None:
+    for name in (COST, TIME):
+        if name in reported:
+            keyword = "cost=" if name == COST else "seconds="
+            raise ObservationError(f"{name!r} is not a metric", where=where, hint=f"Tell it with {keyword}")
+
+
+def _require_metrics(problem: Problem, reported: Mapping[str, float], where: str) -> None:
+    for name in problem.required_metrics:
+        if name not in reported:
+            given = ", ".join(reported) or "nothing"
+            close = get_close_matches(name, reported, n=1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            raise ObservationError(
+                f"metric {name!r} was not reported",
+                where=where,
+                hint=f"{hint}The goal or a limit needs it; got {given}",
+            )
+
+
+def _require_price_and_time(problem: Problem, seconds: float | None, cost: float | None, where: str) -> None:
+    if problem.needs_time and seconds is None:
+        raise ObservationError("a time limit or goal needs seconds", where=where, hint="Tell seconds=")
+    if problem.needs_cost and cost is None:
+        hint = "Give the machines prices and tell seconds=, or tell cost="
+        raise ObservationError(
+            "the dollars of this run are unknown, and the problem is about dollars", where=where, hint=hint
+        )
+
+
+def _finite(value: object, name: str, where: str) -> float:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ObservationError(f"{name} is {value!r}", where=where, hint="Report a number")
+    if not math.isfinite(value):
+        raise ObservationError(
+            f"{name} is {value}", where=where, hint="Report a finite number, or tell the run as failed"
+        )
+    return float(value)
+
+
+def _not_negative(value: object, name: str, where: str) -> float:
+    number = _finite(value, name, where)
+    if number < 0:
+        raise ObservationError(f"{name} is {number}", where=where, hint="Tell a number of at least 0")
+    return number

@@ -64,10 +64,6 @@ class Placement(Protocol):
     @property
     def notice(self) -> float: ...
 
-    def worst_rate(self, trial: Trial) -> float:
-        """USD per hour that a run of the trial may be billed at most, all its machines together."""
-        ...
-
     def nodes(self, trial: Trial) -> int:
         """How many machines it runs on."""
         ...
@@ -127,10 +123,6 @@ class FixedPlacement:
             known = ", ".join(dict.fromkeys(offer.machine.name for offer in self.offers))
             raise SpaceError(f"{cluster.type} is not for rent", where=where, hint=f"There are {known}")
         return cluster
-
-    def worst_rate(self, trial: Trial) -> float:
-        """What the cluster costs on demand: nobody asks for more."""
-        return trial.configuration.usd_per_hour or 0.0
 
     def nodes(self, trial: Trial) -> int:
         """All of the cluster."""
@@ -228,16 +220,11 @@ class FreePlacement:
     def __post_init__(self) -> None:
         names = list(dict.fromkeys(offer.machine.name for offer in self.offers))
         self._types = np.array([names.index(offer.machine.name) for offer in self.offers])
-        self._worst = max(offer.machine.usd_per_hour or offer.usd_per_hour for offer in self.offers)
 
     @property
     def notice(self) -> float:
         """As the market gives it."""
         return self.pace.notice
-
-    def worst_rate(self, trial: Trial) -> float:
-        """The dearest machine on demand: max prices are never above what a machine costs on demand."""
-        return self._worst
 
     def nodes(self, trial: Trial) -> int:
         """One machine for each trial."""

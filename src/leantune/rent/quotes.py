@@ -59,11 +59,6 @@ def quotes_text(quotes: Quotes) -> str:
     return json.dumps({field.name: getattr(quotes, field.name).tolist() for field in fields(quotes)})
 
 
-def read_quotes(text: str) -> Quotes:
-    """What `quotes_text` wrote, to the last bit."""
-    return Quotes(**{name: np.array(values) for name, values in json.loads(text).items()})
-
-
 class Forecaster(Protocol):
     """Knows prices and risks of a fixed list of offers."""
 
@@ -91,15 +86,8 @@ def quote(offers: Sequence[Offer], price: FloatArray, mean: FloatArray, grid: Fl
 class LiveForecaster:
     """Asks a predictor about the price histories as they are now. history: of a market, what is known of it now."""
 
-    def __init__(
-        self,
-        offers: Sequence[Offer],
-        history: Callable[[Market], PriceSeries],
-        predictor: Predictor,
-        deltas: Sequence[float] = DELTAS,
-    ) -> None:
-        self._offers, self._history = tuple(offers), history
-        self._predictor, self._deltas = predictor, tuple(deltas)
+    def __init__(self, offers: Sequence[Offer], history: Callable[[Market], PriceSeries], predictor: Predictor) -> None:
+        self._offers, self._history, self._predictor = tuple(offers), history, predictor
 
     def quotes(self, now: float) -> Quotes:
         """Prices, averages and risks of now."""
@@ -109,7 +97,7 @@ class LiveForecaster:
         series = [self._history(self._offers[index].market) for index in spot]
         price[spot] = [known.at(now) for known in series]
         mean[spot] = [known.mean(max(known.start, now - PAST), now) for known in series]
-        grid = max_prices(price, ceiling, self._deltas)
+        grid = max_prices(price, ceiling, DELTAS)
         p = np.zeros_like(grid)
         if spot:
             asked = grid[spot].ravel()

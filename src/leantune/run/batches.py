@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from leantune.history import History, TrialState
+from leantune.history import History, Move, Moves, Trial, TrialState
 
 
 def before_batch(history: History, size: int) -> History | None:
@@ -17,5 +17,13 @@ def before_batch(history: History, size: int) -> History | None:
     first = len(history) // size * size
     if any(trial.pending and trial.state is not TrialState.PAUSED for trial in history.trials[:first]):
         return None
-    own = (replace(trial, state=TrialState.QUEUED, observations=()) for trial in history.trials[first:])
-    return History((*history.trials[:first], *own))
+    return History((*history.trials[:first], *map(_unseen, history.trials[first:])))
+
+
+def _unseen(trial: Trial) -> Trial:
+    """As it was when it had not run yet: neither its results nor its dollars count."""
+    proposed = trial.moves[0]
+    queued = Move(TrialState.QUEUED, proposed.time)
+    return replace(
+        trial, state=TrialState.QUEUED, observations=(), moves=Moves((proposed, queued)), resumed_dollars=0.0
+    )

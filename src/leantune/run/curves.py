@@ -31,14 +31,12 @@ class Curves:
         self.by_trial: dict[int, LearningCurve] = {}
         self._points: dict[int, tuple[list[float], list[float]]] = {}
         self._latest: dict[int, Mapping[str, float]] = {}
-        self._seconds: dict[tuple[int, int], float] = {}
 
     def read(self) -> set[int]:
         """Take in what was reported since the last call; the trials that it is about."""
         changed: set[int] = set()
         for row in self._store.reports(after=self._read):
             self._read = row.id
-            self._seconds[row.number, row.attempt] = row.seconds
             if row.step is None or (row.metrics and self._metric not in row.metrics):
                 continue
             points = self._points.get(row.number)
@@ -61,8 +59,3 @@ class Curves:
     def latest(self, number: int) -> Mapping[str, float]:
         """What it told there."""
         return self._latest.get(number, {})
-
-    def seconds(self, number: int, attempt: int) -> float:
-        """Until the last report of an attempt."""
-        self.read()
-        return self._seconds.get((number, attempt), 0.0)

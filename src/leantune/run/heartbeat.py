@@ -7,10 +7,13 @@ from __future__ import annotations
 import signal
 import threading
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from leantune.clock import Clock
 from leantune.executors.base import Executor
-from leantune.store.base import Store
+
+if TYPE_CHECKING:
+    from leantune.store.base import Store
 
 RENEWALS = 4  # in one lease: three may be missed
 SLOWEST_SHARE, SLOWEST_SECONDS = 0.1, 1.0  # of the lease: how much sooner than its lease ends a run is dead

@@ -11,13 +11,13 @@ that another worker runs is left to that worker, which sees the same reports.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from leantune.clock import Clock
 from leantune.errors import Outdated
 from leantune.executors.base import Executor, Finished, How
-from leantune.history import History, Observation, ObservationKind, Trial, TrialState
+from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.run.curves import Curves
 from leantune.run.events import Judged, Observer
 from leantune.run.ledger import TimeRules
@@ -26,7 +26,7 @@ from leantune.store.rows import Claim, JudgedMove, Money
 from leantune.strategies.tuner import Judgement, Tuner, Verdict, View
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
-_LIVE = (TrialState.QUEUED, TrialState.RUNNING, TrialState.PAUSED)
+_ENDS = (Verdict.PAUSE, Verdict.STOP)  # a run; whoever is to go on does
 Judging = Callable[[str], View]
 
 
@@ -43,7 +43,7 @@ class Judge:
         clock: Clock,
         observer: Observer,
     ) -> None:
-        self._store, self._tuner, self._rules, self._curves = store, tuner, rules, curves
+        self._store, self._tuner, self._rules, self.curves = store, tuner, rules, curves
         self._executor, self._clock, self._observer = executor, clock, observer
         self._changed: set[int] | None = None  # None: everything is new
         self._ending: dict[int, Judgement] = {}
@@ -55,7 +55,7 @@ class Judge:
 
     def look(self, view: Judging, claims: Mapping[int, Claim]) -> None:
         """Judge what is new."""
-        told = self._curves.read()
+        told = self.curves.read()
         if self._changed is not None:
             self._changed |= told
             if not self._changed:
@@ -68,19 +68,21 @@ class Judge:
 
     def close(self, view: Judging, reason: str) -> bool:
         """Nothing more will be proposed and nothing runs: whether somebody who has paused goes on, or was stopped."""
-        if not self._tuner.judges:
-            return False
-        self._curves.read()
+        self.curves.read()
         seen = view(reason)
         if not any(trial.state is TrialState.PAUSED for trial in seen.history.trials):
             return False
         return self._apply(seen, self._tuner.judge(seen, None), {})
 
-    def ended(self, finished: Finished, claim: Claim) -> Finished:
+    def forget(self, number: int) -> None:
+        """A run is somebody else's by now: what was to become of it too."""
+        self._ending.pop(number, None)
+
+    def ended(self, finished: Finished, claim: Claim) -> tuple[Finished, Judgement | None]:
         """A run's end, as it is recorded: what was asked to end for a verdict is paused or stopped by it."""
         judged = self._ending.pop(finished.number, None)
         if judged is None or finished.state is not TrialState.QUEUED:
-            return finished
+            return finished, None
         state = _MOVES[judged.verdict]
         shown: tuple[Observation, ...] = ()
         if state is TrialState.STOPPED:
@@ -88,8 +90,11 @@ class Judge:
             if paid is None:
                 paid = 0.0 if claim.booking.rate is None else claim.booking.rate * finished.seconds / 3600.0
             shown = self._partial(claim.trial, paid, finished.seconds)
-        self._observer(Judged(claim.trial, judged))
-        return replace(finished, state=state, observations=shown, cause=judged.why)
+        return replace(finished, state=state, observations=shown, cause=judged.why), judged
+
+    def resumed(self, trial: Trial) -> Trial:
+        """A trial that was paused and goes on, with the time that its remaining steps may take."""
+        return self._rules.resumed(trial, self.curves.step(trial.number))
 
     # -- verdicts
 
@@ -106,10 +111,10 @@ class Judge:
             move, money = self._move(trial, judged, money)
             if move is not None:
                 moves.append(move)
-        return self._make(moves, view.history, verdicts) or asked
+        return self._make(moves, verdicts) or asked
 
     def _end(self, number: int, judged: Judgement) -> bool:
-        if number in self._ending or number not in self._executor.running:
+        if judged.verdict not in _ENDS or number in self._ending or number not in self._executor.running:
             return False
         self._ending[number] = judged
         self._executor.end(number, How.EVICT)
@@ -121,42 +126,38 @@ class Judge:
         if state is None or state is trial.state:
             return None, money
         if judged.verdict is Verdict.RESUME and money is not None:
-            booking = self._rules.booking(self._rules.resumed(trial, self._curves.step(trial.number)), money)
+            again = self.resumed(trial)
+            booking = self._rules.booking(again, money)
             if booking is None:
-                state, cause = TrialState.STOPPED, self._rules.shortfall(trial, money)
+                state, cause = TrialState.STOPPED, self._rules.shortfall(again, money)
             else:
                 money = replace(money, reserved=money.reserved + booking.usd)
         shown = self._partial(trial, 0.0, 0.0) if state is TrialState.STOPPED else ()
         resumed = trial.moved_dollars if shown else 0.0
         return JudgedMove(trial.number, trial.state, state, cause, shown, resumed), money
 
-    def _make(self, moves: list[JudgedMove], history: History, verdicts: Mapping[int, Judgement]) -> bool:
+    def _make(self, moves: list[JudgedMove], verdicts: Mapping[int, Judgement]) -> bool:
         if not moves:
             return False
         try:
-            self._store.judge(moves, time=self._clock.now())
+            trials = self._store.judge(moves, time=self._clock.now())
         except Outdated:
             self._changed = None  # another worker was faster: look at everything again
             return True
-        for move in moves:
+        for move, trial in zip(moves, trials, strict=True):
             self.changed(move.number)
             judged = verdicts[move.number]
             if move.state is TrialState.STOPPED:
                 self._executor.forget(move.number)
                 judged = Judgement(Verdict.STOP, move.cause, judged.predicted)
-            self._observer(Judged(history.trial(move.number), judged))
+            self._observer(Judged(trial, judged))
         return True
 
     def _partial(self, trial: Trial, dollars: float, seconds: float) -> tuple[Observation, ...]:
         """What a trial had shown when it was stopped, with the dollars and seconds of all its attempts."""
-        metrics = {name: value for name, value in self._curves.latest(trial.number).items() if math.isfinite(value)}
+        metrics = {name: value for name, value in self.curves.latest(trial.number).items() if math.isfinite(value)}
         if not metrics:
             return ()
         cost = trial.moved_dollars + dollars
         spent = trial.runs.seconds + seconds
         return (Observation(trial.fraction, ObservationKind.PARTIAL, metrics, spent, cost),)
-
-
-def live(trials: Iterable[Trial]) -> bool:
-    """Whether any of the trials may still do something."""
-    return any(trial.state in _LIVE for trial in trials)

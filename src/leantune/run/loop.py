@@ -14,21 +14,21 @@ run and may not record it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
 from leantune.executors.base import Capacity, Executor, Finished, How, Placed, Report, Stayed, Terms
 from leantune.history import History, Trial, TrialState
 from leantune.problem import Budget, Problem
-from leantune.run.batches import before_batch
-from leantune.run.curves import Curves
 from leantune.run.events import (
     Ended,
+    Judged,
     Observer,
     Proposed,
     Recovered,
@@ -40,13 +40,15 @@ from leantune.run.events import (
     nobody,
 )
 from leantune.run.heartbeat import Heartbeat
-from leantune.run.judging import Judge
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
-from leantune.store.base import Store
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
-from leantune.strategies.tuner import Over, Tuner, View, Wait
+from leantune.strategies.tuner import Judgement, LearningCurve, Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
+
+if TYPE_CHECKING:
+    from leantune.run.judging import Judge
+    from leantune.store.base import Store
 
 PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
 OTHERS_PROPOSE, OTHERS_RUN = "another worker's proposal", "other workers' trials"
@@ -109,8 +111,7 @@ class Loop:
         self._worker = this_worker(plan.rules.parallel, clock)
         self._lease = FOREVER if plan.lease is None else plan.lease
         self._claims: dict[int, Claim] = {}
-        self._curves = Curves(store, plan.problem.goal.metric)
-        self._judge = Judge(store, plan.tuner, plan.rules, self._curves, executor, clock, observer)
+        self._judge = self._new_judge() if plan.tuner.judges else None
         self._heart: Heartbeat | None = None
         self._interrupts = 0
         self._failures = 0
@@ -125,6 +126,13 @@ class Loop:
         self._proposal_seconds = math.inf
         self._problem = plan.problem
         self._nothing_more: tuple[object, Over] | None = None  # what was known when the tuner said so
+
+    def _new_judge(self) -> Judge:
+        from leantune.run.curves import Curves
+        from leantune.run.judging import Judge
+
+        plan, curves = self._plan, Curves(self._store, self._plan.problem.goal.metric)
+        return Judge(self._store, plan.tuner, plan.rules, curves, self._executor, self._clock, self._observer)
 
     def interrupt(self) -> None:
         """Stop gently: running trials are asked to save a checkpoint. The second time: at once. Safe in a signal
@@ -161,13 +169,13 @@ class Loop:
         self._hear()
         if self._plan.max_failures and not self._succeeded and self._failures >= self._plan.max_failures:
             return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
-        if self._plan.tuner.judges and self._only is None:
+        if self._judge is not None and self._only is None:
             self._judge.look(self.view, self._claims)
         step = self._fill(last)
         if isinstance(step, End) and not self._claims:
-            if self._judge.close(self.view, step.reason):
-                return None  # somebody goes on
-            return step
+            judge = self._judge if step.outcome is Outcome.OVER else None
+            goes_on = judge is not None and judge.close(self.view, step.reason)
+            return None if goes_on else step
         if isinstance(step, Waiting):
             self._wait(step)
         if not self._interrupts:
@@ -178,7 +186,11 @@ class Loop:
         """What the tuner may see now."""
         look = self._store.look()
         due = "" if self._plan.due is None else self._plan.due(look.history)
-        return View(self._under(look.budget), look.history, self._plan.seed, self._curves.by_trial, closed, due)
+        return View(self._under(look.budget), look.history, self._plan.seed, self._curves, closed, due)
+
+    @property
+    def _curves(self) -> Mapping[int, LearningCurve]:
+        return {} if self._judge is None else self._judge.curves.by_trial
 
     def _under(self, budget: Budget) -> Problem:
         """The problem with the budget in force."""
@@ -204,9 +216,9 @@ class Loop:
                 continue
             cause = f"worker {claim.worker} vanished"
             paid = dollars(claim.booking.rate, self._unmeasured_seconds(claim, min(now, claim.lease_until)))
-            trained = self._curves.seconds(claim.trial.number, claim.attempt)
+            trained = self._trained_seconds(claim.trial.number, claim.attempt)
             if self._store.lose(claim, time=now, cause=cause, dollars=paid, seconds=trained):
-                self._judge.changed(claim.trial.number)
+                self._changed(claim.trial.number)
                 self._observer(Recovered(self._store.history().trial(claim.trial.number), cause))
         for worker in dead:
             self._store.release_proposing(worker)
@@ -215,6 +227,8 @@ class Loop:
     def _drop_lost(self) -> None:
         """End runs that were given to others while this process could not renew them."""
         for number in self._heart.take_lost() if self._heart else ():
+            if self._judge is not None:
+                self._judge.forget(number)
             if self._claims.pop(number, None) is not None and number in self._executor.running:
                 self._executor.end(number, How.KILL)
 
@@ -246,7 +260,7 @@ class Loop:
         ]
         if rows:
             self._store.add_reports(rows)
-            self._judge.changed(*(row.number for row in rows))
+            self._changed(*(row.number for row in rows))
         for report in reports:
             self._observer(Reported(report))
 
@@ -263,12 +277,14 @@ class Loop:
         claim = self._claims.get(finished.number)
         if claim is None:
             return
-        finished = self._judge.ended(finished, claim)
+        judged: Judgement | None = None
+        if self._judge is not None:
+            finished, judged = self._judge.ended(finished, claim)
         rate = claim.booking.rate
         spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
         already, counted_again = claim.trial.moved_dollars, 0.0
-        if finished.observations and self._plan.rules.adds_up:
-            counted_again = already
+        if finished.observations and (self._plan.rules.adds_up or judged is not None):
+            counted_again = already  # what a judged run had shown has the dollars of all attempts
         elif finished.resumed and finished.observations:
             before = dollars(rate, self._earlier_seconds(claim.trial))
             counted_again = min(already, before) if finished.usd is None else already
@@ -288,13 +304,19 @@ class Loop:
             self._forget(finished.number)
             return  # another worker runs it by now: its result will count, not ours
         self._forget(finished.number)  # not before it is recorded: what is not is given back at the end
-        self._judge.changed(finished.number)
+        self._changed(finished.number)
         if finished.state is TrialState.STOPPED:
             self._executor.forget(finished.number)
         self._results += not trial.pending
         self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
         self._succeeded |= finished.state is TrialState.DONE
+        if judged is not None:
+            self._observer(Judged(trial, judged))
         self._observer(Ended(trial, spent, finished.seconds, finished.cause))
+
+    def _changed(self, *numbers: int) -> None:
+        if self._judge is not None:
+            self._judge.changed(*numbers)
 
     def _forget(self, number: int) -> None:
         self._claims.pop(number, None)
@@ -348,6 +370,7 @@ class Loop:
             None if self._plan.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
             self._earlier_seconds(claim.trial),
             claim.trial.moved_dollars,
+            self._reported(claim) if claim.attempt > 1 else {},
         )
         self._claims[claim.trial.number] = claim
         if self._heart:
@@ -356,6 +379,14 @@ class Loop:
         self._observer(Started(claim.trial, claim.attempt, claim.booking))
         self._waiting, self._pause = None, SHORTEST_PAUSE
         return True
+
+    def _reported(self, claim: Claim) -> Mapping[str, float]:
+        """What earlier attempts of a trial reported last of its own share."""
+        number, share = claim.trial.number, claim.trial.fraction
+        if self._judge is not None:
+            return self._judge.curves.latest(number)
+        rows = (row for row in self._store.reports(number) if row.fraction in (None, share))
+        return {name: value for row in rows for name, value in row.metrics.items()}
 
     def _earlier_seconds(self, trial: Trial) -> float:
         """How long earlier runs of the trial trained: as measured where we ended them, up to their last report where
@@ -379,15 +410,19 @@ class Loop:
             elif after.state is TrialState.QUEUED and rate:
                 seconds += after.dollars / rate * SECONDS_PER_HOUR
             else:
-                seconds += self._curves.seconds(trial.number, attempt)
+                seconds += self._trained_seconds(trial.number, attempt)
         return seconds
+
+    def _trained_seconds(self, number: int, attempt: int) -> float:
+        """Until the last report of an attempt."""
+        reports = reversed(self._store.reports(number))
+        return next((report.seconds for report in reports if report.attempt == attempt), 0.0)
 
     def _booking(self, trial: Trial, money: Money, capacity: Capacity) -> Booking | None:
         """What is set aside for a run now; pure, as the store asks within its transaction."""
         if self._only not in (None, trial.number) or not capacity.fits(trial):
             return None
-        rules = self._plan.rules
-        return rules.booking(rules.resumed(trial, self._curves.step(trial.number)), money)
+        return self._plan.rules.booking(trial if self._judge is None else self._judge.resumed(trial), money)
 
     def _propose(self, look: Look, last: int | None) -> End | Waiting | None:
         """Propose one trial (None), unless the study is over or somebody has to be waited for."""
@@ -416,10 +451,10 @@ class Loop:
         if self._nothing_more is not None and self._nothing_more[0] == known:
             return self._end_when_idle(End(Outcome.OVER, self._nothing_more[1].why), look.history)
         began, problem = self._clock.now(), self._under(look.budget)
-        seen = before_batch(look.history, self._plan.batch) if self._plan.deterministic else look.history
+        seen = self._seen(look.history)
         if seen is None:
             return Waiting("the end of the batch")
-        answer = self._plan.tuner.ask(View(problem, seen, self._plan.seed, self._curves.by_trial))
+        answer = self._plan.tuner.ask(View(problem, seen, self._plan.seed, self._curves))
         if isinstance(answer, Wait):
             return Waiting(answer.why)
         if isinstance(answer, Over):
@@ -443,6 +478,14 @@ class Loop:
         if rules.booking(draft, look.money) is None:
             return self._short_of_money(draft, look)
         return self._store_proposal(draft, len(look.history), self._clock.now() - began)
+
+    def _seen(self, history: History) -> History | None:
+        """What the next proposal may see of it; None while an earlier batch is still running."""
+        if not self._plan.deterministic:
+            return history
+        from leantune.run.batches import before_batch
+
+        return before_batch(history, self._plan.batch)
 
     def _store_proposal(self, draft: Trial, after: int, seconds: float) -> Waiting | None:
         self._proposing = False  # whatever comes of it, the store gives the turn to others
@@ -468,7 +511,8 @@ class Loop:
 
     def _short_of_money(self, trial: Trial, look: Look) -> End | Waiting:
         """Over, unless a reservation may be freed."""
-        shortfall = self._plan.rules.shortfall(trial, look.money)
+        again = trial if self._judge is None else self._judge.resumed(trial)
+        shortfall = self._plan.rules.shortfall(again, look.money)
         if any(other.state is TrialState.RUNNING for other in look.history.trials):
             return Waiting(shortfall)
         return End(Outcome.OVER, shortfall)

@@ -4,21 +4,19 @@ Promises (testing/store_contract.py): every method is one transaction, all or no
 store, and what one has been told, the others see. Times are the caller's: a store reads no clock.
 
 Invariants: a running trial that was claimed has one worker, one lease and one open row in the ledger, any other trial
-none, nor an open stay on a machine; a trial's runs are counted 1, 2, ... and claimed once each; no claim takes spent +
+none; a trial's runs are counted 1, 2, ... and claimed once each; no claim takes spent +
 reserved above the budget; dollars in the history are those in the ledger.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from types import MappingProxyType, TracebackType
-from typing import Protocol, Self
+from types import MappingProxyType
+from typing import Protocol
 
 from leantune.history import Estimate, History, Note, Observation, Trial, TrialKind, TrialState
 from leantune.problem import Budget
-from leantune.space import Space
 from leantune.store.rows import (
     Booking,
-    BudgetChange,
     Claim,
     JudgedMove,
     LedgerRow,
@@ -26,7 +24,6 @@ from leantune.store.rows import (
     Money,
     ReportRow,
     StayRow,
-    StudyRow,
     WorkerRow,
 )
 
@@ -35,9 +32,6 @@ class Store(Protocol):
     """One study: its trials, its money, its workers."""
 
     name: str
-    created: float
-    definition: Mapping[str, object]
-    job: str
 
     # -- looking
 
@@ -136,8 +130,8 @@ class Store(Protocol):
 
         done, failed, stopped: the trial is over, with these observations; dollars that none of them tells are those of
         the move. queued, revoked, lost: it goes back to the queue, paused: it waits to be chosen again, and its dollars
-        are those of the move. seconds: how long the machine was ours. stays: the run's machines as they are by now;
-        those that are not named end with it.
+        are those of the move. seconds: how long the machine was ours. stays: the run's machines as they are by now, one
+        that was left to its provider still open; those that are not named end with the run.
         """
 
     def lose(self, claim: Claim, *, time: float, cause: str, dollars: float, seconds: float | None = None) -> bool:
@@ -166,19 +160,13 @@ class Store(Protocol):
         A worker that runs the trial at that moment loses it.
         """
 
-    # -- budget and definition
+    # -- budget
 
     def budget(self) -> Budget:
         """The budget in force."""
 
     def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
-        """Change the budget; the earlier ones stay on record."""
-
-    def budgets(self) -> list[BudgetChange]:
-        """Every budget the study has had, oldest first."""
-
-    def redefine(self, definition: Mapping[str, object], job: str) -> None:
-        """Replace what defines the study; whether its trials still fit is for the caller to know."""
+        """Change the budget."""
 
     # -- workers
 
@@ -190,42 +178,3 @@ class Store(Protocol):
 
     def leave(self, worker_id: str) -> None:
         """The worker no longer works on the study; leaving twice is fine."""
-
-
-class Studies(Protocol):
-    """Studies by name."""
-
-    @property
-    def url(self) -> str:
-        """Where they are, without a password."""
-
-    def studies(self) -> list[StudyRow]:
-        """Every study, oldest first, without its history."""
-
-    def find(self, name: str) -> StudyRow | None:
-        """The study of that name, or None."""
-
-    def create(
-        self,
-        name: str,
-        space: Space,
-        definition: Mapping[str, object],
-        job: str,
-        budget: Budget,
-        *,
-        time: float,
-        leantune_version: str,
-    ) -> Store:
-        """A new study; StoreError when the name is taken."""
-
-    def open(self, name: str, space: Space) -> Store:
-        """The study of that name, whose configurations are those of `space`; UnknownStudy when there is none."""
-
-    def close(self) -> None:
-        """Let go of it; closing twice is fine."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...

@@ -16,7 +16,7 @@ from leantune.space import Configuration, Space
 from leantune.store.encoding import read_expected, read_json, read_metrics, read_notes, read_share, read_shares
 from leantune.store.rows import Money
 from leantune.store.schema import ledger, moves, observations, trials
-from leantune.sums import NOTHING, Partials, added, total
+from leantune.units import NOTHING, Partials, added, total
 
 _STATES = {state.value: state for state in TrialState}
 _KINDS = {kind.value: kind for kind in ObservationKind}

@@ -1,5 +1,5 @@
-"""Studies in plain Python objects: for simulations, which make hundreds of thousands of moves, and for whoever keeps
-nothing. The promises are those of `base.Store`; what is legal is decided by the same pure functions as in a database.
+"""A study in plain Python objects, which nobody keeps: for simulations, which make hundreds of thousands of moves. The
+promises are those of `base.Store`; what is legal is decided by the same pure functions as in a database.
 
 What is costly is kept up to date rather than computed: sums of dollars, the queue, the history as of the last change.
 """
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from threading import RLock
-from types import MappingProxyType, TracebackType
-from typing import NamedTuple, Self
+from types import MappingProxyType
+from typing import NamedTuple
 
-from leantune.errors import SpaceError, StoreError, StudyChanged
+from leantune.errors import StoreError
 from leantune.history import (
     Estimate,
     History,
@@ -30,10 +30,9 @@ from leantune.history import (
 )
 from leantune.problem import Budget
 from leantune.space import Space
-from leantune.store.encoding import clean, clean_notes, definition_text, read_definition
+from leantune.store.encoding import clean, clean_notes
 from leantune.store.rows import (
     Booking,
-    BudgetChange,
     Claim,
     JudgedMove,
     LedgerRow,
@@ -41,13 +40,11 @@ from leantune.store.rows import (
     Money,
     ReportRow,
     StayRow,
-    StudyRow,
     WorkerRow,
 )
 from leantune.store.rules import (
     check_booking,
     check_stay,
-    checked_name,
     checked_stays,
     ended,
     finite,
@@ -59,9 +56,8 @@ from leantune.store.rules import (
     positive,
     storable,
     told_dollars,
-    unknown_study,
 )
-from leantune.sums import RunningSum
+from leantune.units import RunningSum
 
 _QUEUED, _RUNNING = TrialState.QUEUED, TrialState.RUNNING
 
@@ -83,17 +79,15 @@ _LedgerValues = tuple[int, int, str, float | None, float | None, float, float, f
 
 @dataclass
 class _Book:
-    """A study's contents, shared by all who opened it. `lock` is held by whoever looks or changes."""
+    """A study's contents. `lock` is held by whoever looks or changes."""
 
-    row: StudyRow
-    space: Space
+    budget: Budget
     trials: list[Trial] = field(default_factory=list)
     runs: list[_Run] = field(default_factory=list)
     queued: list[int] = field(default_factory=list)  # numbers, rising
     settled: list[_LedgerValues] = field(default_factory=list)
     spent: RunningSum = field(default_factory=RunningSum)
     reserved: RunningSum = field(default_factory=RunningSum)
-    budgets: list[BudgetChange] = field(default_factory=list)
     reports: list[ReportRow] = field(default_factory=list)
     reports_of: dict[int, list[ReportRow]] = field(default_factory=dict)
     stays: dict[tuple[int, int, str], StayRow] = field(default_factory=dict)  # by trial, attempt and machine
@@ -101,19 +95,12 @@ class _Book:
     workers: dict[str, WorkerRow] = field(default_factory=dict)
     proposing: tuple[str, float] | None = None  # who, and until when
     lock: RLock = field(default_factory=RLock)
-    closed: bool = False
     claiming: bool = False
     latest: History | None = field(default_factory=History)  # None once something has changed
 
-    def check_open(self) -> None:
-        """Within the lock: refuse to look into what was closed."""
-        if self.closed:
-            raise StoreError("the store is closed", where="memory", hint="Make another one: its studies are gone")
-
     def check_free(self) -> None:
-        """Within the lock: refuse to change what was closed, or what is being claimed from just now."""
-        if self.closed or self.claiming:
-            self.check_open()
+        """Within the lock: refuse to change what is being claimed from just now."""
+        if self.claiming:
             raise StoreError("a change within another transaction", where="memory", hint="Make it before or afterwards")
 
     def check_number(self, number: int) -> None:
@@ -129,7 +116,7 @@ class _Book:
 
     def money(self) -> Money:
         """Sums are kept exactly, so that a reservation leaves no trace when it is settled."""
-        return Money(self.row.budget.usd, self.spent.total, self.reserved.total)
+        return Money(self.budget.usd, self.spent.total, self.reserved.total)
 
     def put(self, trial: Trial, run: _Run) -> None:
         """A later version of a trial that is there."""
@@ -161,6 +148,15 @@ class _Book:
             )
         )
 
+    def put_stay(self, stay: StayRow) -> None:
+        """What is known of a machine; it ends with the run that is going on, if it is one of that."""
+        row, run = _storable_stay(stay), self.runs[stay.number]
+        self.stays[row.number, row.attempt, row.machine] = row
+        if run.worker is not None and run.attempt == row.attempt:
+            machines = self.machines.setdefault(row.number, [])
+            if row.machine not in machines:
+                machines.append(row.machine)
+
     def close_stays(self, number: int, run: _Run, time: float, cause: str, dollars: float | None = None) -> None:
         """End what is open of a run's machines; its dollars are those of the machine where there is one."""
         stays = [self.stays[number, run.attempt, machine] for machine in self.machines.pop(number)]
@@ -172,41 +168,30 @@ class _Book:
 
 
 class MemoryStudyStore:
-    """A study; get one from `MemoryDatabase.create` or `MemoryDatabase.open`, or by `memory_study`. Threads may share
-    it.
-    """
+    """A study. Threads may share it."""
 
-    def __init__(self, book: _Book, space: Space) -> None:
-        self.name = book.row.name
-        self.created = book.row.created
-        self.definition = book.row.definition
-        self.job = book.row.job
-        self._book = book
+    def __init__(self, space: Space, budget: Budget, *, name: str = "study") -> None:
+        self.name = name
         self._space = space
-        self._fitting = 0  # trials that are known to be of this space
+        self._book = _Book(budget)
 
     # -- looking
 
     def history(self) -> History:
         """See Store."""
-        book = self._book
-        with book.lock:
-            book.check_open()
-            return self._checked(book.history())
+        with self._book.lock:
+            return self._book.history()
 
     def money(self) -> Money:
         """See Store."""
-        book = self._book
-        with book.lock:
-            book.check_open()
-            return book.money()
+        with self._book.lock:
+            return self._book.money()
 
     def look(self) -> Look:
         """See Store."""
         book = self._book
         with book.lock:
-            book.check_open()
-            return Look(self._checked(book.history()), book.row.budget, book.money())
+            return Look(book.history(), book.budget, book.money())
 
     def running(self) -> list[Claim]:
         """See Store."""
@@ -353,18 +338,14 @@ class MemoryStudyStore:
             run = book.runs[number]
             if run.worker != worker or run.attempt != stay.attempt:
                 raise lease_lost(self.name, worker, number, stay.attempt)
-            row = _storable_stay(stay)
-            book.stays[number, run.attempt, row.machine] = row
-            machines = book.machines.setdefault(number, [])
-            if row.machine not in machines:
-                machines.append(row.machine)
+            book.put_stay(stay)
 
     def settle_stay(self, stay: StayRow) -> None:
         """See Store."""
         check_stay(stay)
         with self._changing() as book:
-            book.history().trial(stay.number)
-            book.stays[stay.number, stay.attempt, stay.machine] = _storable_stay(stay)
+            book.check_number(stay.number)
+            book.put_stay(stay)
 
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
         """See Store."""
@@ -407,10 +388,11 @@ class MemoryStudyStore:
                 raise lease_lost(self.name, claim.worker, number, claim.attempt)
             trial = ended(book.trials[number], shown, end, resumed_dollars)
             book.settle(number, run, paid, end.time)
+            said = {stay.machine: stay for stay in map(_storable_stay, machines)}
             if number in book.machines:
+                book.machines[number] = [machine for machine in book.machines[number] if machine not in said]
                 book.close_stays(number, run, end.time, end.cause)
-            for stay in map(_storable_stay, machines):
-                book.stays[number, run.attempt, stay.machine] = stay
+            book.stays.update(((number, run.attempt, machine), stay) for machine, stay in said.items())
             book.put(trial, _Run(run.attempt))
             return trial
 
@@ -466,31 +448,18 @@ class MemoryStudyStore:
             book.put(trial, _Run(run.attempt))
             return trial
 
-    # -- budget and definition
+    # -- budget
 
     def budget(self) -> Budget:
         """See Store."""
         with self._looking() as book:
-            return book.row.budget
+            return book.budget
 
     def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
         """See Store."""
-        change = BudgetChange(finite(time, "time"), budget, clean(cause))
+        finite(time, "time")
         with self._changing() as book:
-            book.row = replace(book.row, budget=budget)
-            book.budgets.append(change)
-
-    def budgets(self) -> list[BudgetChange]:
-        """See Store."""
-        with self._looking() as book:
-            return list(book.budgets)
-
-    def redefine(self, definition: Mapping[str, object], job: str) -> None:
-        """See Store."""
-        kept = read_definition(definition_text(definition))
-        with self._changing() as book:
-            book.row = replace(book.row, definition=kept, job=clean(job))
-        self.definition, self.job = MappingProxyType(dict(definition)), job
+            book.budget = budget
 
     # -- workers
 
@@ -515,7 +484,6 @@ class MemoryStudyStore:
     @contextmanager
     def _looking(self) -> Iterator[_Book]:
         with self._book.lock:
-            self._book.check_open()
             yield self._book
 
     @contextmanager
@@ -523,22 +491,6 @@ class MemoryStudyStore:
         with self._book.lock:
             self._book.check_free()
             yield self._book
-
-    def _checked(self, history: History) -> History:
-        """Refuse trials that are not of the space that the study was opened with."""
-        if self._space is self._book.space:
-            return history
-        for trial in history.trials[self._fitting :]:
-            try:
-                self._space.configuration(trial.configuration)
-            except SpaceError as error:
-                raise StudyChanged(
-                    f"its configuration is not one of this space: {error}",
-                    where=f"trial {trial.number} in the store",
-                    hint="Open the study with the space it was created with",
-                ) from None
-        self._fitting = len(history)
-        return history
 
 
 def _first_fitting(
@@ -559,88 +511,3 @@ def _storable_stay(stay: StayRow) -> StayRow:
         return stay
     machine, market, source, quotes, why = map(clean, texts)
     return replace(stay, machine=machine, market=market, source=source, quotes=quotes, why=why)
-
-
-class MemoryDatabase:
-    """Studies by name, gone with this object."""
-
-    url = "memory"
-
-    def __init__(self) -> None:
-        self._books: dict[str, _Book] = {}
-        self._lock = RLock()
-        self._closed = False
-
-    def studies(self) -> list[StudyRow]:
-        """See Studies."""
-        with self._open() as books:
-            rows = [_with_counts(book) for book in books.values()]
-        return sorted(rows, key=lambda row: row.created)
-
-    def find(self, name: str) -> StudyRow | None:
-        """See Studies."""
-        with self._open() as books:
-            book = books.get(clean(name))
-            return None if book is None else _with_counts(book)
-
-    def create(
-        self,
-        name: str,
-        space: Space,
-        definition: Mapping[str, object],
-        job: str,
-        budget: Budget,
-        *,
-        time: float,
-        leantune_version: str,
-    ) -> MemoryStudyStore:
-        """See Studies. leantune_version: nobody else will ever read it."""
-        kept = read_definition(definition_text(definition))
-        row = StudyRow(checked_name(name), float(time), kept, clean(job), budget, MappingProxyType({}))
-        with self._open() as books:
-            if name in books:
-                hint = "Open it, or choose another name"
-                raise StoreError(f"there is a study {name!r} already", where=self.url, hint=hint)
-            books[name] = _Book(row, space, budgets=[BudgetChange(float(time), budget, "created")])
-        return self.open(name, space)
-
-    def open(self, name: str, space: Space) -> MemoryStudyStore:
-        """See Studies."""
-        with self._open() as books:
-            if name not in books:
-                raise unknown_study(name, sorted(books), self.url)
-            return MemoryStudyStore(books[name], space)
-
-    def close(self) -> None:
-        """See Studies."""
-        with self._lock:
-            self._closed = True
-            for book in self._books.values():
-                book.closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @contextmanager
-    def _open(self) -> Iterator[dict[str, _Book]]:
-        with self._lock:
-            if self._closed:
-                raise StoreError("the store is closed", where=self.url, hint="Make another one: its studies are gone")
-            yield self._books
-
-
-def memory_study(space: Space, budget: Budget, *, name: str = "study", time: float = 0.0) -> MemoryStudyStore:
-    """A new study that nobody keeps, with nothing but its space and its budget."""
-    return MemoryDatabase().create(name, space, {}, "", budget, time=time, leantune_version="")
-
-
-def _with_counts(book: _Book) -> StudyRow:
-    counts: dict[str, int] = {}
-    for trial in book.trials:
-        counts[trial.state.value] = counts.get(trial.state.value, 0) + 1
-    return replace(book.row, counts=MappingProxyType(counts))

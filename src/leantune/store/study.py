@@ -226,7 +226,7 @@ class StudyStore:
             change.settle(number, claim.attempt, paid, end.time)
             if run.stays:
                 change.close_stays(number, claim.attempt, end.time, end.cause)
-            change.put_stays(machines)  # what is said of a machine stands: one that was left to its provider is open
+            change.put_stays(machines)
             return change.put(change.history.with_trial(trial), number, Run(claim.attempt))
 
     def open_stay(self, worker: str, stay: StayRow) -> None:
@@ -239,9 +239,10 @@ class StudyStore:
             change.put_stays([stay])
 
     def settle_stay(self, stay: StayRow) -> None:
-        """More is known of a machine, during its run or after: a checkpoint, or its bill."""
+        """See Store."""
         check_stay(stay)
         with self._changing() as change:
+            change.history.trial(stay.number)
             change.put_stays([stay])
 
     def stays(self, number: int | None = None) -> list[StayRow]:
@@ -316,14 +317,14 @@ class StudyStore:
             log_budget(connection, self._id, BudgetChange(finite(time, "time"), budget, clean(cause)))
 
     def redefine(self, definition: Mapping[str, object], job: str) -> None:
-        """See Store."""
+        """Replace what defines the study; whether its trials still fit is for the caller to know."""
         with self._locking() as (connection, _):
             values = {"new_definition": definition_text(definition), "new_job": clean(job)}
             connection.execute(sql.REDEFINE, {"study": self._id, **values})
         self.definition, self.job = MappingProxyType(dict(definition)), job
 
     def budgets(self) -> list[BudgetChange]:
-        """See Store."""
+        """Every budget the study has had, oldest first."""
         with self._connections.reading() as connection:
             return [
                 BudgetChange(time, Budget(usd, trials, hours), cause)

@@ -19,9 +19,7 @@ def upgrade(connections: Connections) -> None:
     """Create or upgrade the schema, in one transaction; processes that come at once wait for each other."""
     if connections.in_memory:
         with connections.writing() as connection:
-            metadata.create_all(connection, checkfirst=False)
-            revisions.create(connection)
-            connection.execute(sa.insert(revisions), {"version_num": REVISIONS[-1]})
+            _create(connection)
         return
     with connections.reading() as connection:
         current = _revision(connection, connections) == REVISIONS[-1]
@@ -30,7 +28,9 @@ def upgrade(connections: Connections) -> None:
             if not connections.is_sqlite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             found = _revision(connection, connections)
-            if found != REVISIONS[-1]:
+            if found is None:
+                _create(connection)
+            elif found != REVISIONS[-1]:
                 with _copy_kept(connections, found):
                     _migrate(connection)
     if connections.is_sqlite:
@@ -61,12 +61,12 @@ def _revision(connection: sa.Connection, connections: Connections) -> str | None
 
 
 @contextmanager
-def _copy_kept(connections: Connections, found: str | None) -> Iterator[None]:
+def _copy_kept(connections: Connections, found: str) -> Iterator[None]:
     """A SQLite file is copied before it is changed: studies.db of schema 0001 is kept as studies.db.0001 beside it.
 
     A copy that is there already is left alone, and the new one numbered. It is deleted when the change fails.
     """
-    if connections.file is None or found is None:
+    if connections.file is None:
         yield
         return
     copy = _free_name(connections.file, found)
@@ -96,6 +96,12 @@ def _free_name(file: Path, revision: str) -> Path:
     if free is None:
         raise StoreError(f"there are {len(names)} copies of it", where=str(file), hint=f"Delete some: {names[0]}*")
     return free
+
+
+def _create(connection: sa.Connection) -> None:
+    metadata.create_all(connection, checkfirst=False)
+    revisions.create(connection)
+    connection.execute(sa.insert(revisions), {"version_num": REVISIONS[-1]})
 
 
 def _migrate(connection: sa.Connection) -> None:

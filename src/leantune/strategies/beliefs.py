@@ -21,8 +21,8 @@ from leantune.models.scales import Transform
 from leantune.models.threads import parallel_map
 from leantune.problem import COST, TIME, At, Constraint, Problem
 from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
+from leantune.strategies.proposals import derived_seed
 from leantune.strategies.recipe import Recipe
-from leantune.strategies.seeds import derived_seed
 from leantune.units import SECONDS_PER_HOUR
 
 SUCCESS = "success"

@@ -13,8 +13,8 @@ from leantune.arrays import BoolArray, IntArray
 from leantune.history import History, Note, NoteKind, ObservationKind
 from leantune.problem import Direction, Problem
 from leantune.space import Configuration, Configurations
+from leantune.strategies.proposals import derived_seed
 from leantune.strategies.recipe import Recipe, Shares
-from leantune.strategies.seeds import derived_seed
 
 NEIGHBOURHOODS = 5  # best results so far whose neighbours join the pool of a space that cannot be enumerated
 

@@ -18,7 +18,7 @@ import numpy as np
 from leantune.history import History, Note, NoteKind
 from leantune.problem import Problem
 from leantune.space import Configuration
-from leantune.strategies.seeds import derived_seed
+from leantune.strategies.proposals import derived_seed
 
 ROUND = 16  # tests of one Latin hypercube while a budget decides how many there will be
 BUDGET_SHARE = 1 / 6  # of the study's dollars, where the recipe names no initial budget of its own

@@ -1,7 +1,8 @@
-"""What a strategy answers: a test to run, or a configuration to use."""
+"""What a strategy answers: a test to run, or a configuration to use; the seeds that its answers are drawn by."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -42,3 +43,12 @@ class Recommendation:
     tested: bool
     why: str
     notes: tuple[Note, ...] = ()
+
+
+def derived_seed(*parts: int | str) -> int:
+    """A 63-bit number that depends only on what it is for, never on what was drawn before.
+
+    The seed of proposal n comes from (study seed, n).
+    """
+    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1

@@ -20,15 +20,14 @@ from leantune.arrays import BoolArray, IntArray
 from leantune.errors import StrategyError
 from leantune.filters.base import Search, Searched
 from leantune.history import Estimate, History, Note, NoteKind
-from leantune.models.blas import one_blas_thread
+from leantune.models.threads import one_blas_thread
 from leantune.problem import At, Budget, Problem
 from leantune.strategies.beliefs import build_belief, expectations
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import Evidence
-from leantune.strategies.proposals import Proposal, Recommendation
+from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
 from leantune.strategies.recipe import Recipe, Shares
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
-from leantune.strategies.seeds import derived_seed
 from leantune.strategies.stops import BudgetSpent, StopView
 from leantune.strategies.tuner import Judgement, Over, View
 from leantune.units import SECONDS_PER_HOUR

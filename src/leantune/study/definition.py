@@ -1,4 +1,5 @@
-"""What defines a study, as plain JSON: kept in the store beside its trials, and compared when the study goes on.
+"""What defines a study, as plain JSON: kept in the store beside its trials, and compared when the study goes on;
+and the studies that are opened by it.
 
 The description is resolved (prices of clusters, defaults) and canonical: two spellings of one definition give equal
 descriptions. Predicates of a space (`valid`) are code and not part of it.
@@ -9,12 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from inspect import signature
 
+from leantune.clock import Clock
+from leantune.errors import StoreError, StudyChanged
+from leantune.history import TrialState
 from leantune.jobfile import Job
 from leantune.problem import Constraint, Problem
 from leantune.space import Boolean, Cluster, Clusters, Configuration, Float, Integer, Ordinal, Parameter
 from leantune.space.options import Listed
+from leantune.store.database import Database
+from leantune.store.study import StudyRow, StudyStore
 from leantune.strategies.registry import STRATEGIES
 
 HARMLESS = ("budget", "run", "store", "checkpoints")  # whatever they are, the trials so far stay comparable
@@ -82,6 +89,53 @@ def changes(stored: Mapping[str, object], now: Mapping[str, object]) -> Changes:
             breaking += _differences(key, before, after)
             harmless += _moved(key, before, after)
     return Changes(harmless, breaking)
+
+
+def open_or_create(
+    database: Database, name: str, problem: Problem, document: Mapping[str, object], job: str, clock: Clock
+) -> StudyStore:
+    """The study of that name, created if need be; StudyChanged when it was defined differently.
+
+    A different budget is taken over: raising it is how a study is extended.
+    """
+    found = database.find(name)
+    if found is None:
+        try:
+            return database.create(
+                name,
+                problem.space,
+                document,
+                job,
+                problem.budget,
+                time=clock.now(),
+                leantune_version=version("leantune"),
+            )
+        except StoreError:
+            found = database.find(name)
+            if found is None:  # not for the name's sake: another process was not faster
+                raise
+    study = open_unchanged(database, found, problem, document)
+    if changes(dict(found.definition), document).breaking:
+        study.redefine(document, job)
+    if study.budget() != problem.budget:
+        study.set_budget(problem.budget, time=clock.now(), cause="the definition of the study gives another budget")
+    return study
+
+
+def open_unchanged(database: Database, found: StudyRow, problem: Problem, document: Mapping[str, object]) -> StudyStore:
+    """The study as it is, with its own budget; StudyChanged when it was defined differently.
+
+    A training command may be repaired as long as no trial came through: there is nothing yet to compare with.
+    """
+    breaking = changes(dict(found.definition), document).breaking
+    repaired = all(line.startswith("train ") for line in breaking) and not found.counts.get(TrialState.DONE)
+    if breaking and not repaired:
+        raise StudyChanged(
+            f"study {found.name!r} was defined differently: {'; '.join(breaking)}",
+            where=database.url,
+            hint="Put it back to go on, or give the study another name to start afresh",
+        )
+    return database.open(found.name, problem.space)
 
 
 def _parameter(name: str, parameter: Parameter) -> dict[str, object]:

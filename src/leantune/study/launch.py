@@ -14,11 +14,9 @@ from leantune.executors.base import Executor
 from leantune.executors.registry import Past, ProgramSettings, charges_at, executor_module, is_available
 from leantune.history import History, Note, NoteKind, Observation, Trial, TrialKind, TrialState
 from leantune.jobfile import Job, parse_job
-from leantune.jobfile.edit import SpotTuneOptions, as_spottune, spottune_name
 from leantune.jobfile.job import read_text
 from leantune.jobfile.settings import FREE
 from leantune.problem import At, Budget, Problem
-from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Loop, Outcome, Plan
@@ -29,11 +27,11 @@ from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recommending import required
 from leantune.strategies.registry import named_tuner
 from leantune.strategies.tuner import Tuner, View
-from leantune.study.definition import document_of
-from leantune.study.opening import open_or_create, open_unchanged
+from leantune.study.definition import document_of, open_or_create, open_unchanged
 
 if TYPE_CHECKING:
     from leantune.cloud.provider import Offer
+    from leantune.jobfile.edit import SpotTuneOptions
     from leantune.rent.placement import Course
     from leantune.strategies.spottune import Row
 
@@ -93,7 +91,12 @@ class OpenedStudy:
         return required(self.strategy.recommend(self._view(history)))
 
     def _view(self, history: History) -> View:
-        return View(self.problem, history, self.job.seed, learning_curves(self.store, self.problem))
+        problem = self.problem
+        if problem.steps is None:
+            return View(problem, history, self.job.seed)
+        from leantune.run.curves import learning_curves
+
+        return View(problem, history, self.job.seed, learning_curves(self.store, problem))
 
     def ranking(self) -> tuple[Row, ...]:
         """SpotTune's settings, best first; of other strategies nothing."""
@@ -270,6 +273,8 @@ def open_job(job: Job, *, create: bool = True, clock: Clock | None = None) -> Op
 
 def load_spottune(path: Path, options: SpotTuneOptions) -> Job:
     """The job that `leantune spot run` makes of a job file."""
+    from leantune.jobfile.edit import as_spottune
+
     text = as_spottune(read_text(path), options, str(path))
     return parse_job(text, folder=path.absolute().parent, source=str(path))
 
@@ -280,6 +285,8 @@ def open_spottune(job: Job, clock: Clock | None = None) -> OpenedStudy | None:
         return None
     with Database(job.store) as database:
         names = {row.name for row in database.studies()}
+    from leantune.jobfile.edit import spottune_name
+
     other = spottune_name(job.name)
     return open_stored(job.store, other, folder=job.folder, clock=clock) if other in names - {job.name} else None
 

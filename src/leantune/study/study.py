@@ -45,8 +45,7 @@ from leantune.strategies.recommending import required
 from leantune.strategies.registry import named_tuner
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Over, Tuner, View, Wait
-from leantune.study.definition import describe
-from leantune.study.opening import open_or_create
+from leantune.study.definition import describe, open_or_create
 from leantune.units import parse_share
 from leantune.worker.client import current_trial
 

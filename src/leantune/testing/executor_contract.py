@@ -7,7 +7,7 @@ import pytest
 
 from leantune.clock import Clock, RealClock
 from leantune.errors import IllegalMove, UnknownTrial
-from leantune.executors.base import Begun, Event, Executor, Finished, How, Terms
+from leantune.executors.base import Begun, Event, Executor, Finished, How, Placed, Stayed, Terms
 from leantune.history import History, ObservationKind, TrialState
 from leantune.units import Seconds
 
@@ -125,7 +125,7 @@ class ExecutorContract(ABC):
         executor, _ = self.start_all({0: 1.0, 1: 1.0})
         told = self.all_events(executor)
         for number in (0, 1):
-            own = [event for event in told if event.number == number]
+            own = [event for event in told if event.number == number and not isinstance(event, Placed | Stayed)]
             assert isinstance(own[0], Begun)
             assert [type(event) for event in own].count(Begun) == 1
             assert isinstance(own[-1], Finished)
@@ -188,8 +188,9 @@ class ExecutorContract(ABC):
         assert executor.capacity().fits(history.trial(0))
         executor.start(history.trial(0))
         (end,) = self.until_idle(executor)
-        assert end.seconds == pytest.approx(self.second, rel=0.5)
-        assert end.observations[-1].seconds == pytest.approx(self.second, rel=0.5)
+        for seconds in (end.seconds, end.observations[-1].seconds):
+            assert seconds is not None
+            assert 0.5 * self.second < seconds < 10 * self.second, "a busy machine starts programs late"
 
     def test_a_renewal_may_come_at_any_time(self) -> None:
         executor, history = self.make({0: self.second})

@@ -174,19 +174,36 @@ class JudgingContract(StoreFixtures):
         assert peer.stays() == [taken, over]
         assert peer.stays(1) == []
 
-    def test_a_run_that_ends_leaves_no_open_stay(self, study: Store, peer: Store) -> None:
+    def test_a_run_that_ends_closes_the_stays_that_are_not_named(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
         claim = self.claim(study)
         for machine in ("i-1", "i-2"):
             study.open_stay("w", stay(machine=machine))
-        named = replace(stay(machine="i-3"), ended=8.0)
-        study.finish(claim, observations=(), state=PAUSED, cause="why", time=9.0, dollars=0.5, stays=[named])
+        over, left = replace(stay(machine="i-2"), ended=8.0), stay(machine="i-3")
+        study.finish(claim, observations=(), state=PAUSED, cause="why", time=9.0, dollars=0.5, stays=[over, left])
         rows = {row.machine: row for row in peer.stays()}
-        assert rows == {
-            "i-1": replace(stay(), ended=9.0, why="why"),
-            "i-2": replace(stay(machine="i-2"), ended=9.0, why="why"),
-            "i-3": named,
-        }
+        assert rows == {"i-1": replace(stay(), ended=9.0, why="why"), "i-2": over, "i-3": left}, "what is said stands"
+
+    def test_more_is_known_of_a_machine_later(self, study: Store, peer: Store) -> None:
+        for _ in range(2):
+            study.propose(SMALL, FULL, time=0.0)
+        claim = self.claim(study)
+        study.open_stay("w", stay())
+        peer.settle_stay(replace(stay(), kept=3.0))
+        peer.settle_stay(stay(machine="i-2"))
+        assert [row.kept for row in study.stays(0)] == [3.0, 0.0]
+        study.finish(claim, observations=(), state=QUEUED, cause="why", time=9.0, dollars=0.5)
+        assert [(row.kept, row.ended, row.why) for row in study.stays(0)] == [(3.0, 9.0, "why"), (0.0, 9.0, "why")]
+        billed = replace(stay(), kept=3.0, ended=8.5, gross_usd=0.25)
+        peer.settle_stay(billed)
+        assert study.stays(0)[0] == billed
+        self.claim(study)
+        assert peer.lose(peer.running()[0], time=99.0, cause="", dollars=0.0)
+        assert study.stays(0)[0] == billed, "an earlier run's is not touched"
+        with pytest.raises(UnknownTrial):
+            study.settle_stay(stay(number=7))
+        with pytest.raises(StoreError, match="finite"):
+            study.settle_stay(replace(stay(), kept=math.nan))
 
     @pytest.mark.parametrize(("machines", "dollars"), [(1, 0.25), (2, None)])
     def test_a_lost_run_is_charged_to_its_only_machine(

@@ -1,15 +1,10 @@
 """What the tests of study stores share: a space, results, bookings, and the test's own study."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from fractions import Fraction
 
-import pytest
-
 from leantune.history import Note, NoteKind, Observation, ObservationKind, Trial
-from leantune.problem import Budget
 from leantune.space import Cluster, Clusters, Space, choice, linear, log, machine, when
-from leantune.store.base import Store, Studies
+from leantune.store.base import Store
 from leantune.store.rows import Booking, Claim, Money
 
 FULL = Fraction(1)
@@ -74,49 +69,10 @@ def expired(study: Store, time: float, dead: frozenset[str] = frozenset()) -> li
     return [claim for claim in study.running() if claim.lease_until <= time or claim.worker in dead]
 
 
-class StoreFixtures(ABC):
-    """A test's own study, and the same as somebody else sees it.
-
-    shared: whether opening it again finds the same data.
+class StoreFixtures:
+    """Whoever binds the contract gives two fixtures: `study`, an empty one called "mine" of 10 dollars and 40 trials,
+    and `peer`, the same as somebody else sees it.
     """
-
-    shared = True
-
-    @abstractmethod
-    def opened(self) -> Studies:
-        """The test's own database, without studies; opened once more where it is shared."""
-
-    @pytest.fixture
-    def database(self) -> Iterator[Studies]:
-        """The test's database."""
-        with self.opened() as database:
-            yield database
-
-    @pytest.fixture
-    def study(self, database: Studies) -> Store:
-        """An empty study of 10 dollars."""
-        return database.create(
-            "mine",
-            contract_space(),
-            {"seed": 1, "lr": [0.1, None, {"a": True}]},
-            "name: mine\n",
-            Budget(usd=10.0, trials=40),
-            time=5.0,
-            leantune_version="1.2.3",
-        )
-
-    @pytest.fixture
-    def peer(self, study: Store, database: Studies) -> Iterator[Store]:
-        """The same study as another process sees it."""
-        if not self.shared:
-            yield database.open("mine", contract_space())
-            return
-        with self.opened() as other:
-            yield other.open("mine", contract_space())
-
-    def create(self, database: Studies, name: str) -> Store:
-        """Another study of 10 dollars."""
-        return database.create(name, contract_space(), {}, "", Budget(usd=10.0), time=6.0, leantune_version="1.2.3")
 
     def claim(
         self, study: Store, *, worker: str = "w", usd: float = 0.0, time: float = 1.0, lease: float = 60.0

@@ -10,8 +10,7 @@ import pytest
 
 from leantune.arrays import FloatArray
 from leantune.models.base import Data, Fitter, Points, Roots, Surrogate
-from leantune.models.blas import one_blas_thread
-from leantune.models.threads import THREADS_VARIABLE
+from leantune.models.threads import THREADS_VARIABLE, one_blas_thread
 
 LEVELS = np.array([0.0, 0.4, 1.0])
 

@@ -1,7 +1,6 @@
 """Policies by name, and what the fixed ones are fixed to."""
 
 import pytest
-from leantune.lab.simulate.fleet import SimulatedFleet
 
 from leantune.clock import SimulatedClock
 from leantune.cloud.billing import AWS
@@ -9,7 +8,7 @@ from leantune.cloud.simcloud import SimCloud
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.oracle import Oracle
 from leantune.lab.simulate.policies import DEFAULT_POLICIES, POLICIES, Taste, chooser
-from leantune.lab.simulate.simulation import Scenario, training_run
+from leantune.lab.simulate.simulation import Scenario, Standing
 from leantune.rent.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket
 from tests.lab.simulate.small import pool, recorded
 
@@ -21,9 +20,8 @@ def made(name: str, slowness: dict[str, float] | None = None) -> Chooser:
     slow = slowness or {kind: speeds.slowness(kind) for kind in MARKETS.types}
     scenario = Scenario(MARKETS.feeds, recorded(2), slow, MARKETS.start)
     clock = SimulatedClock(MARKETS.start)
-    runs = [training_run(job, scenario.offer_slowness()) for job in scenario.jobs]
-    fleet = SimulatedFleet(runs, SimCloud(MARKETS.feeds, AWS, clock), clock)
-    return chooser(name, Taste(hour_value=0.25, seed=3))(scenario, fleet)
+    standing = Standing(clock, SimCloud(MARKETS.feeds, AWS, clock))
+    return chooser(name, Taste(hour_value=0.25, seed=3))(scenario, standing)
 
 
 def test_every_name_has_its_kind() -> None:

@@ -1,25 +1,27 @@
 """What a simulation says about itself, counted again from its stays."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from leantune.run.tuning import Stay, TuningOutcome
 
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.comparison import compare
-from leantune.lab.simulate.simulation import BilledStay, Scenario, SimulationResult, training_run
+from leantune.lab.simulate.simulation import BilledStay, Scenario, SimulationResult, TuningOutcome, training_run
+from leantune.store.rows import StayRow
 from tests.lab.simulate.small import plan, pool, recorded
 
 
 def billed(job: int, times: tuple[float, float, float], steps: tuple[float, float, float], usd: float) -> BilledStay:
     """times: launched, ready, left; steps: from, kept, reached; refunded where usd is below 0."""
-    stay = Stay(job, f"sim-{job}", 0, 0.2, times[0], steps[0], steps[1], times[1], times[2], steps[2], 5.0, "notice")
-    return BilledStay(stay, times[2] + 100.0, abs(usd), max(-usd, 0.0), usd < 0)
+    stay = StayRow(job, 1, f"sim-{job}", "m/a", False, 0.2, 0.1, "made", times[0], "", steps[0], times[1], times[2])
+    ended = replace(stay, ended=times[2] + 100.0, kept=steps[1], reached=steps[2], saving_seconds=5.0, why="notice")
+    return BilledStay(replace(ended, gross_usd=abs(usd), refund_usd=max(-usd, 0.0), revoked=usd < 0), 0)
 
 
 def result(stays: list[BilledStay], final: list[float], *, maximize: bool = False) -> SimulationResult:
-    outcome = TuningOutcome(0.0, 7200.0, 9000.0, (2, 0, 1), (2,), (), tuple(one.stay for one in stays), ())
+    outcome = TuningOutcome(0.0, 7200.0, 9000.0, (2, 0, 1), (2,), (), ())
     return SimulationResult(outcome, tuple(stays), np.array(final), maximize)
 
 
@@ -78,7 +80,7 @@ def test_every_step_is_kept_once() -> None:
     (tally,) = compare(plan(seed=5, policies=("random",)))
     (found,) = tally.results
     for number, state in enumerate(found.outcome.jobs):
-        assert sum(one.kept_steps for one in found.stays if one.stay.job == number) == pytest.approx(state.step)
+        assert sum(one.kept_steps for one in found.stays if one.job == number) == pytest.approx(state.step)
         if number in found.outcome.selected and state.ending == "finished":
             assert state.step == jobs[number].total_steps
 
@@ -91,7 +93,7 @@ def test_true_seconds_per_step() -> None:
     seconds = scenario.step_seconds()
     assert seconds.shape == (2, len(markets.feeds))
     assert seconds[1, 0] == pytest.approx(2 * 3600 * 1.1 / 1500)
-    run = training_run(jobs[0], scenario.offer_slowness())
+    run = training_run(jobs[0], slowness)
     assert run.elapsed_at(jobs[0].total_steps) == pytest.approx(3600.0)
 
 

@@ -8,11 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import psycopg
-from alembic import command
-from alembic.config import Config
 
 from leantune.store.connections import Connections, parse_url
 from leantune.store.schema import REVISION_TABLE
+from tests.store.frozen.tables_0001 import create_tables
 
 HERE = Path(__file__).parent
 
@@ -25,15 +24,11 @@ def load_sqlite(path: Path, name: str) -> str:
     return f"sqlite:///{path}"
 
 
-def load_postgres(url: str, name: str, revision: str) -> str:
-    """The rows of the dump in an empty database of that revision; its URL."""
-    config = Config()
-    config.set_main_option("script_location", "leantune.store:migrations")
-    config.set_main_option("path_separator", "os")
+def load_postgres(url: str, name: str) -> str:
+    """The rows of the dump in an empty database of schema 0001; its URL."""
     connections = Connections(parse_url(url))
     with connections.writing() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+        create_tables(connection)
     connections.close()
     with psycopg.connect(url) as connection:
         connection.execute("SET session_replication_role = replica")  # the dump's tables are in order of their names

@@ -1,4 +1,4 @@
-"""The migrations lead to the schema that the code uses, on both databases."""
+"""New databases, and those that the migrations lead to, have the schema that the code uses, on both servers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,24 @@ from leantune.store.connections import Connections, parse_url
 from leantune.store.schema import REVISION_TABLE, REVISIONS, metadata
 from leantune.store.upgrade import upgrade
 from tests.postgres import Postgres
+from tests.store.frozen.loading import load_postgres, load_sqlite
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connections]:
+def new(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database."""
     if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'new.db'}"
-    else:
-        server: Postgres = request.getfixturevalue("postgres")
-        url = server.fresh_url()
+        return f"sqlite:///{tmp_path / 'new.db'}"
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.fresh_url()
+
+
+@pytest.fixture(params=["new", "0001"])
+def migrated(request: pytest.FixtureRequest, new: str, tmp_path: Path) -> Iterator[Connections]:
+    url = new
+    if request.param == "0001":
+        sqlite = new.startswith("sqlite")
+        url = load_sqlite(tmp_path / "old.db", "schema_0001.sql") if sqlite else load_postgres(new, "schema_0001.sql")
     connections = Connections(parse_url(url))
     upgrade(connections)
     yield connections

@@ -18,7 +18,7 @@ import numpy as np
 from leantune.executors.replay import Measurement
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.problem import TIME
-from leantune.strategies.seeds import derived_seed
+from leantune.strategies.proposals import derived_seed
 
 
 class Range(StrEnum):

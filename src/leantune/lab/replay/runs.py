@@ -25,8 +25,7 @@ from leantune.space import Cluster, Configuration
 from leantune.store.database import Database
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.tuner import Judgement, Over, Tuner, View, Wait
-from leantune.study.definition import describe
-from leantune.study.opening import open_or_create
+from leantune.study.definition import describe, open_or_create
 
 PAPER, COMMON = "paper", "common"
 RULES = (PAPER, COMMON)

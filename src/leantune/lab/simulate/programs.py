@@ -81,6 +81,7 @@ class _Kind(IntEnum):
     REPORT = 1
     SAVED = 2
     ENDED = 3
+    TIMEOUT = 4
 
 
 @dataclass(slots=True)
@@ -98,6 +99,7 @@ class _Program:
     begun: float = 0.0
     save_from: float | None = None
     ending: bool = False
+    time_limit: float | None = None
     epoch: int = 0  # events scheduled before the last change are void
 
 
@@ -113,6 +115,7 @@ class RecordedPrograms:
         self._heap: list[tuple[float, int, _Program, int, _Kind]] = []
         self._order = 0
         self._checkpoints: dict[int, float] = {}
+        self._told: list[Event] = []  # what was said before a program was asked to save, and not heard yet
 
     @property
     def running(self) -> frozenset[int]:
@@ -140,34 +143,38 @@ class RecordedPrograms:
         run, cluster = self._run_of(trial), trial.configuration.cluster
         now = self._clock.now()
         slowness = run.slowness["" if cluster is None else cluster.type]
-        program = self._programs[number] = _Program(number, run, slowness, trial, started=now)
+        program = _Program(number, run, slowness, trial, started=now, time_limit=terms.time_limit)
+        self._programs[number] = program
         restore = run.restore_seconds if self._checkpoints.get(number, 0.0) > 0 else 0.0
         self._schedule(now + restore, program, _Kind.BEGUN)
+        self._schedule_timeout(program)
 
     def save(self, number: int) -> None:
         """Pause the training, write, go on."""
         program = self._running(number)
         if program.since is not None:
-            self._begin_saving(program, self._clock.now())
+            self._save_now(program)
 
     def end(self, number: int, how: How) -> None:
         """Save and end; a program that saves already ends when that is done, one that still restores at once."""
         program = self._running(number)
-        now = self._clock.now()
         program.ending = True
         if how is How.KILL:
+            self._told = [event for event in self._told if event.number != number]
             self._drop(program)
         elif program.since is not None:
-            self._begin_saving(program, now)
+            self._save_now(program)
         elif program.save_from is None:
             program.epoch += 1
-            self._schedule(now, program, _Kind.ENDED)
+            self._schedule(self._clock.now(), program, _Kind.ENDED)
 
     def renew(self, number: int) -> None:
         """A recording has no lease."""
 
     def forget(self, number: int) -> None:
         """Its checkpoint is not needed any more."""
+        if number in self._programs:
+            raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
         self._checkpoints.pop(number, None)
 
     def close(self) -> None:
@@ -177,6 +184,8 @@ class RecordedPrograms:
 
     def next_event_time(self) -> float | None:
         """When a program next has something to say."""
+        if self._told:
+            return self._clock.now()
         while self._heap and self._heap[0][2].epoch != self._heap[0][3]:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
@@ -191,9 +200,7 @@ class RecordedPrograms:
 
     def step(self, now: float) -> list[Event]:
         """What programs have said until `now`."""
-        heap, until, told = self._heap, now + _ROUNDING, list[Event]()
-        if not heap or heap[0][0] > until:
-            return told
+        heap, until, told, self._told = self._heap, now + _ROUNDING, self._told, []
         while heap and heap[0][0] <= until:
             time, _, program, epoch, kind = heapq.heappop(heap)
             if epoch != program.epoch:
@@ -201,11 +208,13 @@ class RecordedPrograms:
             if kind is _Kind.REPORT:
                 told.append(self._on_report(program, time))
             elif kind is _Kind.SAVED:
-                told.append(self._on_saved(program, time))
+                told += self._on_saved(program, time)
             elif kind is _Kind.BEGUN:
                 told.append(self._on_begun(program, time))
-            else:
+            elif kind is _Kind.ENDED:
                 told.append(self._on_ended(program, time))
+            else:
+                told.append(self._on_timeout(program, time))
         return told
 
     def _on_begun(self, program: _Program, time: float) -> Begun:
@@ -227,15 +236,16 @@ class RecordedPrograms:
             self._finish(program, time)
         return Report(program.number, time - program.begun, metrics, step)
 
-    def _on_saved(self, program: _Program, time: float) -> Saved | Finished:
+    def _on_saved(self, program: _Program, time: float) -> list[Event]:
         assert program.save_from is not None
         step, seconds = program.run.step_at(program.base), time - program.save_from
         self._checkpoints[program.number] = step
         program.save_from = None
+        saved = Saved(program.number, time, step, seconds)
         if program.ending:
-            return self._on_ended(program, time)
+            return [saved, self._on_ended(program, time)]
         self._train(program, time)
-        return Saved(program.number, time, step, seconds)
+        return [saved]
 
     def _on_ended(self, program: _Program, time: float) -> Finished:
         """It was asked to end, or has come to its end."""
@@ -246,11 +256,21 @@ class RecordedPrograms:
             step = self._checkpoints.get(number, 0.0)
             return Finished(number, (), TrialState.QUEUED, "interrupted", seconds, kept_step=step)
         if not math.isfinite(last[1]):
-            cause = f"{self._metric} is {last[1]}"
-            seen = Observation(program.trial.fraction, ObservationKind.FAILED, {}, seconds, 0.0, cause)
-            return Finished(number, (seen,), TrialState.FAILED, cause, seconds)
+            return _failed(program, f"{self._metric} is {last[1]}", seconds)
         seen = Observation(program.trial.fraction, ObservationKind.MEASURED, {self._metric: last[1]}, seconds, 0.0)
         return Finished(number, (seen,), TrialState.DONE, "", seconds, resumed=True, kept_step=last[0])
+
+    def _on_timeout(self, program: _Program, time: float) -> Finished:
+        self._drop(program)
+        return _failed(program, f"timeout: not ended after {program.time_limit:.4g} s", time - program.started)
+
+    def _save_now(self, program: _Program) -> None:
+        """It was asked to save: what it has said until now was said before, heard or not."""
+        now = self._clock.now()
+        while program.since is not None and (due := self._report_time(program)) <= now + _ROUNDING:
+            self._told.append(self._on_report(program, due))
+        if program.since is not None:
+            self._begin_saving(program, now)
 
     def _finish(self, program: _Program, time: float) -> None:
         """After the last report: save once more, and end."""
@@ -263,6 +283,7 @@ class RecordedPrograms:
         program.since, program.save_from = None, time
         program.epoch += 1
         self._schedule(time + program.run.save_seconds, program, _Kind.SAVED)
+        self._schedule_timeout(program)
 
     def _train(self, program: _Program, time: float) -> None:
         program.since = time
@@ -272,9 +293,17 @@ class RecordedPrograms:
             self._finish(program, time)
 
     def _schedule_report(self, program: _Program) -> None:
+        self._schedule(self._report_time(program), program, _Kind.REPORT)
+
+    def _report_time(self, program: _Program) -> float:
+        """When it says something next."""
         assert program.since is not None
         seconds = (program.run.points[program.report][2] - program.base) * program.slowness
-        self._schedule(program.since + max(seconds, 0.0), program, _Kind.REPORT)
+        return program.since + max(seconds, 0.0)
+
+    def _schedule_timeout(self, program: _Program) -> None:
+        if program.time_limit is not None:
+            self._schedule(program.started + program.time_limit, program, _Kind.TIMEOUT)
 
     def _schedule(self, time: float, program: _Program, kind: _Kind) -> None:
         self._order += 1
@@ -290,3 +319,8 @@ class RecordedPrograms:
             running = ", ".join(map(str, sorted(self._programs))) or "none"
             raise UnknownTrial(f"trial {number} is not running", where="RecordedPrograms", hint=f"Running: {running}")
         return self._programs[number]
+
+
+def _failed(program: _Program, cause: str, seconds: float) -> Finished:
+    seen = Observation(program.trial.fraction, ObservationKind.FAILED, {}, seconds, 0.0, cause)
+    return Finished(program.number, (seen,), TrialState.FAILED, cause, seconds)

@@ -39,12 +39,13 @@ from leantune.run.loop import Loop, Plan
 from leantune.run.placing import course_of
 from leantune.space import Cluster, Clusters, Space, ordinal
 from leantune.store.known import no_garbage
-from leantune.store.memory import memory_study
+from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import StayRow
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.tuner import View
 
 JOB = "job"  # the one parameter of a simulated study: which recording is played
+METRIC = "value"  # what every recording reports, whatever its own name for it
 
 
 @dataclass(frozen=True)
@@ -309,7 +310,7 @@ class Simulation:
         )
         problem = _problem(scenario)
         self._tuner = _tuner(scenario, problem, predictor)
-        self.store = memory_study(problem.space, problem.budget, time=scenario.start)
+        self.store = MemoryStudyStore(problem.space, problem.budget)
         chooser = make_chooser(scenario, Standing(clock, self.provider))
         self._placement = _placement(scenario, self._tuner, problem, chooser, self.provider)
         self._executor = _executor(scenario, problem, (self.provider, clock), forecaster, self._placement)
@@ -348,7 +349,7 @@ def _problem(scenario: Scenario) -> Problem:
     """Which recording to play is all that there is to choose."""
     first, count = scenario.jobs[0], len(scenario.jobs)
     space = Space(**{JOB: ordinal(*range(max(count, 2)))})
-    goal = maximize(first.metric, scale="linear") if first.maximize else minimize(first.metric, scale="linear")
+    goal = maximize(METRIC, scale="linear") if first.maximize else minimize(METRIC, scale="linear")
     settings = [space.configuration({JOB: number}) for number in range(count)]
     return Problem(space, goal, steps=max(job.total_steps for job in scenario.jobs), settings=settings)
 

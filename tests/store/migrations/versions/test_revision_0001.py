@@ -26,7 +26,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
     if request.param == "sqlite":
         url = load_sqlite(tmp_path / "old.db", FROZEN)
     else:
-        url = load_postgres(request.getfixturevalue("postgres").fresh_url(), FROZEN, "0001")
+        url = load_postgres(request.getfixturevalue("postgres").fresh_url(), FROZEN)
     with Database(url) as database:
         yield database
 

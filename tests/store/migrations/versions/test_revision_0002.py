@@ -39,7 +39,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return load_sqlite(tmp_path / "old.db", FROZEN)
     server: Postgres = request.getfixturevalue("postgres")
-    return load_postgres(server.fresh_url(), FROZEN, "0001")
+    return load_postgres(server.fresh_url(), FROZEN)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Seeds are pinned: a change would change every proposal of every study."""
 
-from leantune.strategies.seeds import derived_seed
+from leantune.strategies.proposals import derived_seed
 
 
 def test_pinned_and_distinct() -> None:
