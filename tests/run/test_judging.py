@@ -507,7 +507,7 @@ def test_a_tuner_is_told_that_nothing_more_can_be_proposed(make: Callable[..., W
 
 
 def test_when_nothing_can_be_paid_all_are_stopped_and_say_so(make: Callable[..., World]) -> None:
-    here = make(2, budget=Budget(usd=5.0))
+    here = make(2, budget=Budget(usd=6.0))  # a quarter of it is 150 s, enough for half of a training
     here.run(SpotTune(theta=0.5, mcnt=2), TimeRules(grace=5.0, steps=20))
     assert {trial.state for trial in here.trials} == {S.STOPPED}
     assert all("do not cover the worst case" in trial.moves[-1].cause for trial in here.trials)
