@@ -17,30 +17,22 @@ from leantune.run.curves import Curves, learning_curves
 from leantune.run.events import Ended, Event, Judged, Reported, Started, nobody
 from leantune.run.judging import Judge
 from leantune.run.ledger import KILL_SECONDS, TimeRules
-from leantune.run.loop import Loop, Outcome, Plan
+from leantune.run.loop import Loop, Outcome
 from leantune.run.workers import this_worker
-from leantune.store.base import Store
-from leantune.store.database import Database
-from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import Booking, Claim, JudgedMove, ReportRow
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.standings import Ending
-from leantune.strategies.tuner import Judgement, Tuner, Verdict, View
+from leantune.strategies.tuner import Judgement, Verdict, View
 from tests.run.judged_worlds import (
-    OPENS,
-    RENTED_RULES,
     RULES,
     SAVE_SECONDS,
     START,
     STEP_SECONDS,
-    Rented,
     Scripted,
     World,
     at_step,
-    bare_numbers,
     falling,
     reached,
-    rented,
     states,
     world,
 )
@@ -515,7 +507,7 @@ def test_a_tuner_is_told_that_nothing_more_can_be_proposed(make: Callable[..., W
 
 
 def test_when_nothing_can_be_paid_all_are_stopped_and_say_so(make: Callable[..., World]) -> None:
-    here = make(2, budget=Budget(usd=6.0))
+    here = make(2, budget=Budget(usd=6.0))  # a quarter of it is 150 s, enough for half of a training
     here.run(SpotTune(theta=0.5, mcnt=2), TimeRules(grace=5.0, steps=20))
     assert {trial.state for trial in here.trials} == {S.STOPPED}
     assert all("do not cover the worst case" in trial.moves[-1].cause for trial in here.trials)
@@ -529,52 +521,3 @@ def test_a_call_that_has_proposed_its_trials_selects_nobody_yet(make: Callable[.
     assert [trial.state for trial in here.trials] == [S.PAUSED] * 2, "two settings are to come"
     here.run(SpotTune(theta=0.5, mcnt=1))
     assert [trial.state for trial in here.trials] == [S.DONE] + [S.STOPPED] * 3
-
-
-# -- on rented machines
-
-
-def on_market(kind: str, tuner: Tuner, trials: int, parallel: int) -> tuple[Store, Rented]:
-    """A whole study on a market that takes machines away."""
-    problem = bare_numbers(trials, Budget(usd=500.0))
-    store: Store = MemoryStudyStore(problem.space, problem.budget)
-    if kind != "memory":
-        opened = {"time": OPENS, "leantune_version": ""}
-        store = Database("sqlite://").create("s", problem.space, {}, "", problem.budget, **opened)  # type: ignore[arg-type]
-    runs = [falling(0.1 * n) for n in range(trials)]
-    here = rented(problem, store, tuner, runs, {})
-    plan = Plan(problem, tuner, 1, replace(RENTED_RULES, parallel=parallel), lease=None, poll=None)
-    Loop(store, plan, here.executor, here.clock).run()
-    return store, here
-
-
-def test_a_paused_trial_has_no_machine(kind: str) -> None:
-    store, here = on_market(kind, Scripted(at_step(5, Verdict.PAUSE, 0), trials=2), 2, 1)
-    first, second = store.stays(0)[0], store.stays(1)[0]
-    pause = store.history().trial(0).moves[-1]
-    assert pause.state is S.PAUSED
-    assert len(store.stays(0)) == 1
-    assert first.ended == first.left == pause.time == second.launched
-    assert first.gross_usd == pytest.approx(pause.dollars) and pause.dollars > 0
-    assert (first.kept, first.reached, first.why) == (5.0, 5.0, "asked")
-    assert here.cloud.machines() == ()
-
-
-def test_a_tuning_on_a_market_pays_every_machine_once(kind: str) -> None:
-    """Some are taken for nothing, and billed after the trial has gone elsewhere; some cost something."""
-    store, here = on_market(kind, SpotTune(theta=0.5, mcnt=2), 5, 2)
-    history, stays = store.history(), store.stays()
-    assert [trial.state for trial in history.trials] == [S.DONE] * 2 + [S.STOPPED] * 3
-    assert any(S.REVOKED in states(trial) for trial in history.trials)
-    taken = [stay for stay in stays if stay.revoked]
-    assert taken
-    assert all(stay.gross_usd == stay.refund_usd and (stay.ended or 0) > (stay.left or math.inf) for stay in taken)
-    bills = here.cloud.bills()
-    assert {stay.machine: stay.gross_usd for stay in stays} == {name: bill.gross_usd for name, bill in bills.items()}
-    paid = math.fsum(bill.net_usd for bill in bills.values())
-    assert [history.cost, store.money().spent] == pytest.approx([paid, paid])
-    for trial in history.trials[2:]:
-        (seen,) = trial.observations
-        own = [stay for stay in stays if stay.number == trial.number]
-        assert seen.cost == pytest.approx(math.fsum((one.gross_usd or 0) - (one.refund_usd or 0) for one in own))
-        assert seen.seconds == pytest.approx(math.fsum((one.left or 0) - one.launched for one in own))

@@ -350,16 +350,13 @@ class RentedExecutor:
                 known.save = stay.saving_seconds
             self._known[stay.number] = known
 
-    def due(self, history: History) -> str:
-        """Why the best of the paused trials must be chosen now: else the deadline is missed. Empty: it can wait."""
+    def due(self, history: History) -> float:
+        """When the first of the paused trials must go on at the latest, or miss the deadline; by this world's clock."""
         now = self._clock.now()
-        for trial in history.trials:
-            if trial.state is TrialState.PAUSED:
-                known = self._known[trial.number]
-                need = Need(trial, now, known.step, known.save, known.restore)
-                if self._placement.must_move(need):
-                    return "the deadline would not wait"
-        return ""
+        paused = [trial for trial in history.trials if trial.state is TrialState.PAUSED]
+        known = [self._known[trial.number] for trial in paused]
+        needs = [Need(trial, now, one.step, one.save, one.restore) for trial, one in zip(paused, known, strict=True)]
+        return self._here(min(map(self._placement.last_moment, needs), default=math.inf))
 
     # -- two clocks
 

@@ -92,6 +92,10 @@ class Placement(Protocol):
         """Whether the deadline forces it to a faster machine now."""
         ...
 
+    def last_moment(self, need: Need) -> float:
+        """When it must go on at the latest, on the fastest machine on demand; infinite without a deadline."""
+        ...
+
     def measured(self, machine_type: str, number: int, seconds: float, steps: float) -> None:
         """A trial took `seconds` for `steps` on a machine of the type."""
         ...
@@ -162,6 +166,10 @@ class FixedPlacement:
     def must_move(self, need: Need) -> bool:
         """It stays."""
         return False
+
+    def last_moment(self, need: Need) -> float:
+        """It knows no deadline."""
+        return math.inf
 
     def measured(self, machine_type: str, number: int, seconds: float, steps: float) -> None:
         """Nothing is made of it: the models learn seconds."""

@@ -53,17 +53,15 @@ class Judge:
         if self._changed is not None:
             self._changed.update(numbers)
 
-    def look(self, view: Judging, claims: Mapping[int, Claim]) -> None:
-        """Judge what is new."""
+    def look(self, view: Judging, claims: Mapping[int, Claim], *, due: bool = False) -> None:
+        """Judge what is new; due: all of them, as the best of the paused must be chosen now."""
         told = self.curves.read()
         if self._changed is not None:
             self._changed |= told
-            if not self._changed:
+            if not self._changed and not due:
                 return
-        only, self._changed = self._changed, set()
+        only, self._changed = None if due else self._changed, set()
         seen = view("")
-        if seen.due:
-            only = None
         self._apply(seen, self._tuner.judge(seen, only), claims)
 
     def close(self, view: Judging, reason: str) -> bool:

@@ -66,8 +66,8 @@ class Plan:
     lease: seconds after which a vanished worker's trial is given to another; None where nobody shares the study.
     poll: seconds after which a wait for running trials looks up again; None: only when something happens.
     deterministic: propose in whole batches of `batch`. max_failures: give up when so many trials have failed and none
-    came through. alone: nobody else ever works on the study, so that nobody can vanish. due: why the best of the paused
-    must be chosen now, where there is a deadline; empty while it can wait.
+    came through. alone: nobody else ever works on the study, so that nobody can vanish. due: by when the best of the
+    paused must be chosen, where there is a deadline; infinite while nobody has paused.
     """
 
     problem: Problem
@@ -80,7 +80,7 @@ class Plan:
     batch: int = 1
     max_failures: int | None = 5
     alone: bool = False
-    due: Callable[[History], str] | None = None
+    due: Callable[[History], float] | None = None
 
 
 class Outcome(StrEnum):
@@ -169,8 +169,9 @@ class Loop:
         self._hear()
         if self._plan.max_failures and not self._succeeded and self._failures >= self._plan.max_failures:
             return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
+        due_at = self._due_at()
         if self._judge is not None and self._only is None:
-            self._judge.look(self.view, self._claims)
+            self._judge.look(self.view, self._claims, due=due_at <= self._clock.now())
         step = self._fill(last)
         if isinstance(step, End) and not self._claims:
             judge = self._judge if step.outcome is Outcome.OVER else None
@@ -179,14 +180,25 @@ class Loop:
         if isinstance(step, Waiting):
             self._wait(step)
         if not self._interrupts:
-            self._executor.wait(None if self._plan.poll is None else Seconds(self._plan.poll))
+            self._wait_for_events(due_at)
         return None
 
     def view(self, closed: str = "") -> View:
         """What the tuner may see now."""
         look = self._store.look()
-        due = "" if self._plan.due is None else self._plan.due(look.history)
+        due = "the deadline would not wait" if self._due_at() <= self._clock.now() else ""
         return View(self._under(look.budget), look.history, self._plan.seed, self._curves, closed, due)
+
+    def _due_at(self) -> float:
+        """By when the best of the paused must be chosen."""
+        return math.inf if self._plan.due is None else self._plan.due(self._store.history())
+
+    def _wait_for_events(self, due_at: float) -> None:
+        """Until something happens, but not beyond the moment at which the paused cannot wait any longer."""
+        seconds, left = self._plan.poll, due_at - self._clock.now()
+        if 0 < left < math.inf:
+            seconds = left if seconds is None else min(seconds, left)
+        self._executor.wait(None if seconds is None else Seconds(seconds))
 
     @property
     def _curves(self) -> Mapping[int, LearningCurve]:

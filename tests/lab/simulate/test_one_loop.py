@@ -359,3 +359,20 @@ def test_the_same_code_runs_under_the_real_clock() -> None:
     assert 0.1 < clock.now() - began < 20.0
     assert sorted(world.endings) == ["finished", "not selected"]
     assert world.cloud.machines() == ()
+
+
+def test_a_deadline_does_not_wait_for_somebody_who_reports_seldom() -> None:
+    """One has paused and must go on at 5.5 h to be over at 6.5 h; the other says something after 3 and 6 hours."""
+    waiting, seldom = job_of(1, hours=3.0), job_of(2, hours=6.0)
+    machine = on_demand()
+    scale = seconds_on(seldom, machine) / seldom.total_seconds
+    seldom = replace(
+        seldom, steps=seldom.steps[[20, -1]], values=seldom.values[[20, -1]], seconds=np.full(2, 3 * HOUR / scale)
+    )
+    waiting = replace(waiting, seconds=waiting.seconds / scale)
+    finish_by = HOUR + 6.5 * HOUR
+    rules = TuningRules(theta=0.7, mcnt=1, finish_by=finish_by, stop_on_plateau=False)
+    world = tune([machine], [waiting, seldom], rules, chooser=Always(0))
+    check_books(world)
+    assert world.endings == [Ending.FINISHED] * 2
+    assert world.outcome.finished_at <= finish_by
