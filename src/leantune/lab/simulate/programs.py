@@ -245,7 +245,7 @@ class RecordedPrograms:
 
     def _on_saved(self, program: _Program, time: float) -> list[Event]:
         assert program.save_from is not None
-        step, seconds = program.run.step_at(program.base), time - program.save_from
+        step, seconds = self._step(program), time - program.save_from
         self._checkpoints[program.number] = step
         program.save_from = None
         saved = Saved(program.number, time, step, seconds)
@@ -253,6 +253,12 @@ class RecordedPrograms:
             return [saved, self._on_ended(program, time)]
         self._train(program, time)
         return [saved]
+
+    @staticmethod
+    def _step(program: _Program) -> float:
+        """Whole steps done; all of them after the last report, whatever adding up seconds rounds to."""
+        points = program.run.points
+        return points[-1][0] if program.report >= len(points) else program.run.step_at(program.base)
 
     def _on_ended(self, program: _Program, time: float) -> Finished:
         """It was asked to end, or has come to its end."""
