@@ -27,6 +27,7 @@ from leantune.errors import StrategyError
 
 class Odd:
     def __init__(self, what): self.what = what
+    judges = False
     def check(self, problem): pass
     def judge(self, view, only=None): return {}
     def recommend(self, view): raise NotImplementedError
