@@ -1,7 +1,8 @@
 """The study's loop on random markets: nothing is lost, nothing counts twice, every second is billed once."""
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,12 +15,16 @@ from leantune.cloud.billing import AZURE, GCP, BillingPolicy
 from leantune.cloud.feeds import Capacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.errors import ProviderError
-from leantune.executors.rented import Purpose
+from leantune.executors.rented import Purpose, Ways
 from leantune.history import TrialState
+from leantune.lab.simulate import simulation
 from leantune.lab.simulate.simulation import TuningRules
 from leantune.lab.simulate.workloads import RecordedJob
 from leantune.rent.expectation import hazard_of, save_interval
-from leantune.rent.provisioner import Always, RandomMarket
+from leantune.rent.placement import FreePlacement, Need
+from leantune.rent.provisioner import Always, Choice, RandomMarket
+from leantune.rent.quotes import Quotes
+from leantune.rent.step_times import StepTimes
 from leantune.space import Machine
 from leantune.strategies.standings import Ending
 from tests.lab.simulate.books import check_books
@@ -341,6 +346,51 @@ def test_the_same_world_gives_the_same_study() -> None:
     assert first.stays == second.stays
     assert first.outcome == second.outcome
     assert first.history == second.history
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_stored_of_a_launch_gives_the_same_choice_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quotes of a stay, what the trial needed, and the step times told until then: nothing else decides."""
+    made: list[FreePlacement] = []
+    log: list[Need | tuple[str, int, float, float]] = []
+
+    class Logging(FreePlacement):
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            made.append(self)
+
+        def choose(self, need: Need, quotes: Quotes) -> Iterable[Choice]:
+            log.append(need)
+            return super().choose(need, quotes)
+
+        def measured(self, machine_type: str, number: int, seconds: float, steps: float) -> None:
+            log.append((machine_type, number, seconds, steps))
+            super().measured(machine_type, number, seconds, steps)
+
+    monkeypatch.setattr(simulation, "FreePlacement", Logging)
+    monkeypatch.setattr(simulation, "Ways", lambda *given, **ways: Ways(*given, **{**ways, "writes_ahead": True}))
+    markets = feeds(seed)
+    world = tune(markets, [job_of(seed + i, hours=5.0) for i in range(3)], TuningRules(mcnt=2), risk=0.4)
+    check_books(world)
+    (before,) = made
+    times = StepTimes({feed.machine.name: feed.machine.vcpus for feed in markets}, 3)
+    again = FreePlacement(
+        before.offers, before.chooser, before.pace, before.course, before.began, times, before.side_by_side
+    )
+    stays = {(stay.number, stay.launched): stay for stay in world.stays}
+    for said in log:
+        if isinstance(said, tuple):
+            again.measured(*said)
+        elif (stay := stays.pop((said.trial.number, said.now), None)) is not None:
+            stored = Quotes(**{name: np.array(values) for name, values in json.loads(stay.quotes).items()})
+            first = next(iter(again.choose(said, stored)))
+            offer = again.offers[first.offer]
+            assert (str(offer.market), offer.on_demand, first.max_price) == (
+                stay.market,
+                stay.on_demand,
+                stay.max_price,
+            )
+    assert not stays
 
 
 class MarketTime(RealClock):
