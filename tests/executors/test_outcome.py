@@ -298,3 +298,18 @@ def test_whatever_happens_the_history_takes_it(
     taken(end, heard)
     assert end.seconds == ending.seconds
     assert all((seen.seconds or 0.0) <= ending.seconds + 3.0 for seen in end.observations)
+
+
+def test_a_resumed_run_that_has_nothing_left_to_say_is_done_with_what_was_said_before() -> None:
+    problem = Problem(Space(n=integer(0, 9)), maximize("accuracy"))
+    _, trial = History().propose(problem.space.configuration({"n": 1}), FULL)
+    earlier = {"accuracy": 0.75}
+    end = outcome(Heard(problem, trial), Ending(1.0), resumed=True, earlier_seconds=9.0, reported=earlier)
+    assert (end.state, end.observations[0].metrics, end.observations[0].seconds) == (TrialState.DONE, earlier, 10.0)
+    newer = Heard(problem, trial)
+    newer.take(FULL, {"accuracy": 0.8}, 1.0)
+    assert outcome(newer, Ending(1.0), resumed=True, reported=earlier).observations[0].metrics == {"accuracy": 0.8}
+    afresh = outcome(Heard(problem, trial), Ending(1.0), reported=earlier)
+    assert afresh.state is TrialState.FAILED, "it started over, and said nothing"
+    stopped = outcome(Heard(problem, trial), Ending(1.0, why="stop"), resumed=True, reported=earlier)
+    assert stopped.state is TrialState.QUEUED, "it was asked to end, and is not done"

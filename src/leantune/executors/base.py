@@ -34,7 +34,8 @@ class Terms:
     to end, None for never. grace: seconds it then has before it is killed. lease: the run ends by itself when it was
     not renewed for that many seconds, because by then somebody else may have started the trial; None for never.
     earlier_seconds, earlier_usd: how long earlier attempts ran and what they cost; they count as part of the training
-    where a checkpoint is found.
+    where a checkpoint is found. So do the metrics that earlier attempts reported last: a program that has nothing left
+    to do need not say them again.
     """
 
     attempt: int = 1
@@ -43,6 +44,7 @@ class Terms:
     lease: Seconds | None = None
     earlier_seconds: float = 0.0
     earlier_usd: float = 0.0
+    reported: Mapping[str, float] = field(default_factory=dict)
 
 
 class How(StrEnum):

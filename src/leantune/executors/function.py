@@ -203,6 +203,7 @@ class _Call:
             resumed=resumed,
             earlier_seconds=self._earlier,
             evicted=self._trial.number in self._executor._evicted,
+            reported=self._terms.reported,
         )
         trouble = self._settle(finished.state)
         cause = "; ".join(part for part in (finished.cause, trouble) if part)

@@ -296,6 +296,7 @@ class LocalRun:
             resumed=self._resumed,
             earlier_seconds=self.terms.earlier_seconds,
             evicted=self._evicted,
+            reported=self.terms.reported,
         )
         self._saving = self._keeper.settle(self.trial, self._ended.state)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
 from math import isclose, isfinite
+from types import MappingProxyType
 
 from leantune.executors.base import Finished, Report
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
@@ -105,6 +106,13 @@ class Heard:
         told.seconds = told.seconds if seconds is None else seconds
         told.cost = told.cost if cost is None else cost
 
+    def fill_in(self, reported: Mapping[str, float]) -> None:
+        """Metrics that earlier attempts reported, for a run that came to its end and had nothing left to say."""
+        own = self.told.get(self.trial.fraction, Told()).metrics
+        missing = {name: value for name, value in reported.items() if name not in own}
+        if missing:
+            self.take(self.trial.fraction, missing, None)
+
     def fault(self, share: Fraction) -> str:
         """What is missing or wrong with what was told at the share; empty when nothing is."""
         told = self.told.get(share)
@@ -136,14 +144,23 @@ class Heard:
 
 
 def outcome(
-    heard: Heard, ending: Ending, *, resumed: bool = False, earlier_seconds: float = 0.0, evicted: bool = False
+    heard: Heard,
+    ending: Ending,
+    *,
+    resumed: bool = False,
+    earlier_seconds: float = 0.0,
+    evicted: bool = False,
+    reported: Mapping[str, float] = MappingProxyType({}),
 ) -> Finished:
     """What to make of a run: done, failed, or (interrupted by us, or its lease lost) to be run again.
 
-    resumed: it went on from a checkpoint, so that the training took `earlier_seconds` more. evicted: it had to leave:
+    resumed: it went on from a checkpoint, so that the training took `earlier_seconds` more, and what earlier attempts
+    reported counts where it came to its end by itself without a word. evicted: it had to leave:
     it is not done if it ended when it was asked to, even with exit code 0 and a report of a part of its training.
     """
     _hear_last_lines(heard, ending)
+    if resumed and not ending.why:
+        heard.fill_in(reported)
     number = heard.trial.number
     seconds = ending.seconds + (earlier_seconds if resumed else 0.0)
     failure = _failure(heard, ending)

@@ -43,7 +43,7 @@ from leantune.run.heartbeat import Heartbeat
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.workers import dead_workers, this_worker
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
-from leantune.strategies.tuner import LearningCurve, Over, Tuner, View, Wait
+from leantune.strategies.tuner import Judgement, LearningCurve, Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class Loop:
         claim = self._claims.get(finished.number)
         if claim is None:
             return
-        judged = None
+        judged: Judgement | None = None
         if self._judge is not None:
             finished, judged = self._judge.ended(finished, claim)
         rate = claim.booking.rate
@@ -370,6 +370,7 @@ class Loop:
             None if self._plan.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
             self._earlier_seconds(claim.trial),
             claim.trial.moved_dollars,
+            self._reported(claim) if claim.attempt > 1 else {},
         )
         self._claims[claim.trial.number] = claim
         if self._heart:
@@ -378,6 +379,14 @@ class Loop:
         self._observer(Started(claim.trial, claim.attempt, claim.booking))
         self._waiting, self._pause = None, SHORTEST_PAUSE
         return True
+
+    def _reported(self, claim: Claim) -> Mapping[str, float]:
+        """What earlier attempts of a trial reported last of its own share."""
+        number, share = claim.trial.number, claim.trial.fraction
+        if self._judge is not None:
+            return self._judge.curves.latest(number)
+        rows = (row for row in self._store.reports(number) if row.fraction in (None, share))
+        return {name: value for row in rows for name, value in row.metrics.items()}
 
     def _earlier_seconds(self, trial: Trial) -> float:
         """How long earlier runs of the trial trained: as measured where we ended them, up to their last report where
