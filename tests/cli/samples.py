@@ -10,7 +10,7 @@ from leantune.history import Estimate, History, Note, NoteKind, ObservationKind,
 from leantune.problem import Budget, Problem, maximize
 from leantune.run.events import Ended, Proposed, Started
 from leantune.space import Cluster, Clusters, Space, choice, log, machine
-from leantune.store.study import Booking, Money
+from leantune.store.rows import Booking, Money
 
 SMALL, LARGE = (
     machine("small", vcpus=1, memory=2, usd_per_hour=0.36),

@@ -11,7 +11,7 @@ from leantune.problem import Budget, Problem, minimize
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Outcome
 from leantune.space import Space, choice
-from leantune.store.study import Money, WorkerRow
+from leantune.store.rows import Money, WorkerRow
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.study.launch import DryRun, Forecast, LimitCheck, Verification
 from leantune.text import estimated

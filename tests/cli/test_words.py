@@ -22,7 +22,7 @@ from leantune.executors.base import Report
 from leantune.history import Estimate, History
 from leantune.problem import Budget, Problem, minimize
 from leantune.run.events import Stopping
-from leantune.store.study import Money
+from leantune.store.rows import Money
 from tests.cli.samples import FULL, PROBLEM, QUARTER, SPACE, done, mixed, proposed, standing
 
 

@@ -21,7 +21,7 @@ from leantune.run.ledger import (
     upper_bound,
 )
 from leantune.space import Space, integer, machine
-from leantune.store.study import Money
+from leantune.store.rows import Money
 
 RATE = 36.0  # USD per hour: a cent a second
 PRICED = Space(n=integer(0, 9), cluster=clusters([machine("m", vcpus=1, memory=1, usd_per_hour=RATE)]))

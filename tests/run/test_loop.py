@@ -22,7 +22,8 @@ from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Loop, Outcome, Plan
 from leantune.run.workers import this_worker
 from leantune.store.database import Database
-from leantune.store.study import Booking, ReportRow, StudyStore
+from leantune.store.rows import Booking, ReportRow
+from leantune.store.study import StudyStore
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
 from leantune.study.definition import describe, open_or_create

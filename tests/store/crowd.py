@@ -14,7 +14,8 @@ from leantune.errors import LeaseLost, Outdated, StoreError
 from leantune.history import Trial, TrialState
 from leantune.problem import Budget
 from leantune.store.database import Database
-from leantune.store.study import Booking, Claim, Money, StudyStore
+from leantune.store.rows import Booking, Claim, Money
+from leantune.store.study import StudyStore
 from leantune.testing.store_samples import FULL, RATE, SMALL, contract_space, expired, measured
 
 NAME = "crowded"

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from leantune.history import TrialState
 from leantune.problem import Budget
 from leantune.store.database import Database
-from leantune.store.study import Booking, StudyStore
+from leantune.store.rows import Booking
+from leantune.store.study import StudyStore
 from leantune.testing.store_samples import FULL, SMALL, contract_space, measured
 
 

@@ -13,7 +13,8 @@ from leantune.problem import Budget
 from leantune.store import known
 from leantune.store.database import Database
 from leantune.store.known import Known
-from leantune.store.study import Booking, StudyStore
+from leantune.store.rows import Booking
+from leantune.store.study import StudyStore
 from leantune.testing.store_samples import FULL, SMALL, contract_space, measured
 
 

@@ -10,7 +10,7 @@ from leantune.cli.standing import Standing
 from leantune.executors.base import Report
 from leantune.history import Trial, TrialState
 from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
-from leantune.store.study import Booking
+from leantune.store.rows import Booking
 
 ENDED_SHOWN = 6  # ended runs that are remembered
 

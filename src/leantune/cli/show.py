@@ -25,7 +25,7 @@ from leantune.history import Estimate, Trial, TrialState
 from leantune.problem import COST, TIME, Budget, Problem
 from leantune.run.loop import End
 from leantune.space import Cluster, Configuration
-from leantune.store.study import Money, WorkerRow
+from leantune.store.rows import Money, WorkerRow
 from leantune.strategies.proposals import Recommendation
 from leantune.study.launch import DryRun, Forecast, Verification
 from leantune.text import (

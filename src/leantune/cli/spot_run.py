@@ -128,6 +128,8 @@ def _notes(ranking: tuple[Row, ...], steps: float) -> list[str]:
 
 def as_document(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: list[StayRow]) -> dict[str, object]:
     """The result for a program; numbers that nobody knows are null."""
+    from leantune.cli.show import number
+
     options = opened.job.strategy_options
     settings = [
         {
@@ -137,9 +139,9 @@ def as_document(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: 
             "selected": row.selected,
             "ending": None if row.ending is None else row.ending.value,
             "step": row.step,
-            "value": _finite(row.value),
-            "predicted": None if row.predicted is None else _finite(row.predicted.mean),
-            "predicted_sd": None if row.predicted is None else _finite(row.predicted.sd),
+            "value": number(row.value),
+            "predicted": None if row.predicted is None else number(row.predicted.mean),
+            "predicted_sd": None if row.predicted is None else number(row.predicted.sd),
             "usd": row.trial.cost,
             "failure": row.trial.moves[-1].cause if row.trial.state == "failed" else None,
         }
@@ -197,7 +199,3 @@ def _paused_at(stays: list[StayRow], number: int) -> float:
 
 def _net(stay: StayRow) -> float:
     return (stay.gross_usd or 0.0) - (stay.refund_usd or 0.0)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

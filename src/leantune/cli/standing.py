@@ -9,7 +9,7 @@ from functools import cached_property
 
 from leantune.history import History, Note, NoteKind, Observation, ObservationKind, Trial, counted_notes
 from leantune.problem import At, Constraint, Direction, Problem
-from leantune.store.study import Money
+from leantune.store.rows import Money
 from leantune.strategies.recommending import excess
 
 # Notes that concern the whole study: told when they are new, and counted.

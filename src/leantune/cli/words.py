@@ -9,7 +9,7 @@ from leantune.executors.base import Report
 from leantune.history import Estimate, Trial, TrialState
 from leantune.problem import Budget, Problem
 from leantune.run.events import Stopping
-from leantune.store.study import Money
+from leantune.store.rows import Money
 from leantune.text import (
     counted,
     described,

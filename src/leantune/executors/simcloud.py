@@ -14,10 +14,9 @@ from leantune.executors import local
 from leantune.executors.base import Executor
 from leantune.executors.keeper import SAVE_EVERY
 from leantune.executors.registry import Charges, Past, ProgramSettings
-from leantune.executors.rented import Market, RentedExecutor, Ways
+from leantune.executors.rented import Market, RentedExecutor, Ways, as_it_is
 from leantune.executors.run_folder import RunFolder
 from leantune.executors.watched import Watched
-from leantune.history import Trial
 from leantune.rent.placement import Course, FixedPlacement, FreePlacement, Pace, Placement
 from leantune.rent.provisioner import CheapestStep
 from leantune.rent.quotes import LiveForecaster
@@ -65,7 +64,7 @@ def make_executor(settings: ProgramSettings, clock: Clock) -> Executor:
     source = (settings.market or MarketSettings()).prices
     market = Market(provider, time, offers, forecaster, tag=settings.study, source=source)
     ways = Ways(
-        settings.aboard or _as_it_is,
+        settings.aboard or as_it_is,
         lambda number: RunFolder(settings.runs, number).remove_checkpoint(),
         lambda trial: (save, save),
         bills_add_up=settings.aboard is not None,
@@ -75,10 +74,6 @@ def make_executor(settings: ProgramSettings, clock: Clock) -> Executor:
     rented = RentedExecutor(programs, market, placement, clock, ways)
     rented.recall(settings.past.stays)
     return Watched(rented, clock)
-
-
-def _as_it_is(trial: Trial, _offer: Offer) -> Trial:
-    return trial
 
 
 def _placement(

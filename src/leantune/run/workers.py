@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from leantune.clock import Clock
-from leantune.store.study import WorkerRow
+from leantune.store.rows import WorkerRow
 
 PROC = Path("/proc")
 ZOMBIE = "Z"

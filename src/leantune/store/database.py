@@ -19,8 +19,6 @@ from leantune.store.rules import checked_name, unknown_study
 from leantune.store.study import StudyStore, log_budget
 from leantune.store.upgrade import check_revision, upgrade
 
-__all__ = ["Database", "StudyRow"]
-
 
 class Database:
     """Studies by name. One per process is enough; threads may share it. Not for use in a forked child.

@@ -58,21 +58,6 @@ from leantune.store.rules import (
 )
 from leantune.store.upgrade import check_revision
 
-__all__ = [
-    "Booking",
-    "BudgetChange",
-    "Claim",
-    "JudgedMove",
-    "LedgerRow",
-    "Look",
-    "Money",
-    "ReportRow",
-    "StayRow",
-    "StudyRow",
-    "StudyStore",
-    "WorkerRow",
-]
-
 
 class _Head(NamedTuple):
     """A study's own row: how often it has changed, its budget, and whether somebody computes the next proposal."""

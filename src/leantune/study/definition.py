@@ -21,7 +21,8 @@ from leantune.problem import Constraint, Problem
 from leantune.space import Boolean, Cluster, Clusters, Configuration, Float, Integer, Ordinal, Parameter
 from leantune.space.options import Listed
 from leantune.store.database import Database
-from leantune.store.study import StudyRow, StudyStore
+from leantune.store.rows import StudyRow
+from leantune.store.study import StudyStore
 from leantune.strategies.registry import STRATEGIES
 
 HARMLESS = ("budget", "run", "store", "checkpoints")  # whatever they are, the trials so far stay comparable

@@ -22,7 +22,8 @@ from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Loop, Outcome, Plan
 from leantune.space import Cluster, Clusters, Configuration
 from leantune.store.database import Database
-from leantune.store.study import Money, StudyStore
+from leantune.store.rows import Money
+from leantune.store.study import StudyStore
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recommending import required
 from leantune.strategies.registry import named_tuner

@@ -15,7 +15,8 @@ from leantune.history import Estimate, Note, NoteKind, Observation, ObservationK
 from leantune.problem import Budget
 from leantune.space import Cluster, Clusters, Space, choice, linear, log, machine, when
 from leantune.store.database import Database
-from leantune.store.study import Booking, Claim, JudgedMove, ReportRow, StayRow, StudyStore, WorkerRow
+from leantune.store.rows import Booking, Claim, JudgedMove, ReportRow, StayRow, WorkerRow
+from leantune.store.study import StudyStore
 
 MACHINE = machine("small", vcpus=2, memory=4, usd_per_hour=0.36)
 FULL, TENTH = Fraction(1), Fraction(1, 10)

@@ -11,7 +11,8 @@ import pytest
 from leantune.history import Estimate, Move, Note, NoteKind, Observation, ObservationKind, Trial, TrialState
 from leantune.problem import Budget
 from leantune.store.database import Database
-from leantune.store.study import BudgetChange, LedgerRow, Money, ReportRow, StudyStore, WorkerRow
+from leantune.store.rows import BudgetChange, LedgerRow, Money, ReportRow, WorkerRow
+from leantune.store.study import StudyStore
 from tests.store.frozen.loading import load_postgres, load_sqlite
 from tests.store.frozen.make import frozen_space
 
