@@ -147,7 +147,26 @@ def as_document(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: 
         }
         for row in ranking
     ]
-    machines = [
+    return {
+        "study": opened.job.name,
+        "outcome": end.outcome.value,
+        "reason": end.reason,
+        "theta": options.get("theta", 0.7),
+        "mcnt": options.get("mcnt", 3),
+        "steps": opened.problem.steps,
+        "settings": settings,
+        "machines": _machines(stays),
+        "usd": opened.store.money().spent,
+        "refund_usd": math.fsum(stay.refund_usd or 0.0 for stay in stays),
+        "revocations": sum(stay.revoked for stay in stays),
+        **_times(opened, stays),
+        "simulated": True,
+    }
+
+
+def _machines(stays: list[StayRow]) -> list[dict[str, object]]:
+    """What was rented, and what became of it."""
+    return [
         {
             "machine": stay.machine,
             "trial": stay.number,
@@ -162,21 +181,6 @@ def as_document(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: 
         }
         for stay in stays
     ]
-    return {
-        "study": opened.job.name,
-        "outcome": end.outcome.value,
-        "reason": end.reason,
-        "theta": options.get("theta", 0.7),
-        "mcnt": options.get("mcnt", 3),
-        "steps": opened.problem.steps,
-        "settings": settings,
-        "machines": machines,
-        "usd": opened.store.money().spent,
-        "refund_usd": math.fsum(stay.refund_usd or 0.0 for stay in stays),
-        "revocations": sum(stay.revoked for stay in stays),
-        **_times(opened, stays),
-        "simulated": True,
-    }
 
 
 def _times(opened: OpenedStudy, stays: list[StayRow]) -> dict[str, float]:
