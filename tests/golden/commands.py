@@ -288,6 +288,7 @@ def _machines(folder: Path) -> None:
 RENTED = Varying(
     keys=frozenset({"usd", "refund_usd", "max_price", "launched", "selected_seconds", "finished_seconds"}),
     words=(TIME, USD),
+    lines=r"trial \d+ reports after",  # of which some are shown, by time
 )
 TRAINED = Varying(keys=frozenset({"seconds"}), words=((r"(?<=\.\d{4}) +\d+$", " <seconds>"),))
 SIMULATED = ("--workload", "LoR", "--types", "r4.large,m4.2xlarge", "--hours", "1", "--days", "3")

@@ -26,11 +26,14 @@ SHARE = (rf"(?:under |over )?{_NUMBER}\u00a0%", "<share>")
 
 @dataclass(frozen=True)
 class Varying:
-    """What varies in the answers of a step. words: pattern and mask. folder: where it ran."""
+    """What varies in the answers of a step. words: pattern and mask. folder: where it ran. lines: those that may be
+    there or not.
+    """
 
     keys: frozenset[str] = frozenset()
     words: tuple[tuple[str, str], ...] = ()
     folder: str = ""
+    lines: str = r"(?!)"
 
 
 def masked(answer: Json, varying: Varying) -> Json:
@@ -57,4 +60,5 @@ def masked_text(text: str, varying: Varying) -> str:
 
 def masked_lines(text: str, varying: Varying) -> list[str]:
     """The lines of an output without what varies."""
-    return [masked_text(line, varying).rstrip() for line in text.splitlines()]
+    kept = (line for line in text.splitlines() if not re.match(varying.lines, line))
+    return [masked_text(line, varying).rstrip() for line in kept]
