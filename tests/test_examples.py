@@ -159,16 +159,19 @@ def replay_a_table(folder: Path) -> None:
 
 
 def spot_machines(folder: Path) -> None:
-    """Both commands of its first lines."""
+    """The commands of its first lines."""
     job = copied("09_spot_machines", folder)
-    run_it, spot = re.findall(r"^#     leantune ([^#\n]+?) +#", (job / "job.yaml").read_text("utf-8"), re.MULTILINE)
+    run_it, spot, status = re.findall(
+        r"^#     leantune ([^#\n]+?) +#", (job / "job.yaml").read_text("utf-8"), re.MULTILINE
+    )
     shown = leantune(f"{run_it} --plain", job)
-    assert "all 6 trials of the budget are used" in shown
+    assert "all 8 trials of the budget are used" in shown
     assert number_after("best so far: loss", shown) < 0.5  # guessing gives log 3 = 1.1
     assert 0 < number_after("spent", shown) < 1.0
-    tuned = leantune(spot, job)
+    tuned = leantune(f"{spot} --plain", job)
     assert re.search(r"^  1  rate=1 decay=0 +0\.0\d+ +20 +finished$", tuned, re.MULTILINE)
-    assert tuned.count("not selected") == 5
+    assert len(re.findall(r"not selected$", tuned, re.MULTILINE)) == 5
+    assert "Study flowers-spot: over" in leantune(status, job)
 
 
 Check = Callable[[Path], None]

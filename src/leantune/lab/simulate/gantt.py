@@ -110,7 +110,11 @@ def chart(plan: Plan, tally: Tally) -> Json:
         for row in _rows(jobs, result):
             places[row.pop("job")] = len(rows)
             rows.append(row)
-        stays += [{"row": places[one.job], **_stay(one, result.outcome.began)} for one in result.stays]
+        last = {one.job: one.stay.machine for one in result.stays}
+        for one in result.stays:
+            is_last = last[one.job] == one.stay.machine
+            why = _why(one, result.outcome.jobs[one.job].ending if is_last else "")
+            stays.append({"row": places[one.job], **_stay(one, result.outcome.began), "why": why})
         family = jobs[0].family if len(plan.tunings) > 1 else ""
         marks.append({"t": result.selected_seconds, "text": "selected", "family": family})
         marks.append({"t": result.finished_seconds, "text": "finished", "family": family})
@@ -159,8 +163,14 @@ def _stay(one: BilledStay, began: float) -> Json:
         "step": stay.step_from,
         "kept": one.kept_steps,
         "lost": one.lost_steps,
-        "why": stay.why,
     }
+
+
+def _why(one: BilledStay, ending: str) -> str:
+    """Why a stay ended, in the words of the page. ending: the job's, where this was its last machine."""
+    if one.stay.why == "asked":  # by the tuner, which pauses at theta and stops what has nothing more to learn
+        return ending if ending in ("converged", "diverged") else "theta reached"
+    return one.stay.why or ending
 
 
 def _steps(series: PriceSeries, start: float, until: float) -> Json:
