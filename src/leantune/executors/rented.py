@@ -471,10 +471,10 @@ class RentedExecutor:
 
     def _on_notice(self, rental: _Rental, event: cloud.Noticed) -> None:
         rental.revoked = rental.revoked or f"revoked: a notice for {event.machine_id}"
+        stay = rental.stays[event.machine_id]
+        if event.time < stay.row.launched + 1.0:  # the next machine of that offer would be called back at once, too
+            self._calling_back[stay.offer] = event.gone_at
         if rental.phase is Phase.BOOTING:
-            stay = rental.stays[event.machine_id]
-            if event.time < stay.row.launched + 1.0:  # the next machine of that offer would be called back at once, too
-                self._calling_back[stay.offer] = event.gone_at
             self._leave(rental, Finished(rental.trial.number, (), TrialState.REVOKED, rental.revoked))
         elif rental.phase is Phase.SAVING:
             self._ask_to_end(rental, Purpose.NOTICE, How.EVICT)
@@ -496,7 +496,9 @@ class RentedExecutor:
     def _bill_left(self, event: cloud.Revoked) -> None:
         """A machine that was left has been taken: what it would have cost, and that it was given back."""
         row, bill = self._left.pop(event.machine_id), self._provider.bills()[event.machine_id]
-        ended = _with(row, ended=event.time, gross_usd=bill.gross_usd, refund_usd=bill.refund_usd, revoked=True)
+        left = event.time if row.left is None else min(row.left, event.time)
+        billed = _with(row, gross_usd=bill.gross_usd, refund_usd=bill.refund_usd)
+        ended = _with(billed, left=left, ended=event.time, revoked=True)
         self._out.append(Stayed(row.number, ended))
 
     # -- the life of a run
@@ -713,10 +715,10 @@ class RentedExecutor:
             why=why,
         )
         rental.rows.append(row)
-        if bill is None:
-            self._left[machine] = row
-        else:
+        if bill is not None:
             rental.usd += bill.net_usd
+        if bill is None or (revoked and revoked_at is None):  # the provider has still to say when it took it
+            self._left[machine] = row
 
     def _bill(self, machine: str, *, gone: bool) -> tuple[Bill, bool]:
         """What a machine costs, and whether the provider was faster than we."""

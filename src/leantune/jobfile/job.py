@@ -101,7 +101,7 @@ def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
     steps, settings = _steps(given.get("steps")), _settings(given.get("settings"), full)
     problem = _problem(given, root, space, steps, settings)
     _check_prices(problem, full, given)
-    strategy, options = _strategy(given.get("strategy"), problem, root)
+    strategy, options = _strategy(given.get("strategy"), problem, root, free=run.machine == FREE)
     if run.machine == FREE:
         with given.get("strategy", root).blamed():
             check_free_machine(strategy, problem)
@@ -319,9 +319,9 @@ def _about_dollars(problem: Problem, given: Mapping[str, Entry]) -> Entry:
     return given["minimize"] if problem.goal.metric == COST else given["budget"].any_fields("")["usd"]
 
 
-def _strategy(entry: Entry | None, problem: Problem, root: Entry) -> tuple[str, dict[str, object]]:
+def _strategy(entry: Entry | None, problem: Problem, root: Entry, *, free: bool) -> tuple[str, dict[str, object]]:
     if entry is None:
-        name, options = _default_strategy(problem), {}
+        name, options = _default_strategy(problem, free=free), {}
     elif isinstance(entry.value, dict):
         given = dict(entry.any_fields(_STRATEGY_HINT))
         if "name" not in given:
@@ -338,8 +338,9 @@ def _strategy(entry: Entry | None, problem: Problem, root: Entry) -> tuple[str, 
     return name, options
 
 
-def _default_strategy(problem: Problem) -> str:
-    return "eic" if len(problem.fractions) == 1 else "lean"
+def _default_strategy(problem: Problem, *, free: bool) -> str:
+    """Eic is as good as lean on one fraction, but it learns dollars by the machine."""
+    return "eic" if len(problem.fractions) == 1 and not free else "lean"
 
 
 def _option(strategy: str, option: str, entry: Entry) -> object:

@@ -25,7 +25,7 @@ import math
 import numpy as np
 from numba import njit
 
-from leantune.arrays import FloatArray
+from leantune.arrays import BoolArray, FloatArray
 
 HOUR = 3600.0
 _LARGEST_P = 1.0 - 1e-9
@@ -105,3 +105,34 @@ def weighed(
         dollars_per_work[i] = (dollars + hour_value * seconds / HOUR) / work if work > 0.0 else math.inf
         seconds_per_work[i] = seconds / work if work > 0.0 else math.inf
     return dollars_per_work, seconds_per_work
+
+
+@njit(cache=True, nogil=True)
+def weighed_offers(
+    p: FloatArray,
+    price: FloatArray,
+    step_seconds: FloatArray,
+    is_open: BoolArray,
+    times: FloatArray,
+    terms: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Expected dollars per step, and seconds until all steps are done, of every offer at every max price (offers, k).
+
+    p, is_open: (offers, k); infinite where it is not open or nothing is kept. price, step_seconds: (offers,). times:
+    lead, save, steps that are left. terms: as in `weighed`, whose numbers these are times the seconds of a step.
+    """
+    notice, window, horizon, hour_value = terms[0], terms[1], terms[2], terms[3]
+    lead, save, steps = times[0], times[1], times[2]
+    dollars_per_step, whole = np.full(p.shape, math.inf), np.full(p.shape, math.inf)
+    for row in range(p.shape[0]):
+        one = step_seconds[row]
+        for column in range(p.shape[1]):
+            if not is_open[row, column]:
+                continue
+            dollars, seconds, work = expectation(
+                p[row, column], price[row], lead, save, notice, window, steps * one, horizon
+            )
+            if work > 0.0:
+                dollars_per_step[row, column] = (dollars + hour_value * seconds / HOUR) / work * one
+                whole[row, column] = seconds / work * one * steps
+    return dollars_per_step, whole

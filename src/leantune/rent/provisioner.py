@@ -20,7 +20,7 @@ from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.max_prices import PRINTED_MAX_PRICES, MaxPrices
 from leantune.cloud.provider import Offer
 from leantune.errors import InvalidInput
-from leantune.rent.expectation import HOUR, weighed
+from leantune.rent.expectation import HOUR, weighed, weighed_offers
 from leantune.rent.quotes import Quotes
 
 
@@ -126,19 +126,15 @@ class CheapestStep:
 
         moving: seconds lost before that.
         """
-        count, prices = quotes.p.shape
-        seconds = np.repeat(demand.step_seconds, prices)
-        dollars, pace = weighed(
-            quotes.p.ravel(),
-            np.repeat(quotes.mean, prices),
-            np.full(count * prices, demand.boot + demand.restore + moving),
-            np.full(count * prices, demand.save),
-            demand.steps * seconds,
+        lead = demand.boot + demand.restore + moving
+        return weighed_offers(
+            quotes.p,
+            quotes.mean,
+            demand.step_seconds,
+            quotes.open,
+            np.array([lead, demand.save, demand.steps]),
             self._terms(demand, self.policy.refund_window_seconds),
         )
-        per_step = np.where(quotes.open, (dollars * seconds).reshape(count, prices), np.inf)
-        whole = np.where(quotes.open, (pace * seconds * demand.steps).reshape(count, prices), np.inf)
-        return per_step, whole
 
     def _terms(self, demand: Demand, window: float) -> FloatArray:
         # An hour, unless a job needs most of that to get going: then no machine would ever keep anything.

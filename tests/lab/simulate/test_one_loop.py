@@ -15,6 +15,7 @@ from leantune.cloud.billing import AZURE, GCP, BillingPolicy
 from leantune.cloud.feeds import Capacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.errors import ProviderError
+from leantune.executors import rented
 from leantune.executors.rented import Purpose, Ways
 from leantune.history import TrialState
 from leantune.lab.simulate import simulation
@@ -32,6 +33,7 @@ from tests.lab.simulate.worlds import (
     HOUR,
     MACHINE,
     MARKET,
+    any_world,
     feeds,
     job_of,
     jumping_market,
@@ -79,6 +81,13 @@ def test_the_books_are_in_order_where_jobs_diverge_or_converge(seed: int, bad: s
     check_books(world)
     if not flat:
         assert not bad & {i for i, ending in enumerate(world.endings) if ending in (Ending.FINISHED, Ending.CONVERGED)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 100_000))
+def test_the_books_are_in_order_whatever_is_drawn(seed: int) -> None:
+    """Other providers, deadlines that nobody can keep, no notice, looks 45 s apart, machines that boot at once."""
+    check_books(any_world(seed))
 
 
 @pytest.mark.parametrize("policy", [GCP, AZURE], ids=["gcp", "azure"])
@@ -302,7 +311,7 @@ def test_a_slow_machine_on_demand_is_left_for_a_deadline() -> None:
     assert (names[0], names[-1]) == ("small", "big")
 
 
-def test_a_chooser_that_wants_nothing_does_not_wait_for_ever() -> None:
+def test_a_chooser_that_wants_nothing_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spot prices above on demand for good: after its patience the job goes on demand, or says that it cannot."""
     machine = replace(MACHINE, usd_per_hour=0.2)
     dear = MarketFeed(machine, MARKET, PriceSeries(MARKET, [0.0], [0.9], end=1e9))
@@ -312,7 +321,8 @@ def test_a_chooser_that_wants_nothing_does_not_wait_for_ever() -> None:
     (stay,) = world.stays
     assert stay.on_demand
     assert stay.launched - HOUR == pytest.approx(TuningRules().patience, abs=120.0)
-    with pytest.raises(ProviderError, match="no machine was to be had for 30 days"):
+    monkeypatch.setattr(rented, "LONGEST_WAIT", 2 * 86400.0)
+    with pytest.raises(ProviderError, match="no machine was to be had for 2 days"):
         tune((dear,), [job_of(1, hours=1.0)], TuningRules(theta=1.0), chooser=RandomMarket(1))
 
 
@@ -338,6 +348,37 @@ def test_refused_launches_are_tried_elsewhere_and_told() -> None:
     world = tune(feeds(2, capacity=True), [job_of(1, hours=3.0)], TuningRules(theta=1.0), failures=0.6)
     check_books(world)
     assert any("refused" in note for note in world.outcome.notes)
+
+
+@pytest.mark.parametrize(("boot", "poll"), [(60.0, 10.0), (0.0, 10.0), (0.0, 0.0)])
+def test_a_market_that_takes_back_what_it_gives_is_not_asked_again_and_again(boot: float, poll: float) -> None:
+    """Launched within the notice of a preemption, a machine is called back at once; so would be the next."""
+    gone_at = HOUR + 100.0
+    prices = PriceSeries(MARKET, [0.0], [0.1], end=1e9)
+    feed = MarketFeed(MACHINE, MARKET, prices, Capacity([0.0], [1e9], [gone_at]), mode="both")
+    world = tune((feed,), [job_of(1, hours=1.0)], TuningRules(theta=1.0, boot=boot), chooser=Always(0, 0.4), poll=poll)
+    check_books(world)
+    first, second = world.stays
+    assert first.launched == HOUR
+    assert first.ended == gone_at <= second.launched <= gone_at + 60.0
+
+
+@pytest.mark.parametrize(("late", "save"), [(1.0, 60.0), (20.0, 100.0)])
+def test_what_was_taken_between_two_looks_was_taken_when_the_provider_says(late: float, save: float) -> None:
+    """The checkpoint was complete before; the machine was given back after it had gone."""
+    gone_at = HOUR + 45 * 200.0 - late
+    prices = PriceSeries(MARKET, [0.0, gone_at - 120.0, gone_at + 600.0], [0.1, 0.4, 0.1], end=1e9)
+    world = tune(
+        (MarketFeed(MACHINE, MARKET, prices),),
+        [job_of(1, hours=6.0, save=save)],
+        TuningRules(),
+        chooser=Always(0, 0.2),
+        poll=45.0,
+    )
+    check_books(world)
+    first = world.stays[0]
+    assert (first.ended, first.revoked) == (gone_at, True)
+    assert world.cloud.bills()[first.machine].net_usd > 0
 
 
 def test_the_same_world_gives_the_same_study() -> None:

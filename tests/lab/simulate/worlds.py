@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leantune.arrays import FloatArray
-from leantune.cloud.billing import AWS, BillingPolicy
+from leantune.clock import SimulatedClock
+from leantune.cloud.billing import AWS, AZURE, GCP, BillingPolicy
 from leantune.cloud.feeds import Capacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import Offer
@@ -24,7 +25,7 @@ from leantune.lab.simulate.simulation import (
     TuningRules,
 )
 from leantune.lab.simulate.workloads import RecordedJob
-from leantune.rent.provisioner import CheapestStep, Chooser
+from leantune.rent.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket
 from leantune.rent.quotes import LiveForecaster
 from leantune.space import Machine
 from leantune.store.memory import MemoryStudyStore
@@ -32,6 +33,19 @@ from leantune.store.rows import StayRow
 
 HOUR = 3600.0
 MACHINE, MARKET = Machine("m", 2.0, 8.0, usd_per_hour=0.5, provider="sim"), Market("m", "zone-a")
+
+
+class MovingClock(SimulatedClock):
+    """Says so when the time stands still for ever: a loop that never comes on is a failure, not a test without end."""
+
+    _asked, _asked_at = 0, -1.0
+
+    def now(self) -> float:
+        """The time, which must move on some day."""
+        time = super().now()
+        self._asked, self._asked_at = (self._asked + 1 if time == self._asked_at else 0), time
+        assert self._asked < 200_000, f"the time stands still at {time}"
+        return time
 
 
 class KnownRisk:
@@ -172,7 +186,8 @@ def tune(
     risk: float = 0.3,
 ) -> World:
     """Run a study to its end."""
-    start = HOUR if clock is None else clock.now()
+    clock = clock or MovingClock(HOUR)
+    start = clock.now()
     scenario = Scenario(
         tuple(markets), tuple(jobs), slowness_of(markets), start, policy, rules, poll, launch_failures=failures
     )
@@ -182,3 +197,70 @@ def tune(
     used = chooser or CheapestStep(policy, poll)
     simulation = Simulation(scenario, lambda _scenario, _standing: used, forecaster, curve_predictor(), clock)
     return World(simulation, simulation.run())
+
+
+def any_world(seed: int) -> World:
+    """Anything that can be drawn: markets, jobs, rules, choosers and ways of looking."""
+    rng = np.random.default_rng(seed)
+    policy = (AWS, AWS, GCP, AZURE)[rng.integers(4)]
+    markets = _under(policy, feeds(seed, markets=int(rng.integers(1, 4)), capacity=bool(rng.integers(2))))
+    jobs = [_any_job(rng, seed * 7 + number) for number in range(int(rng.integers(1, 6)))]
+    rules = TuningRules(
+        theta=float(rng.choice([0.1, 0.3, 0.7, 1.0])),
+        mcnt=int(rng.integers(1, 4)),
+        boot=float(rng.choice([0.0, 60.0, 300.0])),
+        notice=float(rng.choice([0.0, 20.0, 110.0])),
+        finish_by=(None, None, HOUR + float(rng.uniform(0.3, 8.0)) * HOUR)[rng.integers(3)],
+        pace=(None, 1.0, 0.3)[rng.integers(3)],
+        stop_on_plateau=bool(rng.integers(2)),
+        patience=float(rng.choice([600.0, 6 * HOUR])),
+    )
+    choosers = (None, None, RandomMarket(seed), Always(0, 10.0), Always(0, 0.12), PaperRule(seed))
+    return tune(
+        markets,
+        jobs,
+        rules,
+        chooser=choosers[rng.integers(len(choosers))],
+        policy=policy,
+        failures=float(rng.choice([0.0, 0.3])),
+        poll=float(rng.choice([0.0, 10.0, 45.0])),
+        risk=float(rng.choice([0.0, 0.3, 0.95])),
+    )
+
+
+def _under(policy: BillingPolicy, markets: Sequence[MarketFeed]) -> list[MarketFeed]:
+    """The same markets with a provider's notice."""
+    notice = policy.notice_seconds
+    return [
+        MarketFeed(
+            feed.machine,
+            feed.market,
+            feed.prices,
+            feed.capacity,
+            mode=feed.mode,
+            with_notice=feed.with_notice,
+            on_demand=feed.on_demand,
+            notice_seconds=notice,
+        )
+        for feed in markets
+    ]
+
+
+def _any_job(rng: np.random.Generator, seed: int) -> RecordedJob:
+    """One that ends well, diverges, converges, drops its learning rate, or seldom says anything."""
+    hours, save = float(rng.choice([0.2, 2.0, 6.0])), float(rng.choice([0.0, 1.0, 20.0, 60.0, 150.0, 400.0]))
+    job, values, at = job_of(seed, hours=hours, save=save), job_of(seed, hours=hours).values.copy(), rng.integers(40)
+    match rng.integers(8):
+        case 0:
+            values[at:] = np.nan
+            return with_values(job, values)
+        case 1:
+            values[at:] = values[at]
+            return with_values(job, values)
+        case 2:
+            return replace(job, drops=(job.total_steps * float(rng.uniform(0.2, 0.95)),))
+        case 3:
+            told = np.unique([*rng.integers(0, 39, 2), 39])
+            seconds = np.diff(np.cumsum(job.seconds)[told], prepend=0.0)
+            return replace(job, steps=job.steps[told], values=job.values[told], seconds=seconds)
+    return job

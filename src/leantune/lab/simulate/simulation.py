@@ -330,7 +330,10 @@ class Simulation:
     def run(self) -> SimulationResult:
         """Play it to its end."""
         with no_garbage():
-            self.loop.run()
+            return self._played()
+
+    def _played(self) -> SimulationResult:
+        self.loop.run()
         scenario, stays = self.scenario, self.store.stays()
         notes = {**self._placement.notes, **self._executor.notes}
         outcome = _outcome(scenario, self._tuner, self.loop.view(), stays, notes)
