@@ -464,6 +464,21 @@ def test_whole_batches_do_not_wait_for_the_paused(make: Callable[..., World]) ->
 # -- money
 
 
+def test_a_run_that_was_lost_near_its_end_has_time_to_do_its_steps_again(make: Callable[..., World]) -> None:
+    """Found by killing at random: the reported step 19 left time for one step, its checkpoint at 10 asked for ten."""
+    here = make(2)
+
+    def kill(event: Event) -> None:
+        if isinstance(event, Reported) and event.report.step == 19:
+            raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        here.run(HALF, TimeRules(grace=5.0, steps=20), observer=kill)
+    assert here.checkpoints[0] == 10.0
+    here.run(HALF, TimeRules(grace=5.0, steps=20))
+    assert [trial.state for trial in here.trials] == [S.DONE, S.STOPPED]
+
+
 def test_when_not_all_that_were_chosen_can_be_paid_the_best_go_on(make: Callable[..., World]) -> None:
     """Worst case of what is left: ten times the 100 s that the next ten steps should take, and the grace."""
     here = make(3, budget=Budget(usd=20.0))
@@ -485,8 +500,8 @@ def test_when_not_all_that_were_chosen_can_be_paid_the_best_go_on(make: Callable
 
 def test_when_the_money_runs_out_the_best_of_the_paused_go_on(make: Callable[..., World]) -> None:
     """No third trial can be started, and one more step of the best can be paid for."""
-    here = make(budget=Budget(usd=6.2))
-    end = here.run(SpotTune(theta=0.95, mcnt=1), replace(RULES, time_limit=300.0))
+    here = make(budget=Budget(usd=9.0))
+    end = here.run(SpotTune(theta=0.95, mcnt=1), replace(RULES, time_limit=600.0))
     assert [trial.state for trial in here.trials] == [S.DONE, S.STOPPED]
     assert end.outcome is Outcome.OVER
     assert "do not cover the worst case" in end.reason

@@ -11,6 +11,7 @@ from scipy.stats import lognorm
 from leantune.cloud.catalog import clusters
 from leantune.history import Estimate, History, Move, Trial, TrialState, moved
 from leantune.run.ledger import (
+    AGAIN,
     FIRST_SHARE,
     KILL_SECONDS,
     LEAST_HEADROOM,
@@ -150,6 +151,11 @@ def test_a_paused_trial_gets_the_time_that_its_remaining_steps_may_take() -> Non
     assert booking is not None
     assert booking.usd == pytest.approx((LEAST_HEADROOM * 30.0 + KILL_SECONDS) * 0.01)
     assert (again.moves, again.number) == (paused(30.0, 40.0).moves, 0)
+
+
+def test_what_was_reported_may_have_to_be_done_again() -> None:
+    """A run that was lost at step 99 goes on from its checkpoint at 70, or from nothing."""
+    assert TimeRules(steps=100).resumed(paused(99.0), 99.0).time_limit == pytest.approx(AGAIN * 100.0)
 
 
 def test_but_at_least_a_moment_and_at_most_what_the_user_gave() -> None:

@@ -24,6 +24,7 @@ KILL_SECONDS = 1.0  # between SIGKILL and the end of the last process
 FIRST_SHARE = 4  # of what a run could pay for, while nothing is known
 UPPER_SDS = 3.0  # standard deviations (of log seconds) in the models' upper bound
 LEAST_LIMIT = 5.0  # seconds: a busy machine may keep the quickest program waiting
+AGAIN = 2.0  # times all that a training took so far per step, where everything may have to be done again
 LEAST_HEADROOM = 10.0  # times the predicted mean: trees that have seen little were seen to be wrong by a factor of 7
 
 
@@ -58,12 +59,15 @@ class TimeRules:
     def resumed(self, trial: Trial, step: float) -> Trial:
         """A trial that was paused at a step and goes on, with the time that its remaining steps may take.
 
-        limit = HEADROOM x seconds per step so far x steps that are left, as the next machine may be slower
+        limit = seconds per step so far x max(HEADROOM x steps that are left, AGAIN x all steps)
+
+        as the next machine may be slower, and as steps that were reported may have to be done again: those after the
+        last checkpoint of a machine that was taken, or all of them where a program left none.
         """
         if self.steps is None or not 0 < step < self.steps or not self.enforced or not trial.runs.paused:
             return trial
-        left = LEAST_HEADROOM * trial.runs.seconds / step * (self.steps - step)
-        limit = max(left, self.speed * LEAST_LIMIT)
+        steps = max(LEAST_HEADROOM * (self.steps - step), AGAIN * self.steps)
+        limit = max(trial.runs.seconds / step * steps, self.speed * LEAST_LIMIT)
         return replace(trial, time_limit=limit if self.time_limit is None else min(limit, self.time_limit))
 
     @property
