@@ -256,6 +256,22 @@ def test_a_report_that_nobody_has_heard_is_told_before_the_checkpoint() -> None:
     assert finished.state is TrialState.DONE
 
 
+def test_a_checkpoint_a_moment_before_its_report_tells_it_on_the_next_machine() -> None:
+    """Steps are whole up to rounding: ten are kept a hundred-thousandth of a second before they are told."""
+    world = Playing()
+    world.programs.start(trial_on(SLOW))
+    world.until(120.0 - 1e-5)
+    world.programs.end(0, How.EVICT)
+    saved, _ = world.until_idle()
+    assert isinstance(saved, Saved)
+    assert saved.step == 10.0
+    world.programs.start(trial_on(SLOW))
+    begun, report = world.until(world.clock.now() + 15.0 + 1e-3)
+    assert isinstance(begun, Begun)
+    assert isinstance(report, Report)
+    assert (begun.step, report.step) == (10.0, 10.0)
+
+
 def test_what_is_killed_unheard_is_never_told() -> None:
     world = Playing()
     world.programs.start(trial_on(SLOW))

@@ -36,15 +36,18 @@ MACHINE, MARKET = Machine("m", 2.0, 8.0, usd_per_hour=0.5, provider="sim"), Mark
 
 
 class MovingClock(SimulatedClock):
-    """Says so when the time stands still for ever: a loop that never comes on is a failure, not a test without end."""
+    """Says so when the time stands still, or goes on for months: a study without end is a failure, not a long test."""
 
-    _asked, _asked_at = 0, -1.0
+    def __init__(self, start: float) -> None:
+        super().__init__(start)
+        self._end, self._asked, self._asked_at = start + 100 * 86400.0, 0, start
 
     def now(self) -> float:
         """The time, which must move on some day."""
         time = super().now()
         self._asked, self._asked_at = (self._asked + 1 if time == self._asked_at else 0), time
-        assert self._asked < 200_000, f"the time stands still at {time}"
+        assert self._asked < 5000, f"the time stands still at {time}"
+        assert time < self._end, "the study does not end"
         return time
 
 
