@@ -31,7 +31,7 @@ def test_commands_answer_as_they_did(name: str, tmp_path: Path) -> None:
         for path, answer in now.items()
         for line in differences(read(path), answer, exact=same_machine(), where=f"{name}/{path.stem}")
     ]
-    assert told == []
+    assert not told, "\n".join(told)
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
@@ -93,9 +94,11 @@ def _rounded(data: Json) -> Json:
 
 @contextmanager
 def _inside(folder: Path) -> Iterator[None]:
-    """In that folder, on a page of 80 columns, with nothing of the user's own."""
+    """In that folder, on a page of 80 columns, with nothing of the user's own, and with locks of its own on the cores:
+    beside another study on this machine it would say that it waits for room.
+    """
     own = {"LEANTUNE_HOME": str(folder / "home"), "COLUMNS": "80", "LEANTUNE_DATA": str(folder / "no-data")}
-    with chdir(folder), patch.dict(os.environ, own):
+    with chdir(folder), patch.dict(os.environ, own), patch.object(tempfile, "tempdir", str(folder)):
         yield
 
 
