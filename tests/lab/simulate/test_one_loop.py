@@ -467,3 +467,4 @@ def test_a_deadline_does_not_wait_for_somebody_who_reports_seldom() -> None:
     check_books(world)
     assert world.endings == [Ending.FINISHED] * 2
     assert world.outcome.finished_at <= finish_by
+    assert "a job was not judged at theta: the deadline would not wait" in world.outcome.notes

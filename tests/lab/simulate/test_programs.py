@@ -241,6 +241,20 @@ def test_after_its_last_step_it_saves_and_is_done() -> None:
     assert finished.observations[-1].metrics == {"loss": 0.01}
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_after_its_last_report_all_steps_are_done_whatever_seconds_round_to(seed: int) -> None:
+    """A clock of this century counts quarters of a microsecond, in which a quick program does many steps."""
+    random = np.random.default_rng(seed)
+    seconds = np.cumsum(random.uniform(0.05, 0.1, len(STEPS)))
+    world = Playing(TrainingRun(STEPS * 1e5, RUN.values, seconds, {"fast": float(random.uniform(0.3, 3.0))}, 0.1, 0.1))
+    world.clock.sleep(1_456_000_000.0 + float(random.random()))
+    world.programs.start(trial_on(FAST))
+    *_, saved, finished = world.until_idle()
+    assert isinstance(saved, Saved)
+    assert isinstance(finished, Finished)
+    assert (saved.step, finished.state) == (1e7, TrialState.DONE)
+
+
 def test_a_report_that_nobody_has_heard_is_told_before_the_checkpoint() -> None:
     """Whoever looks at 1205 and asks it to save at once has not heard of its end at 1200."""
     world = Playing()

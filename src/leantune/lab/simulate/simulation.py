@@ -427,10 +427,14 @@ def _outcome(
     moves = [(trial, before, after) for trial in view.history.trials for before, after in pairwise(trial.moves)]
     chosen_at = [after.time for _, before, after in moves if before.state is TrialState.PAUSED]
     finished_at = max(trial.moves[-1].time for trial in view.history.trials)
+    selected_at = min(chosen_at, default=finished_at)
+    unjudged = sum(_is_unjudged(trial, selected_at) for trial in view.history.trials) if chosen_at else 0
+    if unjudged:
+        notes = {**notes, "a job was not judged at theta: the deadline would not wait": unjudged}
     endings = {row.trial.number: str(row.ending or "") for row in ranked}
     return TuningOutcome(
         scenario.start,
-        min(chosen_at, default=finished_at),
+        selected_at,
         finished_at,
         tuple(row.trial.number for row in ranked),
         tuple(sorted(row.trial.number for row in ranked if row.selected)),
@@ -440,3 +444,9 @@ def _outcome(
         ),
         tuple(text if count == 1 else f"{text} ({count} times)" for text, count in notes.items()),
     )
+
+
+def _is_unjudged(trial: Trial, selected_at: float) -> bool:
+    """Whether the best were selected while it had neither paused nor ended."""
+    ended = not trial.pending and trial.moves[-1].time <= selected_at
+    return not ended and not any(move.state is TrialState.PAUSED and move.time <= selected_at for move in trial.moves)
