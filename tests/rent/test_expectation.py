@@ -47,7 +47,7 @@ def test_a_small_risk_joins_no_risk() -> None:
 
 def test_certain_revocation_is_not_free_of_charge_for_progress() -> None:
     """Eq. 2 calls p -> 1 free; here a machine that goes before it has booted keeps nothing."""
-    terms = np.array([120.0, 0.0, 3600.0, 0.0])
+    terms = (120.0, 0.0, 3600.0, 0.0)
     price, lead, save, remaining = np.array([0.1]), np.array([3000.0]), np.array([10.0]), np.array([1e9])
     cost, pace = weighed(np.array([1.0]), price, lead, save, remaining, terms)
     sound, sound_pace = weighed(np.array([0.0]), price, lead, save, remaining, terms)

@@ -272,7 +272,7 @@ def test_the_chooser_says_who_moves_but_a_program_that_saves_nothing_stays() -> 
     assert free(Asked(stay=True)).keep(need, held, quotes_of())
     placement = free(Asked(stay=False))
     assert not placement.keep(need, held, quotes_of())
-    assert placement.keep(replace(need, keeps=False), held, quotes_of())
+    assert placement.keep(need._replace(keeps=False), held, quotes_of())
     assert placement.notes == {"a job is not moved: its program saves no checkpoint": 1}
 
 
@@ -343,6 +343,6 @@ def test_what_was_seen_gives_the_same_decision_again(
         answers.append((chosen, placement.keep(need, held, seen), placement.save_every(need, held, seen)))
     assert answers[0] == answers[1]
     fixed = FixedPlacement(OFFERS, CHEAPEST)
-    aboard = replace(need, trial=trial_on(Cluster(SMALL, 3)))
+    aboard = need._replace(trial=trial_on(Cluster(SMALL, 3)))
     again = [[(choice.offer, choice.max_price) for choice in fixed.choose(aboard, seen)] for seen in (quotes, stored)]
     assert again[0] == again[1]

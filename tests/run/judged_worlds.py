@@ -104,7 +104,7 @@ class PaidPrograms(RecordedPrograms):
         seconds = self._terms[end.number].earlier_seconds + end.seconds
         cost = dollars(self._rates[end.number], seconds)
         shown = tuple(replace(seen, seconds=seconds, cost=cost) for seen in end.observations)
-        return replace(end, observations=shown, resumed=bool(shown))
+        return end._replace(observations=shown, resumed=bool(shown))
 
 
 @dataclass(frozen=True)

@@ -262,7 +262,7 @@ def test_idle_time_after_a_crash_is_paid_for_but_is_not_training(bench: Bench) -
             longer = replace(seen, seconds=(seen.seconds or 0.0) + self.earlier, cost=None)
             rate = trial.configuration.usd_per_hour or 0.0
             priced = replace(longer, cost=(longer.seconds or 0.0) * rate / 3600)
-            return replace(end, observations=(priced,), resumed=True)
+            return end._replace(observations=(priced,), resumed=True)
 
         def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
             self.earlier = terms.earlier_seconds
@@ -388,7 +388,7 @@ class Billed(ReplayExecutor):
             self.revoked[end.number] = end.seconds / 2
             return Finished(end.number, (), TrialState.REVOKED, "revoked: x", end.seconds / 2, usd=2 * usd)
         shown = tuple(replace(seen, cost=usd + terms.earlier_usd) for seen in end.observations)
-        return replace(end, observations=shown, resumed=True, usd=usd)
+        return end._replace(observations=shown, resumed=True, usd=usd)
 
 
 def test_bills_are_settled_and_counted_once(bench: Bench) -> None:

@@ -9,7 +9,9 @@ A price holds until the next one is set: interpolating between two prices would 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +85,8 @@ class PriceSeries:
         if ceiling == math.inf:
             return self._paid_until(end) - self._paid_until(begin)
         first, last = self._index(begin), self._index(end)
+        if first == last:
+            return min(float(self.prices[first]), ceiling) * (end - begin) / SECONDS_PER_HOUR
         edges = np.concatenate(([begin], self.times[first + 1 : last + 1], [end]))
         prices = np.minimum(self.prices[first : last + 1], ceiling)
         return float(prices @ np.diff(edges)) / SECONDS_PER_HOUR
@@ -100,8 +104,14 @@ class PriceSeries:
         index = self._index(time)
         return float(self._paid[index] + self.prices[index] * (time - self.times[index]) / SECONDS_PER_HOUR)
 
+    @cached_property
+    def _changes(self) -> list[float]:
+        """`times` as a list, in which a single time is found three times as fast."""
+        changes: list[float] = self.times.tolist()
+        return changes
+
     def _index(self, time: float) -> int:
-        index = int(self.times.searchsorted(time, side="right")) - 1
+        index = bisect_right(self._changes, time) - 1
         if index < 0:
             raise self._error(f"has no price at {time:.0f}, before its start {self.start:.0f}", "Ask for a later time")
         return index

@@ -9,8 +9,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,7 @@ from leantune.errors import InvalidInput, LaunchRefused, MachineGone, UnknownMac
 _Key = tuple[Market, bool]
 
 
-@dataclass(frozen=True)
-class _Held:
+class _Held(NamedTuple):
     """A machine that is being paid for, and what will become of it."""
 
     feed: MarketFeed

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from leantune.history import Observation, Trial, TrialState
 from leantune.store.rows import StayRow
@@ -116,8 +116,7 @@ class Stayed:
     stay: StayRow
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(NamedTuple):
     """How a run of a trial ended: what `History.record` needs (done, failed, stopped), or `History.move` (revoked,
     lost, and queued: interrupted by us, to be run again).
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -207,7 +206,7 @@ class _Call:
         )
         trouble = self._settle(finished.state)
         cause = "; ".join(part for part in (finished.cause, trouble) if part)
-        return replace(finished, cause=cause, kept_step=self._kept_step(finished.state, trouble))
+        return finished._replace(cause=cause, kept_step=self._kept_step(finished.state, trouble))
 
     def _kept_step(self, state: TrialState, trouble: str) -> float | None:
         if state is not TrialState.QUEUED or trouble:

@@ -8,7 +8,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -316,7 +316,7 @@ class LocalRun:
         kept: float | None = None
         if finished.state is TrialState.QUEUED and self.warden is not None and not trouble:
             kept = self._heard.step if self._keeper.holds else 0.0
-        self.finished = replace(finished, cause=cause, kept_step=kept)
+        self.finished = finished._replace(cause=cause, kept_step=kept)
 
 
 def _notes(event: Exit) -> list[str]:

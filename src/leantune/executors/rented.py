@@ -212,6 +212,7 @@ class RentedExecutor:
     ) -> None:
         self._programs, self._market, self._placement, self._base, self._ways = programs, market, placement, base, ways
         self._provider, self._clock, self._offers = market.provider, market.clock, market.offers
+        self._foreseeing = market.provider if isinstance(market.provider, cloud.Foreseeing) else None
         self._speed = market.clock.speed
         self._window = market.provider.policy.refund_window_seconds
         self._began = market.clock.now()
@@ -309,8 +310,7 @@ class RentedExecutor:
 
     def next_event_time(self) -> float | None:
         """When something happens next, by this world's clock; None where nobody knows."""
-        provider = self._provider
-        coming = provider.next_event_time() if isinstance(provider, cloud.Foreseeing) else None
+        coming = None if self._foreseeing is None else self._foreseeing.next_event_time()
         trained = self._programs.next_event_time()
         seen = math.inf if coming is None else coming
         if trained is not None:
@@ -497,9 +497,10 @@ class RentedExecutor:
         """A machine that was left has been taken: what it would have cost, and that it was given back."""
         row, bill = self._left.pop(event.machine_id), self._provider.bills()[event.machine_id]
         left = event.time if row.left is None else min(row.left, event.time)
-        billed = _with(row, gross_usd=bill.gross_usd, refund_usd=bill.refund_usd)
-        ended = _with(billed, left=left, ended=event.time, revoked=True)
-        self._out.append(Stayed(row.number, ended))
+        taken = _with(
+            row, gross_usd=bill.gross_usd, refund_usd=bill.refund_usd, left=left, ended=event.time, revoked=True
+        )
+        self._out.append(Stayed(row.number, taken))
 
     # -- the life of a run
 

@@ -91,14 +91,14 @@ def weighed(
     leads: FloatArray,
     saves: FloatArray,
     remaining: FloatArray,
-    terms: FloatArray,
+    terms: tuple[float, float, float, float],
 ) -> tuple[FloatArray, FloatArray]:
     """Expected dollars, and expected seconds, per kept second of work of choices (n,); infinite where nothing is kept.
 
     p, price, leads, saves, remaining (seconds of work left on that machine): (n,). terms: notice, refund window,
     horizon, and the value of an hour of waiting in USD, which is added to the dollars.
     """
-    notice, window, horizon, hour_value = terms[0], terms[1], terms[2], terms[3]
+    notice, window, horizon, hour_value = terms
     dollars_per_work, seconds_per_work = np.empty(len(p)), np.empty(len(p))
     for i in range(len(p)):
         dollars, seconds, work = expectation(p[i], price[i], leads[i], saves[i], notice, window, remaining[i], horizon)
@@ -113,16 +113,16 @@ def weighed_offers(
     price: FloatArray,
     step_seconds: FloatArray,
     is_open: BoolArray,
-    times: FloatArray,
-    terms: FloatArray,
+    times: tuple[float, float, float],
+    terms: tuple[float, float, float, float],
 ) -> tuple[FloatArray, FloatArray]:
     """Expected dollars per step, and seconds until all steps are done, of every offer at every max price (offers, k).
 
     p, is_open: (offers, k); infinite where it is not open or nothing is kept. price, step_seconds: (offers,). times:
     lead, save, steps that are left. terms: as in `weighed`, whose numbers these are times the seconds of a step.
     """
-    notice, window, horizon, hour_value = terms[0], terms[1], terms[2], terms[3]
-    lead, save, steps = times[0], times[1], times[2]
+    notice, window, horizon, hour_value = terms
+    lead, save, steps = times
     dollars_per_step, whole = np.full(p.shape, math.inf), np.full(p.shape, math.inf)
     for row in range(p.shape[0]):
         one = step_seconds[row]

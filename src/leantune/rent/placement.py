@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,8 +40,7 @@ from leantune.units import SECONDS_PER_HOUR
 _TRIED, _UNTRIED = 1.03, 1.25
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(NamedTuple):
     """What a trial asks for at `now`. done: the step that it has reached. save, restore: seconds of its checkpoint.
 
     limit: seconds that its run may take, None where nobody knows. waited: seconds without a machine so far. keeps: its

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from leantune.rent.expectation import HOUR, weighed, weighed_offers
 from leantune.rent.quotes import Quotes
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(NamedTuple):
     """What a job asks of machines. step_seconds (offers,): M. steps: still to do. boot, save, restore: seconds.
 
     within: seconds in which they should be done, if that can be had; infinite where nobody waits.
@@ -39,8 +38,7 @@ class Demand:
     within: float = math.inf
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """An offer (its index), the max price to ask with (None: on demand), and the expected dollars per kept step.
 
     p: the probability that it is revoked within the hour.
@@ -52,8 +50,7 @@ class Choice:
     p: float = 0.0
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """A machine that a job is on: the offer, its max price (None: on demand) and its age in seconds."""
 
     offer: int
@@ -132,14 +129,15 @@ class CheapestStep:
             quotes.mean,
             demand.step_seconds,
             quotes.open,
-            np.array([lead, demand.save, demand.steps]),
+            (float(lead), float(demand.save), float(demand.steps)),  # an int would be compiled for anew
             self._terms(demand, self.policy.refund_window_seconds),
         )
 
-    def _terms(self, demand: Demand, window: float) -> FloatArray:
+    def _terms(self, demand: Demand, window: float) -> tuple[float, float, float, float]:
         # An hour, unless a job needs most of that to get going: then no machine would ever keep anything.
         horizon = max(HOUR, 3.0 * (demand.boot + demand.restore + demand.save))
-        return np.array([max(self.policy.notice_seconds - self.poll, 0.0), window, horizon, self.hour_value])
+        notice = max(self.policy.notice_seconds - self.poll, 0.0)
+        return float(notice), float(window), float(horizon), float(self.hour_value)
 
 
 def check_hour_value(usd: float) -> None:

@@ -48,7 +48,7 @@ class StepTimes:
     @property
     def known(self) -> bool:
         """Whether anything was measured, so that estimates are in seconds and not only relative."""
-        return bool(self._steps.any())
+        return self.version > 0
 
     def is_measured(self, machine_type: str, job: int) -> bool:
         """Whether the job was on a machine of the type."""

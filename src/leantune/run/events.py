@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from leantune.executors.base import Report
 from leantune.history import Trial
@@ -19,8 +20,7 @@ class Proposed:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Started:
+class Started(NamedTuple):
     """A run of a trial has begun."""
 
     trial: Trial
@@ -35,8 +35,7 @@ class Reported:
     report: Report
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(NamedTuple):
     """A run of a trial has ended; the trial is final, or queued to be run again."""
 
     trial: Trial

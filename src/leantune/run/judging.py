@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from leantune.clock import Clock
 from leantune.errors import Outdated
@@ -88,7 +87,7 @@ class Judge:
             if paid is None:
                 paid = 0.0 if claim.booking.rate is None else claim.booking.rate * finished.seconds / 3600.0
             shown = self._partial(claim.trial, paid, finished.seconds)
-        return replace(finished, state=state, observations=shown, cause=judged.why), judged
+        return finished._replace(state=state, observations=shown, cause=judged.why), judged
 
     def resumed(self, trial: Trial) -> Trial:
         """A trial that was paused and goes on, with the time that its remaining steps may take."""
@@ -129,7 +128,7 @@ class Judge:
             if booking is None:
                 state, cause = TrialState.STOPPED, self._rules.shortfall(again, money)
             else:
-                money = replace(money, reserved=money.reserved + booking.usd)
+                money = money._replace(reserved=money.reserved + booking.usd)
         shown = self._partial(trial, 0.0, 0.0) if state is TrialState.STOPPED else ()
         resumed = trial.moved_dollars if shown else 0.0
         return JudgedMove(trial.number, trial.state, state, cause, shown, resumed), money

@@ -252,15 +252,16 @@ class Loop:
         for event in self._executor.step(self._clock.now()):
             if isinstance(event, Report):
                 reports.append(event)
-                continue
-            if reports and isinstance(event, Finished):
-                self._pass_reports_on(reports)
-                reports = []
-            if isinstance(event, Finished):
+            elif isinstance(event, Finished):
+                if reports:
+                    self._pass_reports_on(reports)
+                    reports = []
                 self._record(event)
                 self._waiting = None
-            elif isinstance(event, Placed | Stayed):
-                self._keep_stay(event)
+            elif isinstance(event, Stayed):
+                self._store.settle_stay(event.stay)
+            elif isinstance(event, Placed):
+                self._open_stay(event)
         if reports:
             self._pass_reports_on(reports)
 
@@ -276,11 +277,9 @@ class Loop:
         for report in reports:
             self._observer(Reported(report))
 
-    def _keep_stay(self, event: Placed | Stayed) -> None:
+    def _open_stay(self, event: Placed) -> None:
         claim = self._claims.get(event.number)
-        if isinstance(event, Stayed):
-            self._store.settle_stay(event.stay)
-        elif claim is not None:
+        if claim is not None:
             with suppress(LeaseLost):  # whoever lost its lease is told by its heart, and ends the run
                 self._store.open_stay(self._worker.id, event.stay)
             self._observer(Rented(claim.trial, event.stay))
@@ -531,6 +530,8 @@ class Loop:
 
     def _end_when_idle(self, end: End, history: History) -> End | Waiting:
         """The study ends when nobody runs a trial any more: a lost one would have to be run again."""
+        if self._plan.alone:
+            return end
         if any(t.state is TrialState.RUNNING and t.number not in self._claims for t in history.trials):
             return Waiting(OTHERS_RUN)
         return end

@@ -343,7 +343,9 @@ class MemoryStudyStore:
     def settle_stay(self, stay: StayRow) -> None:
         """See Store."""
         check_stay(stay)
-        with self._changing() as book:
+        book = self._book
+        with book.lock:
+            book.check_free()
             book.check_number(stay.number)
             book.put_stay(stay)
 

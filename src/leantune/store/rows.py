@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 from leantune.history import History, Observation, Trial, TrialState
 from leantune.problem import Budget
@@ -30,8 +31,7 @@ class BudgetChange:
     cause: str
 
 
-@dataclass(frozen=True)
-class Money:
+class Money(NamedTuple):
     """Dollars of a study: the limit (None for no limit), spent on ended runs, reserved for those that run."""
 
     budget_usd: float | None
@@ -64,8 +64,7 @@ class Booking:
     time_limit: float | None
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """A worker's right to run a trial until `lease_until`; `trial` is as it was when claimed or looked up."""
 
     trial: Trial

@@ -75,6 +75,8 @@ def choose_among(standings: Sequence[Standing], mcnt: int, *, maximize: bool) ->
 
 def states_until(trial: Trial, until: float) -> list[TrialState]:
     """The states that it went through; at `until` itself nobody was resumed yet. Empty: it was not proposed yet."""
+    if until == NOW:
+        return [move.state for move in trial.moves]
     states: list[TrialState] = []
     for move in trial.moves:
         resumed = move.state is TrialState.QUEUED and bool(states) and states[-1] is TrialState.PAUSED

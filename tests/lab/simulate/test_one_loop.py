@@ -420,7 +420,7 @@ def test_what_is_stored_of_a_launch_gives_the_same_choice_again(seed: int, monke
     )
     stays = {(stay.number, stay.launched): stay for stay in world.stays}
     for said in log:
-        if isinstance(said, tuple):
+        if not isinstance(said, Need):
             again.measured(*said)
         elif (stay := stays.pop((said.trial.number, said.now), None)) is not None:
             stored = Quotes(**{name: np.array(values) for name, values in json.loads(stay.quotes).items()})
