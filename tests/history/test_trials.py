@@ -109,3 +109,10 @@ def test_moves_given_as_a_tuple_are_as_good() -> None:
     trial = replace(paused(), moves=tuple(paused().moves))
     assert (trial.moved_dollars, trial.runs.seconds, trial.runs.paused) == (0.25, 5.0, True)
     assert moved(trial, Move(S.QUEUED, 6.0)).moves == (*trial.moves, Move(S.QUEUED, 6.0))
+
+
+def test_the_seconds_of_a_run_count_before_there_is_a_result() -> None:
+    """Or a budget of hours would not see trials that are paused or were taken away."""
+    again = moved(paused(), Move(S.QUEUED, 6.0), Move(S.RUNNING, 6.0), Move(S.REVOKED, 9.0, seconds=2.0))
+    assert (paused().seconds, again.seconds) == (5.0, 7.0)
+    assert recorded(paused(), [seen(ObservationKind.MEASURED)], Move(S.DONE, 9.0)).seconds == 10.0

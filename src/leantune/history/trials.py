@@ -95,8 +95,11 @@ class Trial:
 
     @cached_property
     def seconds(self) -> float:
-        """Seconds at its largest share; unknown counts 0."""
-        return next((seen.seconds for seen in reversed(self.observations) if seen.seconds is not None), 0.0)
+        """Seconds at its largest share; before there is a result, those of its runs that have ended (a pause, a
+        revocation), as far as somebody measured them.
+        """
+        told = (seen.seconds for seen in reversed(self.observations) if seen.seconds is not None)
+        return next(told, self.runs.seconds)
 
     @cached_property
     def tested(self) -> tuple[Fraction, ...]:
