@@ -36,10 +36,7 @@ def found() -> Found:
 def priced(tally: Tally, usd: float) -> Tally:
     """The same at another price: one stay costs the whole of it."""
     result = tally.results[0]
-    stays = tuple(
-        replace(one, stay=replace(one.stay, gross_usd=usd if i == 0 else 0.0, refund_usd=0.0))
-        for i, one in enumerate(result.stays)
-    )
+    stays = tuple(replace(one, gross_usd=usd if i == 0 else 0.0, refund_usd=0.0) for i, one in enumerate(result.stays))
     return Tally(tally.policy, (replace(result, stays=stays),), tally.boot)
 
 

@@ -133,9 +133,9 @@ class Tally:
     def overhead(self) -> dict[str, float]:
         """Shares of the time on machines spent on checkpoints, on booting and on restoring."""
         leads = [
-            min((one.stay.ready or one.stay.left or one.ended) - one.stay.launched, self.boot)
+            min((stay.ready or stay.left or stay.over) - stay.launched, self.boot)
             for result in self.results
-            for one in result.stays
+            for stay in result.stays
         ]
         lead, saving = sum(r.lead_seconds for r in self.results), sum(r.saving_seconds for r in self.results)
         parts = {"checkpoint": saving, "boot": sum(leads), "restore": lead - sum(leads)}
