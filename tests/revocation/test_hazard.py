@@ -6,7 +6,7 @@ import pytest
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.max_prices import MaxPrices
 from leantune.revocation.dataset import Period, draw_examples
-from leantune.revocation.hazard import EmpiricalHazard, HazardOptions, OnlineHazard, drawn_options, fit_hazard
+from leantune.revocation.hazard import EmpiricalHazard, HazardOptions, OnlineHazard, fit_hazard
 from leantune.revocation.pasts import gather
 from tests.revocation.made import DAY, START, small_slices, walk
 
@@ -60,7 +60,7 @@ def test_unknown_markets_are_given_the_share_of_all() -> None:
 
 def test_it_is_restored_as_it_was() -> None:
     slices = small_slices()
-    model = fit_hazard(slices.train, slices.validation, drawn_options(np.random.default_rng(0)), 0)
+    model = fit_hazard(slices.train, slices.validation, HazardOptions().drawn(np.random.default_rng(0)), 0)
     again = EmpiricalHazard.restored(model.tensors(), model.settings())
     pasts = slices.test.pasts()
     said = model.probabilities(pasts, slices.test.max_prices)

@@ -86,7 +86,7 @@ def load(path: Path) -> Saved:
 
 def _restored(kind: str, tensors: Tensors, settings: Settings, path: Path) -> Any:
     try:
-        model = KINDS[kind].restored(tensors, settings)
+        model = KINDS[kind].model.restored(tensors, settings)
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(path, f"a {kind} model cannot be made of it: {error}") from None
     ours, theirs = model.settings()["features"], settings.get("features")

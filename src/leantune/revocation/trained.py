@@ -6,9 +6,10 @@ P = 1 where the price is above the max price already
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,20 +29,32 @@ _TINY = 1e-7
 _STEPS = 50  # of Newton's method; it needs about ten
 
 
-class Model(Protocol):
-    """Something fitted that answers from the past, and can be written down as arrays and settings."""
+class Model(ABC):
+    """A frozen dataclass, fitted, that answers from the past. It is written down field by field."""
 
+    @abstractmethod
     def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
         """P (n,) of each query."""
-        ...
+
+    @property
+    @abstractmethod
+    def features(self) -> list[str]:
+        """The names of what it reads."""
 
     def tensors(self) -> Tensors:
-        """Its numbers."""
-        ...
+        """The fields that are arrays."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 
     def settings(self) -> Settings:
-        """How it was built, its features' names included."""
-        ...
+        """Its features' names, and the other fields."""
+        others = {name: value for name, value in vars(self).items() if not isinstance(value, np.ndarray)}
+        return {"features": self.features, **others}
+
+    @classmethod
+    def restored(cls, tensors: Tensors, settings: Settings) -> Self:
+        """What `tensors` and `settings` wrote down."""
+        known = {**settings, **tensors}
+        return cls(**{part.name: known[part.name] for part in fields(cls)})  # type: ignore[arg-type] # a dataclass
 
 
 @dataclass(frozen=True)
