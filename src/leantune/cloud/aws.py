@@ -18,7 +18,7 @@ from leantune.cloud.markets import LINUX
 from leantune.cloud.price_files import columns_of
 from leantune.cloud.price_store import PriceStore, Updated
 from leantune.cloud.prices import LoadedPrices, tidied
-from leantune.errors import InvalidInput, LeanTuneError, MissingExtra
+from leantune.errors import InvalidInput, LeanTuneError, needed
 from leantune.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -54,16 +54,14 @@ class Access:
 
     def client(self, service: str, region: str = "") -> Any:
         """A client of boto3, in another region where the service lives only there."""
-        try:
-            import boto3
-            from botocore.config import Config
-        except ImportError:
-            hint = "pip install 'leantune[aws]'"
-            raise MissingExtra("asking AWS needs the library boto3", where="aws", hint=hint) from None
+        boto3 = needed("boto3", "asking AWS needs the library boto3", where="aws", extra="aws")
+        from botocore.config import Config
+
         config = Config(retries={"mode": "standard", "total_max_attempts": self.attempts}, connect_timeout=10)
         with told_plainly(self.region):
-            make: Any = boto3.Session().client
-            return make(service, region_name=region or self.region, endpoint_url=self.endpoint_url, config=config)
+            return boto3.Session().client(
+                service, region_name=region or self.region, endpoint_url=self.endpoint_url, config=config
+            )
 
 
 @dataclass(frozen=True)

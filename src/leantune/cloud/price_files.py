@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from leantune.arrays import FloatArray
 from leantune.cloud.markets import Market
-from leantune.errors import InvalidInput, MissingExtra
+from leantune.errors import InvalidInput, needed
 
 COLUMNS = ("timestamp", "instance_type", "availability_zone", "product", "price")
 JSON_KEYS = ("Timestamp", "InstanceType", "AvailabilityZone", "ProductDescription", "SpotPrice")
@@ -52,15 +51,9 @@ class Columns:
     without_zone: int = 0
 
 
-def arrow() -> ModuleType:
+def arrow() -> Any:
     """The library pyarrow, or an error that names the extra."""
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise MissingExtra(
-            "price files need the library pyarrow", where="prices", hint="pip install 'leantune[spot]'"
-        ) from None
-    return pa  # type: ignore[no-any-return]
+    return needed("pyarrow", "price files need the library pyarrow", where="prices", extra="spot")
 
 
 def read_columns(path: Path, progress: Progress | None = None) -> Columns:

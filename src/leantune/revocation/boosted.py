@@ -16,7 +16,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from leantune.arrays import FloatArray, IntArray
-from leantune.errors import MissingExtra
+from leantune.errors import needed
 from leantune.revocation.dataset import Examples
 from leantune.revocation.pasts import Pasts
 from leantune.revocation.summary import MONOTONE, SUMMARY_NAMES, summaries
@@ -79,12 +79,9 @@ class BoostedOptions:
 
 def fit_boosted(train: Examples, validation: Examples, options: BoostedOptions, seed: int) -> BoostedTrees:
     """Grow trees on the train slice; keep as many as give the least Brier score on the validation slice."""
-    try:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-    except ImportError:
-        what = "training boosted trees needs the library scikit-learn"
-        raise MissingExtra(what, where="spot train", hint="pip install 'leantune[revpred]'") from None
-    classifier = HistGradientBoostingClassifier(
+    what = "training boosted trees needs the library scikit-learn"
+    ensemble = needed("sklearn.ensemble", what, where="spot train", extra="revpred")
+    classifier = ensemble.HistGradientBoostingClassifier(
         learning_rate=options.learning_rate,
         max_iter=options.most_trees,
         max_leaf_nodes=options.leaves,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from leantune.arrays import BoolArray, FloatArray
-from leantune.errors import MissingExtra
+from leantune.errors import needed
 from leantune.revocation.trained import Tensors
 
 SingleArray = NDArray[np.float32]
@@ -73,11 +73,7 @@ class Batch:
 
 def needed_torch() -> Any:
     """The library, pinned to one thread: many small networks train side by side."""
-    try:
-        import torch
-    except ImportError:
-        what = "neural predictors need the library PyTorch"
-        raise MissingExtra(what, where="spot", hint="pip install 'leantune[revpred]'") from None
+    torch = needed("torch", "neural predictors need the library PyTorch", where="spot", extra="revpred")
     torch.set_num_threads(1)
     return torch
 
