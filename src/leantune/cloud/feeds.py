@@ -64,17 +64,13 @@ class Capacity:
 
     def preemption(self, launch_time: float, slot: int = 0) -> float | None:
         """When a machine of this slot, launched then, is taken; None when it never is."""
-        hits = self._hits.get(0 if self._everybody else slot)
-        if hits is None:
-            hits = self._draw(slot)
+        key = 0 if self._everybody else slot
+        if key not in self._hits:
+            luck = np.random.default_rng((*self.seed, key)).random(len(self.preemptions))
+            self._hits[key] = self.preemptions[luck < self.shares].tolist()
+        hits = self._hits[key]
         index = bisect_right(hits, launch_time)
         return hits[index] if index < len(hits) else None
-
-    def _draw(self, slot: int) -> list[float]:
-        key = 0 if self._everybody else slot
-        luck = np.random.default_rng((*self.seed, key)).random(len(self.preemptions))
-        self._hits[key] = self.preemptions[luck < self.shares].tolist()
-        return self._hits[key]
 
     def _check(self) -> None:
         edges = np.ravel(np.column_stack((self.begins, self.ends))) if self.begins.shape == self.ends.shape else None

@@ -17,7 +17,7 @@ import numpy as np
 
 from leantune.arrays import FloatArray
 from leantune.cloud.billing import BillingPolicy
-from leantune.cloud.max_prices import PRINTED_MAX_PRICES, MaxPrices
+from leantune.cloud.predictor import PRINTED_MAX_PRICES, MaxPrices
 from leantune.cloud.provider import Offer
 from leantune.errors import InvalidInput
 from leantune.rent.expectation import HOUR, expectation, weighed_offers

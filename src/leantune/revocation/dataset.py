@@ -18,8 +18,7 @@ from numba import njit
 
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.cloud.markets import PriceSeries
-from leantune.cloud.max_prices import MaxPrices
-from leantune.cloud.predictor import HORIZON
+from leantune.cloud.predictor import HORIZON, MaxPrices
 from leantune.errors import InvalidInput
 from leantune.revocation.pasts import Pasts, gather
 
@@ -36,10 +35,6 @@ class Period:
 
     begin: float
     end: float
-
-    @property
-    def days(self) -> float:
-        return (self.end - self.begin) / 86400.0
 
 
 @dataclass(frozen=True)

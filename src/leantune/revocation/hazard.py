@@ -16,12 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from leantune.arrays import FloatArray, IntArray
-from leantune.cloud.markets import PriceSeries
-from leantune.cloud.max_prices import MaxPrices
+from leantune.cloud.predictor import MaxPrices
 from leantune.revocation.dataset import Examples, highest_within_hour
-from leantune.revocation.pasts import Pasts, gather
+from leantune.revocation.pasts import Pasts
 from leantune.revocation.summary import SUMMARY_NAMES, summaries
-from leantune.revocation.trained import Model, checked_max_prices
+from leantune.revocation.trained import Model
 
 HOURS = 24
 _ONLINE = [SUMMARY_NAMES.index(f"exceeded_{w}") for w in ("day", "week", "same_hour_week")]
@@ -100,17 +99,14 @@ def _hours_covered(train: Examples) -> float:
 
 
 @dataclass(frozen=True)
-class OnlineHazard:
+class OnlineHazard(Model):
     """Needs no training and no extra: it counts in the history it is given."""
 
-    name: str = "online-hazard"
+    def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
+        """P (n,) of each query."""
+        return np.asarray(summaries(pasts, max_prices)[:, _ONLINE].mean(axis=1))
 
-    def predict(self, series: Sequence[PriceSeries], times: FloatArray, max_prices: FloatArray) -> FloatArray:
-        """P (n,), from what was known at each time."""
-        return self.answer(gather(series, times), max_prices)
-
-    def answer(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
-        """P (n,) of queries whose pasts are gathered already."""
-        limits = checked_max_prices(pasts, max_prices)
-        shares = summaries(pasts, limits)[:, _ONLINE].mean(axis=1)
-        return np.where(pasts.present > limits, 1.0, shares)
+    @property
+    def features(self) -> list[str]:
+        """The shares that it averages."""
+        return [SUMMARY_NAMES[column] for column in _ONLINE]

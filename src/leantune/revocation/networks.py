@@ -78,14 +78,6 @@ def needed_torch() -> Any:
     return torch
 
 
-@dataclass(frozen=True)
-class Validation:
-    """Questions of a later slice, and what is added to logit P^ before they are scored."""
-
-    batch: Batch
-    shift: float = 0.0
-
-
 def build(channels: int, present: int, options: NetworkOptions) -> Any:
     """A network with `present` features of the present minute; without any it is one LSTM and an output."""
     torch = needed_torch()
@@ -112,13 +104,15 @@ def build(channels: int, present: int, options: NetworkOptions) -> Any:
 
 
 def train(
-    epoch: Callable[[int], Batch], validation: Validation, options: NetworkOptions, seed: int
+    epoch: Callable[[int], Batch], seen: Batch, options: NetworkOptions, seed: int, *, shift: float = 0.0
 ) -> tuple[Tensors, list[float]]:
-    """(weights of the best epoch, validation Brier score of each epoch); epoch(e) draws what epoch e sees."""
+    """(weights of the best epoch, validation Brier score of each epoch); epoch(e) draws what epoch e sees.
+
+    seen: questions of the validation slice. shift: what is added to logit P^ before they are scored.
+    """
     torch = needed_torch()
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
-    seen = validation.batch
     network = build(seen.inputs.minutes.shape[2], seen.inputs.present.shape[1], options)
     optimiser = torch.optim.AdamW(network.parameters(), lr=options.learning_rate, weight_decay=options.weight_decay)
     averaging = torch.optim.swa_utils.get_ema_multi_avg_fn(options.averaging)
@@ -129,7 +123,7 @@ def train(
         for group in optimiser.param_groups:  # half a cosine, down to 0
             group["lr"] = options.learning_rate * 0.5 * (1 + np.cos(np.pi * number / options.epochs))
         _pass(network, averaged, optimiser, epoch(number), random, options.batch)
-        said = expit(_logits(averaged.module, seen.inputs) + validation.shift)
+        said = expit(_logits(averaged.module, seen.inputs) + shift)
         scores.append(float(np.average((said - seen.labels) ** 2, weights=seen.weights)))
         if scores[-1] == min(scores):
             best = {name: value.detach().numpy().copy() for name, value in averaged.module.state_dict().items()}

@@ -24,7 +24,7 @@ from leantune.arrays import BoolArray, FloatArray
 from leantune.revocation.dataset import Examples, fluctuation
 from leantune.revocation.features import NAMES, Scale, max_price_column, past_windows, present_records
 from leantune.revocation.logistic import standardisation
-from leantune.revocation.networks import Batch, Inputs, NetworkOptions, SingleArray, Validation, logits, train
+from leantune.revocation.networks import Batch, Inputs, NetworkOptions, SingleArray, logits, train
 from leantune.revocation.pasts import Pasts
 from leantune.revocation.summary import SUMMARY_NAMES, summaries
 from leantune.revocation.trained import Model, Settings, Tensors
@@ -182,8 +182,7 @@ def fit_revpred(train_on: Examples, validation: Examples, options: RevPredOption
         return Batch(inputs, asked.labels, class_weights(asked.labels, share, weighted=options.weighted))
 
     right = class_shift(share) if options.weighted else 0.0
-    judged_by = Validation(_validated(validation, standards, options), right)
-    weights, _ = train(epoch, judged_by, options.network, seed)
+    weights, _ = train(epoch, _validated(validation, standards, options), options.network, seed, shift=right)
     shift = -right if options.inverted else right
     return RevPred(weights, standards, shift, options)
 

@@ -100,7 +100,7 @@ def _beyond(value: float, drift: float) -> float:
 
 @dataclass(frozen=True)
 class Trained:
-    """A predictor made by training: kind names it, models by market (`str(market)`, or one under ALL_MARKETS)."""
+    """A predictor made of models: kind names it, models by market (`str(market)`, or one under ALL_MARKETS)."""
 
     kind: str
     models: Mapping[str, Model]
@@ -113,11 +113,10 @@ class Trained:
 
     def predict(self, series: Sequence[PriceSeries], times: FloatArray, max_prices: FloatArray) -> FloatArray:
         """P (n,), from what was known at each time."""
-        return self.answer(gather(series, times), max_prices)
-
-    def answer(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
-        """P (n,) of queries whose pasts are gathered already."""
-        limits = checked_max_prices(pasts, max_prices)
+        pasts, limits = gather(series, times), np.ascontiguousarray(max_prices, dtype=np.float64)
+        if limits.shape != pasts.asked.shape or not ((limits > 0) & np.isfinite(limits)).all():
+            what = f"max prices of shape {limits.shape} for {len(pasts.asked)} times, or one that is not above 0"
+            raise InvalidInput(what, where="predict", hint="Give one finite max price above 0 for each time")
         if ALL_MARKETS in self.models:
             found = self._asked(ALL_MARKETS, pasts, limits)
         else:
@@ -137,12 +136,3 @@ class Trained:
             hint = "Train it with --pooled, which serves every market, or on prices of this market"
             raise InvalidInput(f"the {self.kind} predictor was not trained on this market", where=key, hint=hint)
         return key
-
-
-def checked_max_prices(pasts: Pasts, max_prices: FloatArray) -> FloatArray:
-    """The max prices (n,) as floats, once they are known to be one above 0 for each query."""
-    limits = np.ascontiguousarray(max_prices, dtype=np.float64)
-    if limits.shape != pasts.asked.shape or not ((limits > 0) & np.isfinite(limits)).all():
-        what = f"max prices of shape {limits.shape} for {len(pasts.asked)} times, or one that is not above 0"
-        raise InvalidInput(what, where="predict", hint="Give one finite max price above 0 for each time")
-    return limits

@@ -21,8 +21,7 @@ import numpy as np
 from leantune.arrays import FloatArray
 from leantune.clock import RealClock
 from leantune.cloud.markets import PriceSeries
-from leantune.cloud.max_prices import MaxPrices
-from leantune.cloud.predictor import Predictor
+from leantune.cloud.predictor import MaxPrices, Predictor
 from leantune.errors import InvalidInput
 from leantune.lab.training.scores import Reliability, Scores, reliability, scores
 from leantune.revocation.dataset import Examples, Split, draw_examples
