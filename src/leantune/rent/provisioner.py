@@ -104,7 +104,8 @@ class CheapestStep:
         window = max(self.policy.refund_window_seconds - held.age, 0.0)
         work = demand.steps * demand.step_seconds[row]
         notice, window, horizon, hour_value = self._terms(demand, window)
-        usd, held_for, kept = expectation(p, quotes.mean[row], 0.0, demand.save, notice, window, work, horizon)
+        save = float(demand.save)  # an int would be compiled for anew
+        usd, held_for, kept = expectation(p, quotes.mean[row], 0.0, save, notice, window, work, horizon)
         going_on = (usd + hour_value * held_for / HOUR) / kept if kept > 0.0 else math.inf  # per second of work
         pace = held_for / kept if kept > 0.0 else math.inf
         dollars, seconds = self._fresh(demand, quotes, moving=demand.save)
