@@ -92,7 +92,7 @@ class _Reader:
             readable &= _filled(name)
         codes = self._market_codes(names, readable)
         if not readable.all():
-            self._note(self.rows + int(np.argmin(readable)), int((~readable).sum()))
+            self.note(self.rows + int(np.argmin(readable)), int((~readable).sum()))
         self.rows += len(readable)
         self.without_zone += int((zoneless & readable).sum())
         numbers = dollars.fill_null(0.0).to_numpy(zero_copy_only=False)
@@ -100,7 +100,8 @@ class _Reader:
         if self._progress:
             self._progress(self.rows)
 
-    def _note(self, row: int, count: int) -> None:
+    def note(self, row: int, count: int) -> None:
+        """So many rows cannot be read, the first of them this one."""
         self.unreadable += count
         self.first_unreadable = row if self.first_unreadable is None else min(row, self.first_unreadable)
 
@@ -159,12 +160,9 @@ def _read_csv(path: Path, read: _Reader) -> Callable[[int], str]:
         number = re.search(r"Row #(\d+)", str(error))
         line = _line(path, int(number[1])) if number else 1
         raise InvalidInput(f"this is no CSV of prices: {error}", where=f"{path}, line {line}", hint=RIGHT) from None
-    first_parsed = read.first_unreadable
     if misshapen:
         read.rows += len(misshapen)
-        read.unreadable += len(misshapen)
-        before = misshapen[0] - 2
-        read.first_unreadable = before if first_parsed is None else min(before, first_parsed)
+        read.note(misshapen[0] - 2, len(misshapen))
     return lambda row: f"line {_line(path, row + 2)}"
 
 

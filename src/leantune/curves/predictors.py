@@ -102,11 +102,8 @@ DEFAULT = "stacked"  # best of them at theta = 0.7 on both sets of real curves: 
 def curve_predictor(name: str = DEFAULT) -> CurvePredictor:
     """The predictor of that name."""
     if name not in PREDICTORS:
-        raise InvalidInput(
-            f"there is no curve predictor {name!r}",
-            where="curve predictor",
-            hint=f"Take one of {', '.join(PREDICTORS)}",
-        )
+        hint = f"Take one of {', '.join(PREDICTORS)}"
+        raise InvalidInput(f"there is no curve predictor {name!r}", where="curve predictor", hint=hint)
     return PREDICTORS[name]()
 
 

@@ -121,18 +121,15 @@ class Trained:
             found = self._asked(ALL_MARKETS, pasts, limits)
         else:
             found = np.empty(len(limits))
-            keys = np.array([self._key(str(market)) for market in pasts.markets], dtype=np.str_)[pasts.group]
+            keys = np.array([str(market) for market in pasts.markets], dtype=np.str_)[pasts.group]
             for key in np.unique(keys):
                 mine = np.flatnonzero(keys == key)
                 found[mine] = self._asked(str(key), pasts.where(mine), limits[mine])
         return np.where(pasts.present > limits, 1.0, found)
 
     def _asked(self, key: str, pasts: Pasts, limits: FloatArray) -> FloatArray:
-        found = self.models[key].probabilities(pasts, limits)
-        return self.calibrations[key](found) if key in self.calibrations else found
-
-    def _key(self, key: str) -> str:
         if key not in self.models:
             hint = "Train it with --pooled, which serves every market, or on prices of this market"
             raise InvalidInput(f"the {self.kind} predictor was not trained on this market", where=key, hint=hint)
-        return key
+        found = self.models[key].probabilities(pasts, limits)
+        return self.calibrations[key](found) if key in self.calibrations else found
