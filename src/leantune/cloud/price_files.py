@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,9 @@ class Columns:
 
 
 def arrow() -> Any:
-    """The library pyarrow, or an error that names the extra."""
-    return needed("pyarrow", "price files need the library pyarrow", where="prices", extra="spot")
+    """The library pyarrow with its part `compute`, or an error that names the extra."""
+    needed("pyarrow.compute", "price files need the library pyarrow", where="prices", extra="spot")
+    return import_module("pyarrow")
 
 
 def read_columns(path: Path, progress: Progress | None = None) -> Columns:
@@ -82,8 +84,7 @@ class _Reader:
 
     def add(self, columns: Sequence[Any]) -> None:
         """One block: time, type, zone, product and price as arrow arrays of text, types to products as dictionaries."""
-        import pyarrow.compute as pc
-
+        pc = arrow().compute
         time, *names, price = columns
         seconds, zoneless = _seconds(time)
         dollars = _numbers(price)
@@ -132,9 +133,9 @@ class _Reader:
 
 
 def _read_csv(path: Path, read: _Reader) -> Callable[[int], str]:
-    import pyarrow as pa
     import pyarrow.csv as pc_csv
 
+    pa = arrow()
     misshapen: list[int] = []  # rows with more or fewer fields, counted from 1 with the header
 
     def skip(row: Any) -> str:
@@ -168,8 +169,7 @@ def _read_csv(path: Path, read: _Reader) -> Callable[[int], str]:
 
 def _line(path: Path, number: int) -> int:
     """The line on which the number-th row of a CSV stands: empty lines are none."""
-    import pyarrow as pa
-
+    pa = arrow()
     seen = 0
     with io.BufferedReader(pa.input_stream(str(path))) as stream:
         for line_number, line in enumerate(stream, start=1):
@@ -183,8 +183,7 @@ def _line(path: Path, number: int) -> int:
 
 
 def _read_json(path: Path, read: _Reader) -> Callable[[int], str]:
-    import pyarrow as pa
-
+    pa = arrow()
     try:
         with pa.input_stream(str(path)) as stream:
             content = json.loads(stream.read().decode("utf-8-sig"))
@@ -201,8 +200,7 @@ def _read_json(path: Path, read: _Reader) -> Callable[[int], str]:
 
 def add_entries(read: _Reader, entries: Iterable[object]) -> None:
     """Add price-history entries, as AWS names their keys, in blocks."""
-    import pyarrow as pa
-
+    pa = arrow()
     for block in _blocks([entry if isinstance(entry, Mapping) else {} for entry in entries]):
         texts = [pa.array([_text(entry.get(key)) for entry in block], pa.string()) for key in JSON_KEYS]
         read.add([texts[0], *(text.dictionary_encode() for text in texts[1:4]), texts[4]])
@@ -230,39 +228,33 @@ def _text(value: object) -> str | None:
 
 def _seconds(texts: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Seconds since 1970 of times in ISO 8601, NaN where there is none, and which of them named no zone."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+    pa = arrow()
     zoned, zoneless = pa.timestamp("us", "UTC"), np.zeros(len(texts), np.bool_)
     try:
-        stamps = pc.cast(texts, zoned)
+        stamps = pa.compute.cast(texts, zoned)
     except pa.ArrowInvalid:
-        texts = pc.utf8_trim_whitespace(texts)
-        texts = pc.if_else(pc.match_substring_regex(texts, _TIME), texts, None)
-        named = pc.match_substring_regex(texts, _ZONED).fill_null(True)
+        texts = pa.compute.utf8_trim_whitespace(texts)
+        texts = pa.compute.if_else(pa.compute.match_substring_regex(texts, _TIME), texts, None)
+        named = pa.compute.match_substring_regex(texts, _ZONED).fill_null(True)
         zoneless = ~np.asarray(named)
-        stamps = _cast_or_null(pc.if_else(named, texts, None), zoned)
-        local = _cast_or_null(pc.if_else(named, None, texts), pa.timestamp("us"))
-        stamps = pc.coalesce(stamps, local.cast(pa.int64()).cast(zoned))
+        stamps = _cast_or_null(pa.compute.if_else(named, texts, None), zoned)
+        local = _cast_or_null(pa.compute.if_else(named, None, texts), pa.timestamp("us"))
+        stamps = pa.compute.coalesce(stamps, local.cast(pa.int64()).cast(zoned))
     seconds = stamps.cast(pa.int64()).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / _MICROSECONDS
     return seconds, zoneless
 
 
 def _numbers(texts: Any) -> Any:
     """Numbers of texts, null where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return _cast_or_null(pc.utf8_trim_whitespace(texts), pa.float64())
+    pa = arrow()
+    return _cast_or_null(pa.compute.utf8_trim_whitespace(texts), pa.float64())
 
 
 def _cast_or_null(texts: Any, kind: Any) -> Any:
     """A cast that gives null for a text that cannot be read: whole where it can, else one by one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+    pa = arrow()
     try:
-        return pc.cast(texts, kind)
+        return pa.compute.cast(texts, kind)
     except pa.ArrowInvalid:
         if len(texts) == 1:
             return pa.nulls(1, kind)
