@@ -145,26 +145,18 @@ def _questions(
 @contextmanager
 def told_plainly(region: str) -> Iterator[None]:
     """Errors of boto3 as errors of the house: what is wrong, and what would be right."""
-    from botocore.exceptions import (
-        BotoCoreError,
-        ClientError,
-        EndpointConnectionError,
-        InvalidRegionError,
-        NoCredentialsError,
-        PartialCredentialsError,
-        ProfileNotFound,
-    )
+    from botocore import exceptions as boto
 
     where = f"AWS, region {region}"
     try:
         yield
-    except (NoCredentialsError, PartialCredentialsError, ProfileNotFound) as error:
+    except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.ProfileNotFound) as error:
         raise InvalidInput(f"no credentials for AWS: {error}", where=where, hint=_CREDENTIALS) from None
-    except (EndpointConnectionError, InvalidRegionError) as error:
+    except (boto.EndpointConnectionError, boto.InvalidRegionError) as error:
         raise InvalidInput(f"AWS cannot be reached: {error}", where=where, hint=_region_hint(region)) from None
-    except ClientError as error:
+    except boto.ClientError as error:
         raise _refusal(error.response.get("Error", {}), where) from None
-    except BotoCoreError as error:
+    except boto.BotoCoreError as error:
         hint = "Check the network and try again; nothing was changed"
         raise LeanTuneError(f"asking AWS failed: {error}", where=where, hint=hint) from None
 
