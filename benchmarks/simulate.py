@@ -122,7 +122,7 @@ def simulated(plan: Plan, forecaster: TabledForecaster, jobs: tuple[RecordedJob,
 
 def events_of(result: SimulationResult) -> int:
     """Launch, readiness, last checkpoint and end of every machine, and every report that counted."""
-    machines = sum(2 + (one.stay.ready is not None) + (one.stay.saving_seconds > 0) for one in result.stays)
+    machines = sum(2 + (one.ready is not None) + (one.saving_seconds > 0) for one in result.stays)
     return machines + sum(job.reports for job in result.outcome.jobs)
 
 

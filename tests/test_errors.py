@@ -1,6 +1,7 @@
 """The error tree and what an error says."""
 
 import copy
+import json
 
 import pytest
 
@@ -52,3 +53,10 @@ def test_the_rest_of_the_tree() -> None:
 def test_a_copy_says_the_same() -> None:
     error = MissingExtra("no boto3", where="aws", hint="pip install 'leantune[aws]'")
     assert str(copy.copy(error)) == str(error)
+
+
+def test_an_optional_library_that_is_missing_is_named_with_its_extra() -> None:
+    assert errors.needed("json", "this needs the library json", where="here", extra="spot") is json
+    with pytest.raises(MissingExtra, match="this needs the library absent") as refused:
+        errors.needed("no_such_library", "this needs the library absent", where="here", extra="spot")
+    assert (refused.value.where, refused.value.hint) == ("here", "pip install 'leantune[spot]'")

@@ -30,7 +30,7 @@ from leantune.revocation import saved
 from leantune.revocation.predictors import UNTRAINED, predictor
 from leantune.revocation.trained import SUFFIX
 
-_LEARNING = ("cloud/max_prices.py", "cloud/predictor.py", "lab/training", "revocation")  # decide what is learned
+_LEARNING = ("cloud/predictor.py", "lab/training", "revocation")  # decide what is learned
 _MOST = 1.0 - 1e-12  # of the machines that can go at once, for the sake of the logarithm
 QUICK_PLAN = Plan(tries=1, train_questions=3_000, validation_questions=1_500, test_questions=1_500)
 

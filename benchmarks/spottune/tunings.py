@@ -175,9 +175,9 @@ def tune(asked: Tuning, played: Scenario, forecast: Forecaster) -> Measured:
 def measured(result: SimulationResult, played: Scenario) -> Measured:
     """What is kept of a result."""
     boot = played.rules.boot
-    ready = [stay.stay.ready - stay.stay.launched for stay in result.stays if stay.stay.ready is not None]
+    ready = [stay.ready - stay.launched for stay in result.stays if stay.ready is not None]
     restoring = sum(max(seconds - boot, 0.0) for seconds in ready)
-    sure = sum(stay.kept_steps for stay in result.stays if played.feeds[stay.offer].on_demand)
+    sure = sum(stay.kept_steps for stay in result.stays if stay.on_demand)
     return Measured(
         usd=result.usd,
         refund_usd=result.refund_usd,

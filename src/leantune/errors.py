@@ -29,6 +29,9 @@
 Every error says what is wrong, where, and what would be right.
 """
 
+import importlib
+import types
+
 
 class LeanTuneError(Exception):
     """Base of all errors: reads as "what (where). hint"."""
@@ -140,3 +143,11 @@ class NoTrial(LeanTuneError):  # noqa: N818 - reads as what it is
 
 class MissingExtra(LeanTuneError, ImportError):  # noqa: N818 - reads as what it is
     """An optional library is needed and not installed; the hint names the extra."""
+
+
+def needed(module: str, what: str, *, where: str, extra: str) -> types.ModuleType:
+    """The optional library; MissingExtra, saying what needs it, where the extra is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtra(what, where=where, hint=f"pip install 'leantune[{extra}]'") from None

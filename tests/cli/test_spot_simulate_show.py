@@ -36,11 +36,8 @@ def found() -> Found:
 def priced(tally: Tally, usd: float) -> Tally:
     """The same at another price: one stay costs the whole of it."""
     result = tally.results[0]
-    stays = tuple(
-        replace(one, stay=replace(one.stay, gross_usd=usd if i == 0 else 0.0, refund_usd=0.0))
-        for i, one in enumerate(result.stays)
-    )
-    return Tally(tally.policy, (replace(result, stays=stays),), tally.boot)
+    stays = tuple(replace(one, gross_usd=usd if i == 0 else 0.0, refund_usd=0.0) for i, one in enumerate(result.stays))
+    return Tally.of(tally.policy, (replace(result, stays=stays),), tally.boot)
 
 
 def test_the_headline_says_what_was_saved(found: Found) -> None:
@@ -112,7 +109,7 @@ def test_notes_tell_when_traces_ended(found: Found) -> None:
     feeds = tuple(replace(feed, capacity=spent, mode="both") for feed in PLAN.pool.feeds)
     result = found.first.results[0]
     began = result.outcome.began - 121 * DAY  # a tuning of 121 days
-    long = Tally("ours", (replace(result, outcome=replace(result.outcome, began=began)),), found.first.boot)
+    long = Tally.of("ours", (replace(result, outcome=replace(result.outcome, began=began)),), found.first.boot)
     told = replace(found, plan=replace(PLAN, pool=replace(PLAN.pool, feeds=feeds)), tallies=[long])
     assert "traces end at 2026-05-05 00:00 UTC: no spot machine was to be had after that (ours)" in notes(told)
     assert not any("traces" in note for note in notes(replace(told, plan=PLAN)))

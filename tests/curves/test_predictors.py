@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from benchmarks.curve_data import ADAM, adam_tasks, curve_file
 from leantune.arrays import FloatArray
 from leantune.curves.base import Curve, Outlook
+from leantune.curves.kernels import INVERSE
 from leantune.curves.predictors import (
     DEFAULT,
     PREDICTORS,
-    Family,
     Member,
     StagePredictor,
     curve_predictor,
@@ -117,7 +117,7 @@ def test_stages_are_fitted_on_their_own() -> None:
     found = curve_predictor("earlycurve").predict(Curve(STEPS, staged_values()), END)
     assert found.mean == pytest.approx(truth, abs=0.01)
     assert abs(curve_predictor("slaq").predict(declared, END).mean - truth) > 0.02
-    printed = StagePredictor("printed", (Member(Family.INVERSE),), 5, rule=ChangeRate())
+    printed = StagePredictor("printed", (Member(INVERSE),), 5, rule=ChangeRate())
     assert printed.predict(Curve(STEPS, staged_values()), END) == curve_predictor("slaq").predict(declared, END)
 
 

@@ -4,9 +4,23 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from leantune.curves.base import Curve, Outlook
-from leantune.curves.rules import diverged, drop_ahead, finite, plateaued, verdict, worsens
+from leantune.curves.rules import (
+    PLATEAU_POINTS,
+    PLATEAU_SHARE,
+    PLATEAU_TOLERANCE,
+    PlateauWatch,
+    diverged,
+    drop_ahead,
+    finite,
+    plateaued,
+    verdict,
+    worsens,
+)
+from leantune.curves.stages import Jump, last_stage
 
 STEPS = np.arange(1.0, 101.0)
 FALLING = Curve(STEPS, 0.3 + STEPS**-0.7)
@@ -104,3 +118,56 @@ def test_what_gets_worse_is_recognised() -> None:
     assert worsens(np.linspace(0.0, 1.0, 30))
     assert not worsens(np.linspace(1.0, 0.0, 30))
     assert not worsens(np.array([0.0, 1.0]))
+
+
+def plateaued_slowly(curve: Curve) -> bool:
+    """As `plateaued` says it, in numpy."""
+    if (curve.drops and curve.drops[-1] > curve.steps[-1]) or diverged(curve):
+        return False
+    loss = -curve.values if curve.maximize else curve.values
+    begin = last_stage(curve, Jump())
+    window = max(PLATEAU_POINTS, math.ceil(PLATEAU_SHARE * (len(loss) - begin)))
+    if len(loss) - begin <= window:
+        return False
+    thirds = [float(np.median(part)) for part in np.array_split(loss[-window:], 3)]
+    return max(thirds) - min(thirds) <= PLATEAU_TOLERANCE * float(np.ptp(loss[begin:]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    points=st.integers(1, 130),
+    noise=st.sampled_from([0.0, 1e-6, 1e-3, 0.05]),
+    fall=st.sampled_from([1.0, 0.8, 0.3]),
+    digits=st.sampled_from([1, 15]),
+    drops=st.sampled_from([(), (20.0,), (10.0, 60.0)]),
+    maximize=st.booleans(),
+)
+def test_it_is_plateaued_point_by_point(
+    seed: int, points: int, noise: float, fall: float, digits: int, drops: tuple[float, ...], maximize: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    steps = np.cumsum(rng.integers(1, 3, points)).astype(np.float64)
+    values = rng.uniform(-1, 1) + np.exp(-np.arange(points) / rng.uniform(1, 20)) + rng.normal(0, noise, points)
+    values[points // 2 :] *= fall
+    values = np.round(-values if maximize else values, digits)
+    watch = PlateauWatch(drops, maximize=maximize)
+    for count in range(1, points + 1):
+        noticed = watch.add(float(steps[count - 1]), float(values[count - 1]))
+        known = Curve(steps[:count], values[:count], drops, maximize)
+        assert noticed == plateaued(known) == plateaued_slowly(known)
+
+
+@pytest.mark.parametrize("level", [0.3, -2.0])
+def test_a_flat_curve_is_noticed_and_a_falling_one_is_not(level: float) -> None:
+    settling, falling = PlateauWatch(), PlateauWatch()
+    noticed = [settling.add(float(k), level + np.exp(-k / 2.0)) for k in range(1, 101)]
+    assert noticed.index(True) in range(15, 40)
+    assert not any(falling.add(float(k), level - 0.01 * k) for k in range(1, 101))
+
+
+def test_a_run_that_has_become_far_worse_is_not_flat() -> None:
+    watch = PlateauWatch()
+    values = [*np.linspace(1.0, 0.5, 20), *np.full(30, 9.0)]
+    told = [watch.add(float(k), float(value)) for k, value in enumerate(values)]
+    assert not any(told)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leantune.rent.expectation import HOUR, expectation, hazard_of, save_interval, weighed
+from leantune.rent.expectation import HOUR, expectation, hazard_of, save_interval, weighed_offers
 
 DRAWS = 400_000
 
@@ -48,11 +48,10 @@ def test_a_small_risk_joins_no_risk() -> None:
 def test_certain_revocation_is_not_free_of_charge_for_progress() -> None:
     """Eq. 2 calls p -> 1 free; here a machine that goes before it has booted keeps nothing."""
     terms = (120.0, 0.0, 3600.0, 0.0)
-    price, lead, save, remaining = np.array([0.1]), np.array([3000.0]), np.array([10.0]), np.array([1e9])
-    cost, pace = weighed(np.array([1.0]), price, lead, save, remaining, terms)
-    sound, sound_pace = weighed(np.array([0.0]), price, lead, save, remaining, terms)
-    assert cost[0] > 100 * sound[0]
-    assert pace[0] > sound_pace[0] == pytest.approx(3600 / 590)
+    p, price, step, open_ = np.array([[1.0], [0.0]]), np.full(2, 0.1), np.ones(2), np.ones((2, 1), dtype=np.bool_)
+    cost, whole = weighed_offers(p, price, step, open_, (3000.0, 10.0, 1e9), terms)
+    assert cost[0] > 100 * cost[1]
+    assert whole[0] > whole[1] == pytest.approx(1e9 * 3600 / 590)
 
 
 @settings(max_examples=200, deadline=None)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leantune.cloud.billing import AWS
-from leantune.cloud.markets import Market
+from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import Offer
 from leantune.errors import SpaceError
 from leantune.history import Estimate, History, Trial
@@ -50,7 +50,12 @@ def quotes_of(p: float = 0.2, seed: int | None = None) -> Quotes:
         price = np.where([offer.on_demand for offer in OFFERS], price, price * random.uniform(0.5, 4.0, len(OFFERS)))
     grid = max_prices(price, usd)
     risks = np.full(grid.shape, p) if seed is None else np.sort(random.random(grid.shape), axis=1)[:, ::-1].copy()
-    return quote(OFFERS, price, price, grid, risks)
+    spot = [not offer.on_demand for offer in OFFERS]
+    series = [
+        PriceSeries(one.market, [0.0], [usd]) if free else None
+        for one, usd, free in zip(OFFERS, price, spot, strict=True)
+    ]
+    return quote(OFFERS, series, 0.0, lambda *_: risks[spot])
 
 
 def trial_on(cluster: Cluster | None, expected: float | None = None) -> Trial:

@@ -1,6 +1,7 @@
 """Choices against a count of all of them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leantune.cloud.billing import AWS
-from leantune.cloud.markets import Market
+from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import Offer
 from leantune.errors import InvalidInput
 from leantune.rent.expectation import HOUR, expectation
@@ -39,7 +40,8 @@ def world(seed: int, offers: int = 4) -> Quotes:
     price = np.where(np.arange(offers) == offers - 1, usd, usd * random.uniform(0.1, 1.1, offers))
     grid = max_prices(price, usd)
     p = np.sort(random.random(grid.shape), axis=1)[:, ::-1].copy()
-    return quote(sold, price, price * random.uniform(0.8, 1.2, offers), grid, p)
+    series = [None if one.on_demand else PriceSeries(one.market, [0.0], [price[i]]) for i, one in enumerate(sold)]
+    return replace(quote(sold, series, 0.0, lambda *_: p[:-1]), mean=price * random.uniform(0.8, 1.2, offers))
 
 
 def demand(seed: int, offers: int = 4, within: float = math.inf) -> Demand:

@@ -66,7 +66,7 @@ def test_risk_is_linear_between_the_quoted_max_prices(price: float, risks: list[
     grid = max_prices(np.array([price]), np.array([4 * price]))
     p = np.array([sorted(risks, reverse=True)])
     offer = Offer(Machine("m", 1.0, 1.0, usd_per_hour=4 * price), Market("m", "a"), False, price)
-    quotes = quote([offer], np.array([price]), np.array([price]), grid, p)
+    quotes = quote([offer], [PriceSeries(offer.market, [0.0], [price])], 0.0, lambda *_: p)
     bid = price * (1 + share)
     found = quotes.risk(0, bid)
     if bid <= price:

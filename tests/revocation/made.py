@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from leantune.cloud.markets import Market, PriceSeries
-from leantune.cloud.max_prices import MaxPrices
+from leantune.cloud.predictor import MaxPrices
 from leantune.lab.training.training import Plan, Slices
 
 START = 1_456_400_000.0  # in February 2016

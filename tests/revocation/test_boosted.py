@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from leantune.lab.training.scores import scores
-from leantune.revocation.boosted import BoostedOptions, BoostedTrees, drawn_options, exported, fit_boosted
+from leantune.revocation.boosted import BoostedOptions, BoostedTrees, exported, fit_boosted
 from leantune.revocation.predictors import over_deltas
 from leantune.revocation.summary import MONOTONE, summaries
 from leantune.revocation.trained import ALL_MARKETS, Trained
@@ -50,10 +50,10 @@ def test_validation_chooses_how_many_trees_stay() -> None:
     losses = []
     for count in range(1, 9):
         fewer = fit_boosted(slices.train, slices.validation, replace(quick, most_trees=count), 0)
-        if len(fewer.trees.roots) == count:  # else the same trees as before
+        if len(fewer.roots) == count:  # else the same trees as before
             said = fewer.probabilities(slices.validation.pasts(), slices.validation.max_prices)
             losses.append((float(((said - slices.validation.labels) ** 2).mean()), count))
-    assert min(losses)[1] == len(model.trees.roots) < 8
+    assert min(losses)[1] == len(model.roots) < 8
 
 
 def test_labels_that_are_all_alike_give_their_frequency() -> None:
@@ -66,7 +66,7 @@ def test_labels_that_are_all_alike_give_their_frequency() -> None:
 
 def test_it_is_restored_as_it_was() -> None:
     slices = small_slices()
-    model = fit_boosted(slices.train, slices.validation, drawn_options(np.random.default_rng(1)), 0)
+    model = fit_boosted(slices.train, slices.validation, BoostedOptions().drawn(np.random.default_rng(1)), 0)
     again = BoostedTrees.restored(model.tensors(), model.settings())
     pasts, limits = slices.test.pasts(), slices.test.max_prices
     assert np.array_equal(model.probabilities(pasts, limits), again.probabilities(pasts, limits))

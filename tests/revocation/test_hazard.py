@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from leantune.cloud.markets import Market, PriceSeries
-from leantune.cloud.max_prices import MaxPrices
+from leantune.cloud.predictor import MaxPrices
 from leantune.revocation.dataset import Period, draw_examples
-from leantune.revocation.hazard import EmpiricalHazard, HazardOptions, OnlineHazard, drawn_options, fit_hazard
+from leantune.revocation.hazard import EmpiricalHazard, HazardOptions, fit_hazard
 from leantune.revocation.pasts import gather
+from leantune.revocation.predictors import predictor
 from tests.revocation.made import DAY, START, small_slices, walk
 
 MIDNIGHT = np.ceil(START / DAY) * DAY
@@ -60,7 +61,7 @@ def test_unknown_markets_are_given_the_share_of_all() -> None:
 
 def test_it_is_restored_as_it_was() -> None:
     slices = small_slices()
-    model = fit_hazard(slices.train, slices.validation, drawn_options(np.random.default_rng(0)), 0)
+    model = fit_hazard(slices.train, slices.validation, HazardOptions().drawn(np.random.default_rng(0)), 0)
     again = EmpiricalHazard.restored(model.tensors(), model.settings())
     pasts = slices.test.pasts()
     said = model.probabilities(pasts, slices.test.max_prices)
@@ -70,7 +71,7 @@ def test_it_is_restored_as_it_was() -> None:
 def test_the_online_one_counts_in_the_history_it_is_given() -> None:
     series = noon_jumps()
     noon, night = MIDNIGHT + 19 * DAY + 12.2 * 3600.0, MIDNIGHT + 19 * DAY + 3 * 3600.0
-    online = OnlineHazard()
+    online = predictor()
     before, quiet, above = online.predict([series] * 3, np.array([noon, night, noon]), np.array([0.15, 0.15, 0.05]))
     assert before > 2 * quiet
     assert above == 1.0
@@ -81,6 +82,6 @@ def test_the_online_one_counts_in_the_history_it_is_given() -> None:
 def test_the_online_one_falls_as_the_max_price_grows() -> None:
     series = walk()
     limits = series.at(series.end) * (1 + np.geomspace(1e-3, 10, 30))
-    said = OnlineHazard().predict([series] * 30, np.full(30, series.end), limits)
+    said = predictor().predict([series] * 30, np.full(30, series.end), limits)
     assert (np.diff(said) <= 0).all()
     assert said[0] > said[-1]

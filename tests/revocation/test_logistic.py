@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from leantune.lab.training.scores import scores
-from leantune.revocation.logistic import Logistic, LogisticOptions, design, design_names, fit_logistic, newton
+from leantune.revocation.logistic import Logistic, LogisticOptions, design, fit_logistic, newton
 from tests.revocation.made import small_slices
 
 
@@ -34,4 +34,4 @@ def test_it_beats_the_base_rate_on_a_later_slice_and_is_restored(wide: bool) -> 
     labels = slices.test.labels
     assert scores(said, labels).brier < 0.8 * scores(np.full(len(labels), labels.mean()), labels).brier
     assert np.array_equal(said, Logistic.restored(model.tensors(), model.settings()).probabilities(pasts, limits))
-    assert design(pasts, limits, wide).shape[1] == len(design_names(wide)) == len(model.weights) - 1
+    assert design(pasts, limits, wide).shape[1] == len(model.features) == len(model.weights) - 1

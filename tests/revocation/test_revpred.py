@@ -1,6 +1,6 @@
 """RevPred: Eq. 3 as it must be, max prices of training, and the options that follow the letter."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -8,18 +8,18 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from leantune.lab.training.scores import scores
-from leantune.revocation.features import Scale
+from leantune.revocation.features import NAMES, Scale, present_records
 from leantune.revocation.networks import NetworkOptions
 from leantune.revocation.revpred import (
     NARROW,
     PRINTED,
+    TRIBUTARY,
     RevPred,
     RevPredOptions,
     class_shift,
     class_weights,
-    drawn_options,
-    drawn_printed,
     fit_revpred,
+    minute_records,
     present_features,
     present_names,
 )
@@ -70,14 +70,39 @@ def test_as_printed_uses_absolute_features_and_the_inverted_equation() -> None:
         np.log(one / (1 - one)) - np.log(other / (1 - other)), np.full(len(one), 2 * printed.shift), atol=1e-5
     )
     assert printed.settings()["features"][:2] == ["price", "hour_average"]
-    assert drawn_printed(np.random.default_rng(0)).inverted
+    assert PRINTED.drawn(np.random.default_rng(0)).inverted
 
 
 def test_the_dense_part_reads_what_its_names_say() -> None:
     slices = small_slices()
     pasts, limits = slices.test.pasts(), slices.test.max_prices
-    for scale in Scale:
-        for wide in (False, True):
-            assert present_features(pasts, limits, scale, wide).shape[1] == len(present_names(scale, wide))
+    for options in (RevPredOptions(), NARROW, PRINTED):
+        assert present_features(pasts, limits, options).shape[1] == len(present_names(options)) - 1  # without the bar
+    assert present_features(pasts, limits, TRIBUTARY).shape[1] == len(present_names(TRIBUTARY)) == 1
     assert not NARROW.wide
-    assert drawn_options(np.random.default_rng(0)).scale is Scale.RELATIVE
+    assert RevPredOptions().drawn(np.random.default_rng(0)).scale is Scale.RELATIVE
+
+
+def test_tributary_reads_sixty_minutes_the_present_one_last() -> None:
+    pasts = small_slices().test.pasts()
+    records = minute_records(pasts, TRIBUTARY)
+    assert records.shape == (len(pasts.asked), 60, len(NAMES[Scale.RELATIVE]))
+    np.testing.assert_allclose(records[:, -1], present_records(pasts), rtol=1e-6)
+
+
+def test_tributary_trains_through_the_lstm_alone_and_files_of_before_are_restored() -> None:
+    slices = small_slices()
+    network = NetworkOptions(hidden=6, dense=8, epochs=6, batch=64, learning_rate=2e-2, averaging=0.8)
+    options = replace(TRIBUTARY, network=network, most=800)
+    model = fit_revpred(slices.train, slices.validation, options, 0)
+    assert [name for name in model.weights if name.startswith("present")] == []
+    pasts, limits, labels = slices.test.pasts(), slices.test.max_prices, slices.test.labels
+    said = model.probabilities(pasts, limits)
+    assert scores(said, labels).brier < 0.9 * scores(np.full(len(labels), labels.mean()), labels).brier
+    again = RevPred.restored(model.tensors(), model.settings())
+    assert np.array_equal(said, again.probabilities(pasts, limits))
+    tensors = {name: value for name, value in model.tensors().items() if name != "shift"}
+    before = RevPred.restored(tensors, {"options": {"network": asdict(network), "most": 800}})
+    assert before.options == options
+    assert before.features == [*NAMES[Scale.RELATIVE], "log_delta"]
+    assert np.array_equal(said, before.probabilities(pasts, limits))

@@ -1,5 +1,7 @@
 """Calibration, and which model answers about which market."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -7,24 +9,22 @@ from scipy.special import expit
 from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput
 from leantune.revocation.pasts import Pasts
-from leantune.revocation.trained import ALL_MARKETS, Calibration, Settings, Tensors, Trained
+from leantune.revocation.trained import ALL_MARKETS, Calibration, Model, Trained
 from tests.revocation.made import markets
 
 
-class Always:
+@dataclass(frozen=True)
+class Always(Model):
     """Says one probability."""
 
-    def __init__(self, probability: float) -> None:
-        self.probability = probability
+    probability: float
+
+    @property
+    def features(self) -> list[str]:
+        return []
 
     def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
         return np.full(len(max_prices), self.probability)
-
-    def tensors(self) -> Tensors:
-        return {}
-
-    def settings(self) -> Settings:
-        return {}
 
 
 def test_platts_line_is_found_again() -> None:

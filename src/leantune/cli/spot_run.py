@@ -97,7 +97,7 @@ def lines(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: list[S
         value += f" ± {told.sd:.2g}" if told is not None and 0 < told.sd < math.inf else ""
         rows.append((f"{row.rank}", setting_words(row.trial.configuration), value, f"{row.step:g}", row.ending or ""))
     times = _times(opened, stays)
-    free = sum(_net(stay) == 0 for stay in stays)
+    free = sum(stay.usd == 0 for stay in stays)
     refund = math.fsum(stay.refund_usd or 0.0 for stay in stays)
     chosen, steps = sum(row.selected for row in ranking), opened.problem.steps or 0.0
     failed = [trial for trial in opened.history.trials if trial.state == "failed"]
@@ -174,8 +174,8 @@ def _machines(stays: list[StayRow]) -> list[dict[str, object]]:
             "on_demand": stay.on_demand,
             "max_price": stay.max_price,
             "launched": stay.launched,
-            "kept_steps": stay.kept - stay.step_from,
-            "usd": _net(stay),
+            "kept_steps": stay.kept_steps,
+            "usd": stay.usd,
             "refund_usd": stay.refund_usd or 0.0,
             "revoked": stay.revoked,
         }
@@ -199,7 +199,3 @@ def _paused_at(stays: list[StayRow], number: int) -> float:
     """When a setting left its machine because theta was reached."""
     asked = [stay.left for stay in stays if stay.number == number and stay.why == "asked" and stay.left is not None]
     return min(asked, default=0.0)
-
-
-def _net(stay: StayRow) -> float:
-    return (stay.gross_usd or 0.0) - (stay.refund_usd or 0.0)

@@ -18,7 +18,7 @@ from leantune.cloud.markets import LINUX
 from leantune.cloud.price_files import columns_of
 from leantune.cloud.price_store import PriceStore, Updated
 from leantune.cloud.prices import LoadedPrices, tidied
-from leantune.errors import InvalidInput, LeanTuneError, MissingExtra
+from leantune.errors import InvalidInput, LeanTuneError, needed
 from leantune.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -54,16 +54,14 @@ class Access:
 
     def client(self, service: str, region: str = "") -> Any:
         """A client of boto3, in another region where the service lives only there."""
-        try:
-            import boto3
-            from botocore.config import Config
-        except ImportError:
-            hint = "pip install 'leantune[aws]'"
-            raise MissingExtra("asking AWS needs the library boto3", where="aws", hint=hint) from None
+        boto3 = needed("boto3", "asking AWS needs the library boto3", where="aws", extra="aws")
+        from botocore.config import Config
+
         config = Config(retries={"mode": "standard", "total_max_attempts": self.attempts}, connect_timeout=10)
         with told_plainly(self.region):
-            make: Any = boto3.Session().client
-            return make(service, region_name=region or self.region, endpoint_url=self.endpoint_url, config=config)
+            return boto3.Session().client(
+                service, region_name=region or self.region, endpoint_url=self.endpoint_url, config=config
+            )
 
 
 @dataclass(frozen=True)
@@ -147,26 +145,18 @@ def _questions(
 @contextmanager
 def told_plainly(region: str) -> Iterator[None]:
     """Errors of boto3 as errors of the house: what is wrong, and what would be right."""
-    from botocore.exceptions import (
-        BotoCoreError,
-        ClientError,
-        EndpointConnectionError,
-        InvalidRegionError,
-        NoCredentialsError,
-        PartialCredentialsError,
-        ProfileNotFound,
-    )
+    from botocore import exceptions as boto
 
     where = f"AWS, region {region}"
     try:
         yield
-    except (NoCredentialsError, PartialCredentialsError, ProfileNotFound) as error:
+    except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.ProfileNotFound) as error:
         raise InvalidInput(f"no credentials for AWS: {error}", where=where, hint=_CREDENTIALS) from None
-    except (EndpointConnectionError, InvalidRegionError) as error:
+    except (boto.EndpointConnectionError, boto.InvalidRegionError) as error:
         raise InvalidInput(f"AWS cannot be reached: {error}", where=where, hint=_region_hint(region)) from None
-    except ClientError as error:
+    except boto.ClientError as error:
         raise _refusal(error.response.get("Error", {}), where) from None
-    except BotoCoreError as error:
+    except boto.BotoCoreError as error:
         hint = "Check the network and try again; nothing was changed"
         raise LeanTuneError(f"asking AWS failed: {error}", where=where, hint=hint) from None
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -64,17 +63,13 @@ class Capacity:
 
     def preemption(self, launch_time: float, slot: int = 0) -> float | None:
         """When a machine of this slot, launched then, is taken; None when it never is."""
-        hits = self._hits.get(0 if self._everybody else slot)
-        if hits is None:
-            hits = self._draw(slot)
+        key = 0 if self._everybody else slot
+        if key not in self._hits:
+            luck = np.random.default_rng((*self.seed, key)).random(len(self.preemptions))
+            self._hits[key] = self.preemptions[luck < self.shares].tolist()
+        hits = self._hits[key]
         index = bisect_right(hits, launch_time)
         return hits[index] if index < len(hits) else None
-
-    def _draw(self, slot: int) -> list[float]:
-        key = 0 if self._everybody else slot
-        luck = np.random.default_rng((*self.seed, key)).random(len(self.preemptions))
-        self._hits[key] = self.preemptions[luck < self.shares].tolist()
-        return self._hits[key]
 
     def _check(self) -> None:
         edges = np.ravel(np.column_stack((self.begins, self.ends))) if self.begins.shape == self.ends.shape else None
@@ -146,9 +141,9 @@ class MarketFeed:
 
     def revocation(self, launch_time: float, max_price: float, slot: int = 0) -> Revocation | None:
         """When a machine launched then at this max price (inf: no limit) is taken away; None if never."""
-        if self.on_demand:
+        if self.prices is None:
             return None
-        crossing = self._crossings.first_above(launch_time, max_price) if self.mode != "capacity" else None
+        crossing = self.prices.first_above(launch_time, max_price) if self.mode != "capacity" else None
         taken = None
         if self.mode != "price" and self.capacity is not None:
             taken = self.capacity.preemption(launch_time, slot)
@@ -159,51 +154,8 @@ class MarketFeed:
         notice = max(launch_time, taken - self.notice_seconds) if self.with_notice else None
         return Revocation(notice, taken, Cause.CAPACITY)
 
-    @cached_property
-    def _crossings(self) -> _Crossings:
-        assert self.prices is not None
-        return _Crossings(self.prices)
-
     def _error(self, what: str, hint: str) -> InvalidInput:
         return InvalidInput(what, where=f"market {self.market}", hint=hint)
-
-
-class _Crossings:
-    """Finds the first price above a limit in O(log n), by a tree of maxima over pairs of prices.
-
-    Plain lists: reading single numbers from them is several times faster than from arrays.
-    """
-
-    def __init__(self, series: PriceSeries) -> None:
-        self._series = series
-        self._times: list[float] = series.times.tolist()
-        self._size = 1 << (len(series) - 1).bit_length()
-        level = np.full(self._size, -np.inf)
-        level[: len(series)] = series.prices
-        levels = [level]
-        while len(level) > 1:
-            level = level.reshape(-1, 2).max(axis=1)
-            levels.append(level)
-        # Node i has the children 2i and 2i + 1; the root is 1 and the leaves start at size.
-        self._tree: list[float] = np.concatenate([[np.inf], *reversed(levels)]).tolist()
-
-    def first_above(self, time: float, limit: float) -> float | None:
-        """The first moment from `time` on when the price exceeds the limit; None when it never does."""
-        start = bisect_right(self._times, time) - 1
-        if start < 0:
-            self._series.at(time)  # says what is wrong
-        tree, node = self._tree, start + self._size
-        while not tree[node] > limit:
-            while node & 1:  # a right child: all below its parent is done
-                node >>= 1
-            if node == 0:
-                return None
-            node += 1
-        while node < self._size:
-            node *= 2
-            if not tree[node] > limit:
-                node += 1
-        return max(time, self._times[node - self._size])
 
 
 def _array(values: ArrayLike) -> FloatArray:

@@ -21,6 +21,7 @@ from leantune.errors import InvalidInput
 from leantune.units import SECONDS_PER_HOUR
 
 LINUX = "Linux/UNIX"
+_NEAR = 128  # prices among which a crossing is looked for first
 
 
 @dataclass(frozen=True, order=True)
@@ -95,6 +96,18 @@ class PriceSeries:
         """The average price over a period, or the price at its begin where it has no length."""
         return self.at(begin) if begin == end else self.cost(begin, end) * SECONDS_PER_HOUR / (end - begin)
 
+    def first_above(self, time: float, limit: float) -> float | None:
+        """The first moment from `time` on when the price exceeds the limit; None when it never does."""
+        begin, size = self._index(time), _NEAR
+        if not self._highest_from[begin] > limit:
+            return None
+        while True:
+            above = self.prices[begin : begin + size] > limit
+            place = int(above.argmax())
+            if above[place]:
+                return max(time, self._changes[begin + place])
+            begin, size = begin + size, 4 * size
+
     def until(self, time: float) -> PriceSeries:
         """What was known at a time: nothing that was set later."""
         count = self._index(time) + 1
@@ -109,6 +122,11 @@ class PriceSeries:
         """`times` as a list, in which a single time is found three times as fast."""
         changes: list[float] = self.times.tolist()
         return changes
+
+    @cached_property
+    def _highest_from(self) -> FloatArray:
+        """The highest price from each one on."""
+        return np.maximum.accumulate(self.prices[::-1])[::-1]
 
     def _index(self, time: float) -> int:
         index = bisect_right(self._changes, time) - 1

@@ -12,8 +12,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from leantune.arrays import FloatArray
 from leantune.cloud.markets import Market
-from leantune.errors import InvalidInput, MissingExtra
+from leantune.errors import InvalidInput, needed
 
 COLUMNS = ("timestamp", "instance_type", "availability_zone", "product", "price")
 JSON_KEYS = ("Timestamp", "InstanceType", "AvailabilityZone", "ProductDescription", "SpotPrice")
@@ -52,15 +52,10 @@ class Columns:
     without_zone: int = 0
 
 
-def arrow() -> ModuleType:
-    """The library pyarrow, or an error that names the extra."""
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise MissingExtra(
-            "price files need the library pyarrow", where="prices", hint="pip install 'leantune[spot]'"
-        ) from None
-    return pa  # type: ignore[no-any-return]
+def arrow() -> Any:
+    """The library pyarrow with its part `compute`, or an error that names the extra."""
+    needed("pyarrow.compute", "price files need the library pyarrow", where="prices", extra="spot")
+    return import_module("pyarrow")
 
 
 def read_columns(path: Path, progress: Progress | None = None) -> Columns:
@@ -89,8 +84,7 @@ class _Reader:
 
     def add(self, columns: Sequence[Any]) -> None:
         """One block: time, type, zone, product and price as arrow arrays of text, types to products as dictionaries."""
-        import pyarrow.compute as pc
-
+        pc = arrow().compute
         time, *names, price = columns
         seconds, zoneless = _seconds(time)
         dollars = _numbers(price)
@@ -99,7 +93,7 @@ class _Reader:
             readable &= _filled(name)
         codes = self._market_codes(names, readable)
         if not readable.all():
-            self._note(self.rows + int(np.argmin(readable)), int((~readable).sum()))
+            self.note(self.rows + int(np.argmin(readable)), int((~readable).sum()))
         self.rows += len(readable)
         self.without_zone += int((zoneless & readable).sum())
         numbers = dollars.fill_null(0.0).to_numpy(zero_copy_only=False)
@@ -107,7 +101,8 @@ class _Reader:
         if self._progress:
             self._progress(self.rows)
 
-    def _note(self, row: int, count: int) -> None:
+    def note(self, row: int, count: int) -> None:
+        """So many rows cannot be read, the first of them this one."""
         self.unreadable += count
         self.first_unreadable = row if self.first_unreadable is None else min(row, self.first_unreadable)
 
@@ -138,9 +133,9 @@ class _Reader:
 
 
 def _read_csv(path: Path, read: _Reader) -> Callable[[int], str]:
-    import pyarrow as pa
     import pyarrow.csv as pc_csv
 
+    pa = arrow()
     misshapen: list[int] = []  # rows with more or fewer fields, counted from 1 with the header
 
     def skip(row: Any) -> str:
@@ -166,19 +161,15 @@ def _read_csv(path: Path, read: _Reader) -> Callable[[int], str]:
         number = re.search(r"Row #(\d+)", str(error))
         line = _line(path, int(number[1])) if number else 1
         raise InvalidInput(f"this is no CSV of prices: {error}", where=f"{path}, line {line}", hint=RIGHT) from None
-    first_parsed = read.first_unreadable
     if misshapen:
         read.rows += len(misshapen)
-        read.unreadable += len(misshapen)
-        before = misshapen[0] - 2
-        read.first_unreadable = before if first_parsed is None else min(before, first_parsed)
+        read.note(misshapen[0] - 2, len(misshapen))
     return lambda row: f"line {_line(path, row + 2)}"
 
 
 def _line(path: Path, number: int) -> int:
     """The line on which the number-th row of a CSV stands: empty lines are none."""
-    import pyarrow as pa
-
+    pa = arrow()
     seen = 0
     with io.BufferedReader(pa.input_stream(str(path))) as stream:
         for line_number, line in enumerate(stream, start=1):
@@ -192,8 +183,7 @@ def _line(path: Path, number: int) -> int:
 
 
 def _read_json(path: Path, read: _Reader) -> Callable[[int], str]:
-    import pyarrow as pa
-
+    pa = arrow()
     try:
         with pa.input_stream(str(path)) as stream:
             content = json.loads(stream.read().decode("utf-8-sig"))
@@ -210,8 +200,7 @@ def _read_json(path: Path, read: _Reader) -> Callable[[int], str]:
 
 def add_entries(read: _Reader, entries: Iterable[object]) -> None:
     """Add price-history entries, as AWS names their keys, in blocks."""
-    import pyarrow as pa
-
+    pa = arrow()
     for block in _blocks([entry if isinstance(entry, Mapping) else {} for entry in entries]):
         texts = [pa.array([_text(entry.get(key)) for entry in block], pa.string()) for key in JSON_KEYS]
         read.add([texts[0], *(text.dictionary_encode() for text in texts[1:4]), texts[4]])
@@ -239,39 +228,33 @@ def _text(value: object) -> str | None:
 
 def _seconds(texts: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Seconds since 1970 of times in ISO 8601, NaN where there is none, and which of them named no zone."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+    pa = arrow()
     zoned, zoneless = pa.timestamp("us", "UTC"), np.zeros(len(texts), np.bool_)
     try:
-        stamps = pc.cast(texts, zoned)
+        stamps = pa.compute.cast(texts, zoned)
     except pa.ArrowInvalid:
-        texts = pc.utf8_trim_whitespace(texts)
-        texts = pc.if_else(pc.match_substring_regex(texts, _TIME), texts, None)
-        named = pc.match_substring_regex(texts, _ZONED).fill_null(True)
+        texts = pa.compute.utf8_trim_whitespace(texts)
+        texts = pa.compute.if_else(pa.compute.match_substring_regex(texts, _TIME), texts, None)
+        named = pa.compute.match_substring_regex(texts, _ZONED).fill_null(True)
         zoneless = ~np.asarray(named)
-        stamps = _cast_or_null(pc.if_else(named, texts, None), zoned)
-        local = _cast_or_null(pc.if_else(named, None, texts), pa.timestamp("us"))
-        stamps = pc.coalesce(stamps, local.cast(pa.int64()).cast(zoned))
+        stamps = _cast_or_null(pa.compute.if_else(named, texts, None), zoned)
+        local = _cast_or_null(pa.compute.if_else(named, None, texts), pa.timestamp("us"))
+        stamps = pa.compute.coalesce(stamps, local.cast(pa.int64()).cast(zoned))
     seconds = stamps.cast(pa.int64()).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / _MICROSECONDS
     return seconds, zoneless
 
 
 def _numbers(texts: Any) -> Any:
     """Numbers of texts, null where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return _cast_or_null(pc.utf8_trim_whitespace(texts), pa.float64())
+    pa = arrow()
+    return _cast_or_null(pa.compute.utf8_trim_whitespace(texts), pa.float64())
 
 
 def _cast_or_null(texts: Any, kind: Any) -> Any:
     """A cast that gives null for a text that cannot be read: whole where it can, else one by one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+    pa = arrow()
     try:
-        return pc.cast(texts, kind)
+        return pa.compute.cast(texts, kind)
     except pa.ArrowInvalid:
         if len(texts) == 1:
             return pa.nulls(1, kind)

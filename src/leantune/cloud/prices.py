@@ -14,6 +14,7 @@ A price holds until the next one, so nothing is filled in and nothing interpolat
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,11 +98,12 @@ def tidied(columns: Columns, source: str) -> LoadedPrices:
     order = np.argsort(small, kind="stable")
     ends = np.cumsum(np.bincount(columns.codes, minlength=len(columns.markets)))
     times, prices = columns.times[order], columns.prices[order]
+    troubles: Counter[str] = Counter()
     tidy = [
-        _tidy(market, times[begin:end], prices[begin:end])
+        _tidy(market, times[begin:end], prices[begin:end], troubles)
         for market, begin, end in zip(columns.markets, (0, *ends), ends, strict=False)
     ]
-    series = {one.series.market: one.series for one in tidy if one.series is not None}
+    series = {one.market: one for one in tidy if one is not None}
     if not series:
         raise InvalidInput("there is no price in it", where=place, hint=RIGHT)
     report = PriceReport(
@@ -110,12 +112,9 @@ def tidied(columns: Columns, source: str) -> LoadedPrices:
         kept=sum(map(len, series.values())),
         unreadable=columns.unreadable,
         first_unreadable=columns.first_unreadable,
-        not_positive=sum(one.not_positive for one in tidy),
-        duplicates=sum(one.duplicates for one in tidy),
-        conflicts=sum(one.conflicts for one in tidy),
-        out_of_order=sum(one.out_of_order for one in tidy),
         without_zone=columns.without_zone,
-        gaps=tuple(gap for one in tidy for gap in one.gaps),
+        gaps=tuple(gap for one in series.values() for gap in gaps_of(one)),
+        **troubles,
     )
     return LoadedPrices(MappingProxyType(dict(sorted(series.items()))), report)
 
@@ -126,35 +125,23 @@ def gaps_of(series: PriceSeries) -> tuple[Gap, ...]:
     return tuple(Gap(series.market, float(series.times[i]), float(series.times[i + 1])) for i in before)
 
 
-@dataclass(frozen=True)
-class _Tidy:
-    series: PriceSeries | None
-    not_positive: int
-    duplicates: int
-    conflicts: int
-    out_of_order: int
-    gaps: tuple[Gap, ...]
-
-
-def _tidy(market: Market, times: FloatArray, prices: FloatArray) -> _Tidy:
-    """One market's rows in file order, made increasing."""
+def _tidy(market: Market, times: FloatArray, prices: FloatArray, troubles: Counter[str]) -> PriceSeries | None:
+    """One market's rows in file order, made increasing; None where no price is left. What was wrong is counted."""
     good = np.isfinite(prices) & (prices > 0)
-    not_positive = len(prices) - int(good.sum())
-    if not_positive:
-        times, prices = times[good], prices[good]
+    troubles["not_positive"] += len(prices) - int(good.sum())
+    times, prices = times[good], prices[good]
     if not len(times):
-        return _Tidy(None, not_positive, 0, 0, 0, ())
-    out_of_order = _against_direction(times)
+        return None
+    troubles["out_of_order"] += _against_direction(times)
     if len(times) > 1 and not (np.diff(times) > 0).all():
         order = np.lexsort((prices, times))
         times, prices = times[order], prices[order]
     # Sorted by time, then price: the last of a moment is the highest.
     again = np.diff(times) == 0
     duplicates = int((again & (np.diff(prices) == 0)).sum())
-    conflicts = int(again.sum()) - duplicates
+    troubles.update(duplicates=duplicates, conflicts=int(again.sum()) - duplicates)
     last = np.append(~again, True)
-    series = PriceSeries(market, times[last], prices[last])
-    return _Tidy(series, not_positive, duplicates, conflicts, out_of_order, gaps_of(series))
+    return PriceSeries(market, times[last], prices[last])
 
 
 def _against_direction(times: FloatArray) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 
 from leantune.arrays import FloatArray
 from leantune.curves import kernels
 from leantune.curves.base import Curve, CurvePredictor, Outlook, Prediction
+from leantune.curves.kernels import EXPONENTIAL, INVERSE, LEVEL, POWER
 from leantune.curves.rules import finite, not_predictable, verdict, worsens
 from leantune.curves.stages import Jump, StageRule, last_stage, scaled_losses, unscaled
 from leantune.errors import InvalidInput
@@ -18,20 +18,11 @@ from leantune.errors import InvalidInput
 _FALLBACK = Jump()
 
 
-class Family(IntEnum):
-    """What is fitted; the formulas stand in `kernels`."""
-
-    INVERSE = kernels.INVERSE
-    POWER = kernels.POWER
-    EXPONENTIAL = kernels.EXPONENTIAL
-    LEVEL = kernels.LEVEL
-
-
 @dataclass(frozen=True)
 class Member:
     """One fit: its family, points weighted (k / k_n)^recency, and whether it is shifted to meet the curve's end."""
 
-    family: Family
+    family: int  # of `kernels`
     recency: float = 0.0
     anchored: bool = False
 
@@ -75,7 +66,7 @@ class StagePredictor:
         """Eq. 4 can only fall: it says nothing of a metric that rises, whose last value stands in for it."""
         if not worsens(loss):
             return self.members
-        return tuple(Member(Family.LEVEL) if one.family is Family.INVERSE else one for one in self.members)
+        return tuple(Member(LEVEL) if one.family == INVERSE else one for one in self.members)
 
 
 def local_steps(steps: FloatArray, final_step: float) -> tuple[FloatArray, float]:
@@ -91,19 +82,19 @@ def floor_of(loss: FloatArray) -> float:
 
 
 _STACK = (
-    Member(Family.INVERSE, 2.0, True),
-    Member(Family.POWER, 0.0, True),
-    Member(Family.POWER, 2.0, True),
-    Member(Family.EXPONENTIAL, 4.0, True),
-    Member(Family.LEVEL, 0.0, True),
+    Member(INVERSE, 2.0, True),
+    Member(POWER, 0.0, True),
+    Member(POWER, 2.0, True),
+    Member(EXPONENTIAL, 4.0, True),
+    Member(LEVEL, 0.0, True),
 )
 PREDICTORS: dict[str, Callable[[], CurvePredictor]] = {
     "stacked": lambda: StagePredictor("stacked", _STACK, 5),
-    "earlycurve": lambda: StagePredictor("earlycurve", (Member(Family.INVERSE),), 5),
-    "slaq": lambda: StagePredictor("slaq", (Member(Family.INVERSE),), 5, staged=False),
-    "powerlaw": lambda: StagePredictor("powerlaw", (Member(Family.POWER),), 5),
-    "exponential": lambda: StagePredictor("exponential", (Member(Family.EXPONENTIAL),), 5),
-    "last": lambda: StagePredictor("last", (Member(Family.LEVEL),), 4),
+    "earlycurve": lambda: StagePredictor("earlycurve", (Member(INVERSE),), 5),
+    "slaq": lambda: StagePredictor("slaq", (Member(INVERSE),), 5, staged=False),
+    "powerlaw": lambda: StagePredictor("powerlaw", (Member(POWER),), 5),
+    "exponential": lambda: StagePredictor("exponential", (Member(EXPONENTIAL),), 5),
+    "last": lambda: StagePredictor("last", (Member(LEVEL),), 4),
 }
 DEFAULT = "stacked"  # best of them at theta = 0.7 on both sets of real curves: docs/curves.md
 
@@ -111,11 +102,8 @@ DEFAULT = "stacked"  # best of them at theta = 0.7 on both sets of real curves: 
 def curve_predictor(name: str = DEFAULT) -> CurvePredictor:
     """The predictor of that name."""
     if name not in PREDICTORS:
-        raise InvalidInput(
-            f"there is no curve predictor {name!r}",
-            where="curve predictor",
-            hint=f"Take one of {', '.join(PREDICTORS)}",
-        )
+        hint = f"Take one of {', '.join(PREDICTORS)}"
+        raise InvalidInput(f"there is no curve predictor {name!r}", where="curve predictor", hint=hint)
     return PREDICTORS[name]()
 
 

@@ -63,13 +63,16 @@ class Jump:
 
     def starts(self, values: FloatArray) -> list[int]:
         """Where the fall is largest within each run of places that qualify."""
-        values = np.ascontiguousarray(values)
-        found = _jumps(values, self.before, self.after, np.array([self.scatter, self.share, self.steeper]))
-        return [int(i) for i in found]
+        return [int(i) for i in _jumps(np.ascontiguousarray(values), self.before, self.after, self.limits)]
+
+    @property
+    def limits(self) -> FloatArray:
+        """scatter, share and steeper."""
+        return np.array([self.scatter, self.share, self.steeper])
 
 
 @njit(cache=True, nogil=True)
-def jump_at(values: FloatArray, i: int, before: int, after: int, limits: FloatArray) -> bool:
+def _jump_at(values: FloatArray, i: int, before: int, after: int, limits: FloatArray) -> bool:
     """Whether the level falls as suddenly at i as a stage's beginning does; 2 * before <= i <= len(values) - after."""
     scatter, share, steeper = limits
     earlier, recent = values[i - 2 * before : i - before], values[i - before : i]
@@ -83,18 +86,31 @@ def jump_at(values: FloatArray, i: int, before: int, after: int, limits: FloatAr
 @njit(cache=True, nogil=True)
 def _jumps(values: FloatArray, before: int, after: int, limits: FloatArray) -> list[int]:
     found = [0 for _ in range(0)]
-    held = 0.0  # the fall at the place found last, while places next to it qualify too
-    for i in range(2 * before, len(values) - after + 1):
-        near = len(found) > 0 and i - found[-1] < before
-        if jump_at(values, i, before, after, limits):
-            step = values[i - 1] - values[i]
-            if not near:
-                found.append(i)
-                held = step
-            elif step > held:
-                found[-1] = i
-                held = step
+    stage = np.array([-1.0, 0.0])
+    for count in range(2 * before + after, len(values) + 1):
+        before_it = stage[0]
+        follow_stage(values[:count], stage, before, after, limits)
+        if stage[0] != before_it:
+            if before_it >= 0 and stage[0] - before_it < before:
+                found.pop()
+            found.append(int(stage[0]))
     return found
+
+
+@njit(cache=True, nogil=True)
+def follow_stage(values: FloatArray, stage: FloatArray, before: int, after: int, limits: FloatArray) -> None:
+    """Decide about the one place that the last value completes.
+
+    stage (2,): where the last stage begins, -1 with the curve, and how far it fell there; of places next to each other
+    the one with the largest fall counts.
+    """
+    place = len(values) - after
+    if place < 2 * before or not _jump_at(values, place, before, after, limits):
+        return
+    step = values[place - 1] - values[place]
+    if stage[0] < 0 or place - stage[0] >= before or step > stage[1]:
+        stage[0] = place
+        stage[1] = step
 
 
 def last_stage(curve: Curve, rule: StageRule | None) -> int:

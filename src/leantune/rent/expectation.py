@@ -85,29 +85,6 @@ def _partial_mean(hazard: float, until: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def weighed(
-    p: FloatArray,
-    price: FloatArray,
-    leads: FloatArray,
-    saves: FloatArray,
-    remaining: FloatArray,
-    terms: tuple[float, float, float, float],
-) -> tuple[FloatArray, FloatArray]:
-    """Expected dollars, and expected seconds, per kept second of work of choices (n,); infinite where nothing is kept.
-
-    p, price, leads, saves, remaining (seconds of work left on that machine): (n,). terms: notice, refund window,
-    horizon, and the value of an hour of waiting in USD, which is added to the dollars.
-    """
-    notice, window, horizon, hour_value = terms
-    dollars_per_work, seconds_per_work = np.empty(len(p)), np.empty(len(p))
-    for i in range(len(p)):
-        dollars, seconds, work = expectation(p[i], price[i], leads[i], saves[i], notice, window, remaining[i], horizon)
-        dollars_per_work[i] = (dollars + hour_value * seconds / HOUR) / work if work > 0.0 else math.inf
-        seconds_per_work[i] = seconds / work if work > 0.0 else math.inf
-    return dollars_per_work, seconds_per_work
-
-
-@njit(cache=True, nogil=True)
 def weighed_offers(
     p: FloatArray,
     price: FloatArray,
@@ -119,7 +96,8 @@ def weighed_offers(
     """Expected dollars per step, and seconds until all steps are done, of every offer at every max price (offers, k).
 
     p, is_open: (offers, k); infinite where it is not open or nothing is kept. price, step_seconds: (offers,). times:
-    lead, save, steps that are left. terms: as in `weighed`, whose numbers these are times the seconds of a step.
+    lead, save, steps that are left. terms: notice, refund window, horizon, and the value of an hour of waiting in USD,
+    which is added to the dollars.
     """
     notice, window, horizon, hour_value = terms
     lead, save, steps = times

@@ -17,10 +17,10 @@ import numpy as np
 
 from leantune.arrays import FloatArray
 from leantune.cloud.billing import BillingPolicy
-from leantune.cloud.max_prices import PRINTED_MAX_PRICES, MaxPrices
+from leantune.cloud.predictor import PRINTED_MAX_PRICES, MaxPrices
 from leantune.cloud.provider import Offer
 from leantune.errors import InvalidInput
-from leantune.rent.expectation import HOUR, weighed, weighed_offers
+from leantune.rent.expectation import HOUR, expectation, weighed_offers
 from leantune.rent.quotes import Quotes
 
 
@@ -103,20 +103,17 @@ class CheapestStep:
         p = 0.0 if held.max_price is None else quotes.risk(row, held.max_price)
         window = max(self.policy.refund_window_seconds - held.age, 0.0)
         work = demand.steps * demand.step_seconds[row]
-        going_on, pace = weighed(
-            np.array([p]),
-            np.array([quotes.mean[row]]),
-            np.zeros(1),
-            np.array([demand.save]),
-            np.array([work]),
-            self._terms(demand, window),
-        )
+        notice, window, horizon, hour_value = self._terms(demand, window)
+        save = float(demand.save)  # an int would be compiled for anew
+        usd, held_for, kept = expectation(p, quotes.mean[row], 0.0, save, notice, window, work, horizon)
+        going_on = (usd + hour_value * held_for / HOUR) / kept if kept > 0.0 else math.inf  # per second of work
+        pace = held_for / kept if kept > 0.0 else math.inf
         dollars, seconds = self._fresh(demand, quotes, moving=demand.save)
         in_time = seconds <= demand.within
-        if pace[0] * work > demand.within:
-            return not in_time.any() and bool(seconds.min() >= pace[0] * work * (1.0 - self.gain))
+        if pace * work > demand.within:
+            return not in_time.any() and bool(seconds.min() >= pace * work * (1.0 - self.gain))
         fresh = float(dollars[in_time].min(initial=math.inf))
-        return bool(going_on[0] * demand.step_seconds[row] * (1.0 - self.gain) <= fresh)
+        return bool(going_on * demand.step_seconds[row] * (1.0 - self.gain) <= fresh)
 
     def _fresh(self, demand: Demand, quotes: Quotes, moving: float = 0.0) -> tuple[FloatArray, FloatArray]:
         """Dollars per step, and seconds until all steps are done, (offers, max prices), of machines launched now.

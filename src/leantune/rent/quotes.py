@@ -73,14 +73,29 @@ def max_prices(price: FloatArray, on_demand_price: FloatArray, deltas: Sequence[
     return np.sort(np.concatenate((grid, on_demand_price[:, None]), axis=1), axis=1)
 
 
-def quote(offers: Sequence[Offer], price: FloatArray, mean: FloatArray, grid: FloatArray, p: FloatArray) -> Quotes:
-    """Put together what was found out; nobody should pay more than on demand."""
-    on_demand = np.array([offer.on_demand for offer in offers])
-    ceiling = np.array([offer.machine.usd_per_hour or np.inf for offer in offers])
+Risks = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def quote(offers: Sequence[Offer], series: Sequence[PriceSeries | None], now: float, risks: Risks) -> Quotes:
+    """What is known at a moment; nobody should pay more than on demand.
+
+    series: of each offer, None on demand. risks: P (m, k) by the price (m,) and max prices (m, k) of the m spot offers.
+    """
+    on_demand = np.array([known is None for known in series])
+    ceiling = np.array([offer.machine.usd_per_hour or offer.usd_per_hour for offer in offers])
+    price, mean = ceiling.copy(), ceiling.copy()
+    for index, known in enumerate(series):
+        if known is not None:
+            price[index] = known.at(now)
+            mean[index] = known.mean(max(known.start, now - PAST), now)
+    grid = max_prices(price, ceiling)
+    p = np.zeros_like(grid)
+    if not on_demand.all():
+        p[~on_demand] = risks(price[~on_demand], grid[~on_demand])
     sensible = (grid > price[:, None]) & (grid <= ceiling[:, None] * (1 + 1e-12))
     sensible[on_demand] = False
     sensible[on_demand, 0] = True
-    return Quotes(price, mean, on_demand, grid, np.where(on_demand[:, None], 0.0, p), sensible)
+    return Quotes(price, mean, on_demand, grid, p, sensible)
 
 
 class LiveForecaster:
@@ -91,16 +106,10 @@ class LiveForecaster:
 
     def quotes(self, now: float) -> Quotes:
         """Prices, averages and risks of now."""
-        price = np.array([offer.machine.usd_per_hour or offer.usd_per_hour for offer in self._offers])
-        ceiling, mean = price.copy(), price.copy()
-        spot = [index for index, offer in enumerate(self._offers) if not offer.on_demand]
-        series = [self._history(self._offers[index].market) for index in spot]
-        price[spot] = [known.at(now) for known in series]
-        mean[spot] = [known.mean(max(known.start, now - PAST), now) for known in series]
-        grid = max_prices(price, ceiling, DELTAS)
-        p = np.zeros_like(grid)
-        if spot:
-            asked = grid[spot].ravel()
-            repeated = [known for known in series for _ in range(grid.shape[1])]
-            p[spot] = self._predictor.predict(repeated, np.full(len(asked), now), asked).reshape(len(spot), -1)
-        return quote(self._offers, price, mean, grid, p)
+        series = [None if offer.on_demand else self._history(offer.market) for offer in self._offers]
+
+        def risks(price: FloatArray, grid: FloatArray) -> FloatArray:
+            repeated = [known for known in series if known is not None for _ in range(grid.shape[1])]
+            return self._predictor.predict(repeated, np.full(grid.size, now), grid.ravel()).reshape(grid.shape)
+
+        return quote(self._offers, series, now, risks)

@@ -16,65 +16,43 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from leantune.arrays import FloatArray, IntArray
-from leantune.errors import MissingExtra
+from leantune.errors import needed
 from leantune.revocation.dataset import Examples
 from leantune.revocation.pasts import Pasts
 from leantune.revocation.summary import MONOTONE, SUMMARY_NAMES, summaries
-from leantune.revocation.trained import Settings, Tensors
+from leantune.revocation.trained import Model
 
 _LEAF = -1
 
 
 @dataclass(frozen=True)
-class TreeArrays:
-    """Trees side by side: node k splits on feature[k] (_LEAF: none) at value[k]; a leaf's value is what it adds."""
+class BoostedTrees(Model):
+    """Trees side by side: node k splits on feature[k] (_LEAF: none) at value[k]; a leaf's value is what it adds.
+
+    roots (trees,): the first node of each. baseline (1,).
+    """
 
     feature: NDArray[np.int32]
     value: FloatArray
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     roots: IntArray
-    baseline: float
+    baseline: FloatArray
 
     def logits(self, rows: FloatArray) -> FloatArray:
         """Baseline plus what the leaves add (n,), for rows (n, features)."""
-        out = np.full(len(rows), self.baseline)
+        out = np.full(len(rows), self.baseline[0])
         _add_leaves(self.feature, self.value, self.left, self.right, self.roots, rows, out)
         return out
 
-
-@dataclass(frozen=True)
-class BoostedTrees:
-    """A model of exported trees."""
-
-    trees: TreeArrays
-
     def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
         """P (n,) of each query."""
-        return np.asarray(expit(self.trees.logits(summaries(pasts, max_prices))), dtype=np.float64)
+        return np.asarray(expit(self.logits(summaries(pasts, max_prices))), dtype=np.float64)
 
-    def tensors(self) -> Tensors:
-        """The nodes."""
-        t = self.trees
-        baseline = np.array([t.baseline])
-        return {
-            "feature": t.feature,
-            "value": t.value,
-            "left": t.left,
-            "right": t.right,
-            "roots": t.roots,
-            "baseline": baseline,
-        }
-
-    def settings(self) -> Settings:
-        """Its features' names."""
-        return {"features": list(SUMMARY_NAMES), "trees": len(self.trees.roots)}
-
-    @classmethod
-    def restored(cls, tensors: Tensors, settings: Settings) -> BoostedTrees:
-        """What `tensors` and `settings` wrote down."""
-        t = tensors
-        return cls(TreeArrays(t["feature"], t["value"], t["left"], t["right"], t["roots"], float(t["baseline"][0])))
+    @property
+    def features(self) -> list[str]:
+        """The summary's."""
+        return list(SUMMARY_NAMES)
 
 
 @dataclass(frozen=True)
@@ -88,26 +66,22 @@ class BoostedOptions:
     feature_share: float = 0.5
     most_trees: int = 200
 
-
-def drawn_options(random: np.random.Generator) -> BoostedOptions:
-    """One of the options worth trying."""
-    return BoostedOptions(
-        learning_rate=float(np.exp(random.uniform(np.log(0.04), np.log(0.12)))),
-        leaves=int(random.choice([7, 15, 23, 31])),
-        least_in_leaf=int(random.choice([20, 50, 100, 200, 400])),
-        l2=float(np.exp(random.uniform(np.log(0.1), np.log(100.0)))),
-        feature_share=float(random.choice([0.3, 0.5, 0.7, 1.0])),
-    )
+    def drawn(self, random: np.random.Generator) -> BoostedOptions:
+        """Others worth trying."""
+        return BoostedOptions(
+            learning_rate=float(np.exp(random.uniform(np.log(0.04), np.log(0.12)))),
+            leaves=int(random.choice([7, 15, 23, 31])),
+            least_in_leaf=int(random.choice([20, 50, 100, 200, 400])),
+            l2=float(np.exp(random.uniform(np.log(0.1), np.log(100.0)))),
+            feature_share=float(random.choice([0.3, 0.5, 0.7, 1.0])),
+        )
 
 
 def fit_boosted(train: Examples, validation: Examples, options: BoostedOptions, seed: int) -> BoostedTrees:
     """Grow trees on the train slice; keep as many as give the least Brier score on the validation slice."""
-    try:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-    except ImportError:
-        what = "training boosted trees needs the library scikit-learn"
-        raise MissingExtra(what, where="spot train", hint="pip install 'leantune[revpred]'") from None
-    classifier = HistGradientBoostingClassifier(
+    what = "training boosted trees needs the library scikit-learn"
+    ensemble = needed("sklearn.ensemble", what, where="spot train", extra="revpred")
+    classifier = ensemble.HistGradientBoostingClassifier(
         learning_rate=options.learning_rate,
         max_iter=options.most_trees,
         max_leaf_nodes=options.leaves,
@@ -119,24 +93,24 @@ def fit_boosted(train: Examples, validation: Examples, options: BoostedOptions, 
         random_state=seed,
     )
     if train.labels.all() or not train.labels.any():  # nothing to tell apart: the frequency itself
-        return BoostedTrees(_constant((train.labels.sum() + 0.5) / (len(train) + 1.0)))
+        return _constant((train.labels.sum() + 0.5) / (len(train) + 1.0))
     with threadpool_limits(limits=1, user_api="openmp"):  # two threads on a busy machine are many times slower
         classifier.fit(summaries(train.pasts(), train.max_prices), train.labels)
     trees = exported(classifier)
     rows = summaries(validation.pasts(), validation.max_prices)
-    logits, losses = np.full(len(rows), trees.baseline), []
+    logits, losses = np.full(len(rows), trees.baseline[0]), []
     for root in range(len(trees.roots)):
         roots = trees.roots[root : root + 1]
         _add_leaves(trees.feature, trees.value, trees.left, trees.right, roots, rows, logits)
         losses.append(float(((expit(logits) - validation.labels) ** 2).mean()))
-    return BoostedTrees(_first_trees(trees, int(np.argmin(losses)) + 1))
+    return exported(classifier, int(np.argmin(losses)) + 1)
 
 
-def exported(classifier: object) -> TreeArrays:
-    """The trees of a fitted binary HistGradientBoostingClassifier without categories, as arrays."""
+def exported(classifier: object, count: int | None = None) -> BoostedTrees:
+    """The first trees (all by default) of a fitted binary HistGradientBoostingClassifier without categories."""
     feature, value, left, right, roots = [], [], [], [], []
     offset = 0
-    for (tree,) in classifier._predictors:  # type: ignore[attr-defined] # there is no public way to the nodes
+    for (tree,) in classifier._predictors[:count]:  # type: ignore[attr-defined] # there is no public way to the nodes
         nodes = tree.nodes
         leaf = nodes["is_leaf"].astype(bool)
         feature.append(np.where(leaf, _LEAF, nodes["feature_idx"]))
@@ -145,27 +119,21 @@ def exported(classifier: object) -> TreeArrays:
         right.append(np.where(leaf, 0, nodes["right"].astype(np.int64) + offset))
         roots.append(offset)
         offset += len(nodes)
-    baseline = float(np.ravel(classifier._baseline_prediction)[0])  # type: ignore[attr-defined] # as above
-    return TreeArrays(
+    baseline = np.ravel(classifier._baseline_prediction)[:1]  # type: ignore[attr-defined] # as above
+    return BoostedTrees(
         np.concatenate(feature).astype(np.int32),
         np.concatenate(value).astype(np.float64),
         np.concatenate(left).astype(np.int32),
         np.concatenate(right).astype(np.int32),
         np.array(roots, dtype=np.int64),
-        baseline,
+        baseline.astype(np.float64),
     )
 
 
-def _first_trees(trees: TreeArrays, count: int) -> TreeArrays:
-    end = int(trees.roots[count]) if count < len(trees.roots) else len(trees.feature)
-    parts = (trees.feature[:end], trees.value[:end], trees.left[:end], trees.right[:end])
-    return TreeArrays(*parts, trees.roots[:count], trees.baseline)
-
-
-def _constant(probability: float) -> TreeArrays:
+def _constant(probability: float) -> BoostedTrees:
     none = np.zeros(0, dtype=np.int32)
-    odds = float(np.log(probability / (1.0 - probability)))
-    return TreeArrays(none, np.zeros(0), none, none, np.zeros(0, dtype=np.int64), odds)
+    odds = np.log([probability / (1.0 - probability)])
+    return BoostedTrees(none, np.zeros(0), none, none, np.zeros(0, dtype=np.int64), odds)
 
 
 @njit(cache=True, nogil=True)

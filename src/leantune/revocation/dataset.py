@@ -18,10 +18,9 @@ from numba import njit
 
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.cloud.markets import PriceSeries
-from leantune.cloud.max_prices import MaxPrices
-from leantune.cloud.predictor import HORIZON
+from leantune.cloud.predictor import HORIZON, MaxPrices
 from leantune.errors import InvalidInput
-from leantune.revocation.pasts import Pasts, gather
+from leantune.revocation.pasts import Flat, Pasts, gather
 
 LEAST_HISTORY = 86400.0  # seconds of prices before the first question about a market
 _TRIMMED = 0.2  # share of the deltas that Algorithm 2 leaves out at either end
@@ -36,10 +35,6 @@ class Period:
 
     begin: float
     end: float
-
-    @property
-    def days(self) -> float:
-        return (self.end - self.begin) / 86400.0
 
 
 @dataclass(frozen=True)
@@ -162,14 +157,13 @@ def fluctuation(pasts: Pasts) -> FloatArray:
     With step prices most are 0 (SPOT.md, point 2): callers put a floor under it.
     """
     out = np.empty(len(pasts.asked))
-    _fluctuation(pasts.times, pasts.prices, pasts.first, pasts.last, pasts.asked, out)
+    _fluctuation(pasts.flat, out)
     return out
 
 
 @njit(cache=True, nogil=True)
-def _fluctuation(
-    times: FloatArray, prices: FloatArray, first: IntArray, last: IntArray, asked: FloatArray, out: FloatArray
-) -> None:
+def _fluctuation(flat: Flat, out: FloatArray) -> None:
+    times, prices, first, last, asked = flat
     length = 59
     deltas = np.empty(length)
     for q in range(len(asked)):

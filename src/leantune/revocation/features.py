@@ -19,8 +19,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from leantune.arrays import FloatArray, IntArray
-from leantune.revocation.pasts import WEEK, Pasts
+from leantune.arrays import FloatArray
+from leantune.revocation.pasts import WEEK, Flat, Pasts
 
 FEATURES_VERSION = 1
 MINUTES_BACK = 59
@@ -62,7 +62,7 @@ def past_windows(pasts: Pasts, scale: Scale = Scale.RELATIVE) -> NDArray[np.floa
 def _records(pasts: Pasts, newest: int, count: int, scale: Scale) -> NDArray[np.float32]:
     out = np.empty((len(pasts.asked), count, len(NAMES[scale])), dtype=np.float32)
     relative = scale is Scale.RELATIVE
-    _fill(pasts.times, pasts.prices, pasts.first, pasts.last, pasts.asked, newest, relative, out)
+    _fill(pasts.flat, newest, relative, out)
     return out
 
 
@@ -99,17 +99,9 @@ def workday_and_hour(time: float) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def _fill(
-    times: FloatArray,
-    prices: FloatArray,
-    first: IntArray,
-    last: IntArray,
-    asked: FloatArray,
-    newest: int,
-    relative: bool,
-    out: NDArray[np.float32],
-) -> None:
+def _fill(flat: Flat, newest: int, relative: bool, out: NDArray[np.float32]) -> None:
     """out[q, k] = record at asked[q] - (newest + count - 1 - k) minutes."""
+    times, prices, first, last, asked = flat
     count = out.shape[1]
     for q in range(len(asked)):
         week = mean_price(times, prices, first[q], last[q], asked[q], WEEK) if relative else 1.0

@@ -16,15 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from leantune.arrays import FloatArray, IntArray
-from leantune.cloud.markets import PriceSeries
-from leantune.cloud.max_prices import MaxPrices
+from leantune.cloud.predictor import MaxPrices
 from leantune.revocation.dataset import Examples, highest_within_hour
-from leantune.revocation.pasts import Pasts, gather
+from leantune.revocation.pasts import Pasts
 from leantune.revocation.summary import SUMMARY_NAMES, summaries
-from leantune.revocation.trained import Settings, Tensors, checked_max_prices
+from leantune.revocation.trained import Model
 
 HOURS = 24
-_FEATURES = ["market", "hour", "log_delta"]
 _ONLINE = [SUMMARY_NAMES.index(f"exceeded_{w}") for w in ("day", "week", "same_hour_week")]
 
 
@@ -35,24 +33,23 @@ class HazardOptions:
     steps: int = 41
     strength: float = 20.0
 
-
-def drawn_options(random: np.random.Generator) -> HazardOptions:
-    """One of the options worth trying."""
-    return HazardOptions(int(random.choice([11, 21, 41, 81])), float(np.exp(random.uniform(0.0, np.log(500.0)))))
+    def drawn(self, random: np.random.Generator) -> HazardOptions:
+        """Others worth trying."""
+        return HazardOptions(int(random.choice([11, 21, 41, 81])), float(np.exp(random.uniform(0.0, np.log(500.0)))))
 
 
 @dataclass(frozen=True)
-class EmpiricalHazard:
-    """table (markets + 1, 24, steps): the last row is for all markets; edges (steps,): log delta."""
+class EmpiricalHazard(Model):
+    """table (markets + 1, 24, steps): by `rows` of markets, the last row for all; edges (steps,): log delta."""
 
-    markets: tuple[str, ...]
+    rows: Sequence[str]
     edges: FloatArray
     table: FloatArray
 
     def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
         """P (n,) of each query."""
-        known = {name: row for row, name in enumerate(self.markets)}
-        rows = np.array([known.get(str(market), len(self.markets)) for market in pasts.markets], dtype=np.int64)
+        known = {name: row for row, name in enumerate(self.rows)}
+        rows = np.array([known.get(str(market), len(self.rows)) for market in pasts.markets], dtype=np.int64)
         hours = (np.floor(pasts.asked / 3600.0) % HOURS).astype(np.int64)
         shares = self.table[rows[pasts.group], hours]
         wanted = np.log(np.maximum(max_prices / pasts.present - 1.0, np.exp(self.edges[0])))
@@ -62,18 +59,10 @@ class EmpiricalHazard:
         below, above = shares[each, low], shares[each, low + 1]
         return np.asarray(below + (above - below) * (spot - low), dtype=np.float64)
 
-    def tensors(self) -> Tensors:
-        """Table and edges."""
-        return {"edges": self.edges, "table": self.table}
-
-    def settings(self) -> Settings:
-        """Its features and markets."""
-        return {"features": _FEATURES, "rows": list(self.markets)}
-
-    @classmethod
-    def restored(cls, tensors: Tensors, settings: Settings) -> EmpiricalHazard:
-        """What `tensors` and `settings` wrote down."""
-        return cls(tuple(settings["rows"]), tensors["edges"], tensors["table"])
+    @property
+    def features(self) -> list[str]:
+        """Where in the table it looks."""
+        return ["market", "hour", "log_delta"]
 
 
 def fit_hazard(train: Examples, validation: Examples, options: HazardOptions, seed: int) -> EmpiricalHazard:
@@ -94,7 +83,7 @@ def fit_hazard(train: Examples, validation: Examples, options: HazardOptions, se
         mine = train.index == row
         share = (above[mine].sum(axis=0) + prior * overall) / (mine.sum() + prior)
         table[row] = _by_hour(above[mine], hours[mine], share, prior)
-    return EmpiricalHazard(tuple(names), edges, table)
+    return EmpiricalHazard(names, edges, table)
 
 
 def _by_hour(above: FloatArray, hours: IntArray, parent: FloatArray, prior: float) -> FloatArray:
@@ -110,17 +99,14 @@ def _hours_covered(train: Examples) -> float:
 
 
 @dataclass(frozen=True)
-class OnlineHazard:
+class OnlineHazard(Model):
     """Needs no training and no extra: it counts in the history it is given."""
 
-    name: str = "online-hazard"
+    def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
+        """P (n,) of each query."""
+        return np.asarray(summaries(pasts, max_prices)[:, _ONLINE].mean(axis=1))
 
-    def predict(self, series: Sequence[PriceSeries], times: FloatArray, max_prices: FloatArray) -> FloatArray:
-        """P (n,), from what was known at each time."""
-        return self.answer(gather(series, times), max_prices)
-
-    def answer(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
-        """P (n,) of queries whose pasts are gathered already."""
-        limits = checked_max_prices(pasts, max_prices)
-        shares = summaries(pasts, limits)[:, _ONLINE].mean(axis=1)
-        return np.where(pasts.present > limits, 1.0, shares)
+    @property
+    def features(self) -> list[str]:
+        """The shares that it averages."""
+        return [SUMMARY_NAMES[column] for column in _ONLINE]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from leantune.arrays import BoolArray, FloatArray
-from leantune.errors import MissingExtra
+from leantune.errors import needed
 from leantune.revocation.trained import Tensors
 
 SingleArray = NDArray[np.float32]
@@ -39,6 +39,16 @@ class NetworkOptions:
     epochs: int = 10
     patience: int = 3
     averaging: float = 0.99  # of the weights' running average, per step
+
+    def drawn(self, random: np.random.Generator) -> NetworkOptions:
+        """Others worth trying."""
+        return NetworkOptions(
+            hidden=int(random.choice([8, 12, 16])),  # 24 takes over 100 ms for 1,000 markets
+            dense=int(random.choice([32, 48, 64])),
+            learning_rate=float(np.exp(random.uniform(np.log(2e-3), np.log(8e-3)))),
+            weight_decay=float(np.exp(random.uniform(np.log(1e-3), np.log(3e-1)))),
+            dropout=float(random.choice([0.1, 0.2, 0.4])),
+        )
 
 
 @dataclass(frozen=True)
@@ -63,21 +73,9 @@ class Batch:
 
 def needed_torch() -> Any:
     """The library, pinned to one thread: many small networks train side by side."""
-    try:
-        import torch
-    except ImportError:
-        what = "neural predictors need the library PyTorch"
-        raise MissingExtra(what, where="spot", hint="pip install 'leantune[revpred]'") from None
+    torch = needed("torch", "neural predictors need the library PyTorch", where="spot", extra="revpred")
     torch.set_num_threads(1)
     return torch
-
-
-@dataclass(frozen=True)
-class Validation:
-    """Questions of a later slice, and what is added to logit P^ before they are scored."""
-
-    batch: Batch
-    shift: float = 0.0
 
 
 def build(channels: int, present: int, options: NetworkOptions) -> Any:
@@ -106,13 +104,15 @@ def build(channels: int, present: int, options: NetworkOptions) -> Any:
 
 
 def train(
-    epoch: Callable[[int], Batch], validation: Validation, options: NetworkOptions, seed: int
+    epoch: Callable[[int], Batch], seen: Batch, options: NetworkOptions, seed: int, *, shift: float = 0.0
 ) -> tuple[Tensors, list[float]]:
-    """(weights of the best epoch, validation Brier score of each epoch); epoch(e) draws what epoch e sees."""
+    """(weights of the best epoch, validation Brier score of each epoch); epoch(e) draws what epoch e sees.
+
+    seen: questions of the validation slice. shift: what is added to logit P^ before they are scored.
+    """
     torch = needed_torch()
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
-    seen = validation.batch
     network = build(seen.inputs.minutes.shape[2], seen.inputs.present.shape[1], options)
     optimiser = torch.optim.AdamW(network.parameters(), lr=options.learning_rate, weight_decay=options.weight_decay)
     averaging = torch.optim.swa_utils.get_ema_multi_avg_fn(options.averaging)
@@ -123,7 +123,7 @@ def train(
         for group in optimiser.param_groups:  # half a cosine, down to 0
             group["lr"] = options.learning_rate * 0.5 * (1 + np.cos(np.pi * number / options.epochs))
         _pass(network, averaged, optimiser, epoch(number), random, options.batch)
-        said = expit(_logits(averaged.module, seen.inputs) + validation.shift)
+        said = expit(_logits(averaged.module, seen.inputs) + shift)
         scores.append(float(np.average((said - seen.labels) ** 2, weights=seen.weights)))
         if scores[-1] == min(scores):
             best = {name: value.detach().numpy().copy() for name, value in averaged.module.state_dict().items()}

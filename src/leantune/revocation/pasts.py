@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,16 @@ from leantune.errors import InvalidInput
 
 WEEK = 7 * 86400.0  # seconds of history that features may use
 REACH = WEEK + 2 * 3600.0  # and what they need of it: the average of the hour before the first minute
+
+
+class Flat(NamedTuple):
+    """Of `Pasts` what kernels read."""
+
+    times: FloatArray
+    prices: FloatArray
+    first: IntArray
+    last: IntArray
+    asked: FloatArray
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,11 @@ class Pasts:
     asked: FloatArray
     group: IntArray
     markets: tuple[Market, ...]  # of the groups
+
+    @property
+    def flat(self) -> Flat:
+        """Without groups and markets."""
+        return Flat(self.times, self.prices, self.first, self.last, self.asked)
 
     @property
     def present(self) -> FloatArray:

@@ -17,7 +17,7 @@ from leantune.cloud.markets import PriceSeries
 from leantune.cloud.predictor import Predictor
 from leantune.errors import InvalidInput
 from leantune.revocation.hazard import OnlineHazard
-from leantune.revocation.trained import SUFFIX
+from leantune.revocation.trained import ALL_MARKETS, SUFFIX, Trained
 
 DEFAULT_KIND = "boosted"
 UNTRAINED = "online-hazard"
@@ -26,7 +26,7 @@ UNTRAINED = "online-hazard"
 def predictor(name: str = UNTRAINED) -> Predictor:
     """A predictor that needs no training, by its name."""
     if name == UNTRAINED:
-        return OnlineHazard()
+        return Trained(UNTRAINED, {ALL_MARKETS: OnlineHazard()})
     from leantune.revocation.kinds import KINDS
 
     if name in KINDS:

@@ -1,4 +1,4 @@
-"""RevPred (SpotTune, section III-B): a two-part network, Algorithm 2, class weights and Eq. 3, corrected.
+"""RevPred (SpotTune, section III-B), a two-part network with Algorithm 2, class weights and Eq. 3, and Tributary's.
 
     P^ is trained with weight phi- on revoked and phi+ on other questions (phi+: share of revoked ones). The optimum of
     that loss has odds(P^) = odds(P) * phi- / phi+, so that
@@ -8,13 +8,14 @@
 
 `PRINTED` follows the letter: absolute features, every delta from Algorithm 2 without floor, Eq. 3 as printed, and no
 calibration. `NARROW` is the corrected one on the paper's features; the default's dense part reads the summary of the
-past week too.
+past week too. `TRIBUTARY` is Tributary's as SpotTune describes it: everything through the LSTM, 60 minutes, the present
+one included, each with the max price as one more channel. Its max prices are drawn as at inference, so that its base
+rate is right without Eq. 3.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -23,18 +24,20 @@ from leantune.arrays import BoolArray, FloatArray
 from leantune.revocation.dataset import Examples, fluctuation
 from leantune.revocation.features import NAMES, Scale, max_price_column, past_windows, present_records
 from leantune.revocation.logistic import standardisation
-from leantune.revocation.networks import Batch, Inputs, NetworkOptions, SingleArray, Validation, logits, train
+from leantune.revocation.networks import Batch, Inputs, NetworkOptions, SingleArray, logits, train
 from leantune.revocation.pasts import Pasts
 from leantune.revocation.summary import SUMMARY_NAMES, summaries
-from leantune.revocation.trained import Settings, Tensors
+from leantune.revocation.trained import Model, Settings, Tensors
 
 _WITHIN = 8.0  # standardised features are kept within +- this, so that a freak price does no harm
+_HEAD = "standards."  # of the names of tensors that are no weights
 
 
 @dataclass(frozen=True)
 class RevPredOptions:
     """scale: of the features; wide: the summary in the dense part; border: share of Algorithm 2's deltas; floor: the
-    least of them, relative to the price; weighted: class weights; inverted: Eq. 3 as printed; most: training times.
+    least of them, relative to the price; weighted: class weights; inverted: Eq. 3 as printed; most: training times;
+    whole: no dense part, the max price goes through the LSTM.
     """
 
     network: NetworkOptions = field(default_factory=NetworkOptions)
@@ -45,37 +48,20 @@ class RevPredOptions:
     weighted: bool = True
     inverted: bool = False
     most: int = 15_000
+    whole: bool = False
+
+    def drawn(self, random: np.random.Generator) -> RevPredOptions:
+        """Others worth trying; of what follows a paper to the letter only the network may vary."""
+        network = self.network.drawn(random)
+        if self.inverted or self.whole:
+            return replace(self, network=network)
+        border, weighted = float(random.choice([0.0, 0.1, 0.25])), bool(random.random() < 0.5)
+        return replace(self, network=network, border=border, weighted=weighted)
 
 
 NARROW = RevPredOptions(wide=False)
 PRINTED = RevPredOptions(scale=Scale.PRINTED, wide=False, border=1.0, floor=0.0, inverted=True)
-
-
-def drawn_network(random: np.random.Generator) -> NetworkOptions:
-    """One of the networks worth trying."""
-    return NetworkOptions(
-        hidden=int(random.choice([8, 12, 16])),  # 24 takes over 100 ms for 1,000 markets
-        dense=int(random.choice([32, 48, 64])),
-        learning_rate=float(np.exp(random.uniform(np.log(2e-3), np.log(8e-3)))),
-        weight_decay=float(np.exp(random.uniform(np.log(1e-3), np.log(3e-1)))),
-        dropout=float(random.choice([0.1, 0.2, 0.4])),
-    )
-
-
-def drawn_options(random: np.random.Generator) -> RevPredOptions:
-    """One of the options worth trying."""
-    network = drawn_network(random)
-    return RevPredOptions(network, border=float(random.choice([0.0, 0.1, 0.25])), weighted=bool(random.random() < 0.5))
-
-
-def drawn_narrow(random: np.random.Generator) -> RevPredOptions:
-    """The same on the paper's features."""
-    return replace(drawn_options(random), wide=False)
-
-
-def drawn_printed(random: np.random.Generator) -> RevPredOptions:
-    """Only the network may vary."""
-    return replace(PRINTED, network=drawn_network(random))
+TRIBUTARY = RevPredOptions(wide=False, weighted=False, whole=True)
 
 
 @dataclass(frozen=True)
@@ -98,21 +84,38 @@ class Standards:
         """Standardised minutes (n, steps, channels)."""
         return np.clip((raw - self.minutes_mean) / self.minutes_deviation, -_WITHIN, _WITHIN).astype(np.float32)
 
-    def present(self, raw: FloatArray) -> SingleArray:
-        """Standardised features of the present (n, k)."""
-        return np.clip((raw - self.present_mean) / self.present_deviation, -_WITHIN, _WITHIN).astype(np.float32)
+    def inputs(self, minutes: SingleArray, raw: FloatArray, *, whole: bool) -> Inputs:
+        """What the network reads of standardised minutes and of `present_features`."""
+        present = np.clip((raw - self.present_mean) / self.present_deviation, -_WITHIN, _WITHIN).astype(np.float32)
+        if not whole:
+            return Inputs(minutes, present)
+        repeated = np.broadcast_to(present[:, None], (*minutes.shape[:2], present.shape[1]))
+        return Inputs(np.concatenate([minutes, repeated], axis=2), np.empty((len(minutes), 0), dtype=np.float32))
 
 
-def present_features(pasts: Pasts, max_prices: FloatArray, scale: Scale, wide: bool) -> FloatArray:
-    """What the dense part reads (n, k): the present record, the max price and, if wide, the summary of the past."""
-    columns = [present_records(pasts, scale), max_price_column(pasts, max_prices, scale)[:, None]]
-    return np.column_stack([*columns, summaries(pasts, max_prices)] if wide else columns)
+def minute_records(pasts: Pasts, options: RevPredOptions) -> SingleArray:
+    """The minutes that the LSTM reads (n, 59, channels); of the whole network 60, the present one last."""
+    past = past_windows(pasts, options.scale)
+    if not options.whole:
+        return past
+    return np.concatenate([past, present_records(pasts, options.scale).astype(np.float32)[:, None]], axis=1)
 
 
-def present_names(scale: Scale, wide: bool) -> list[str]:
+def present_features(pasts: Pasts, max_prices: FloatArray, options: RevPredOptions) -> FloatArray:
+    """What the dense part reads (n, k): the present record, the max price and, if wide, the summary of the past.
+
+    Of the whole network the max price alone.
+    """
+    record = [] if options.whole else [present_records(pasts, options.scale)]
+    summary = [summaries(pasts, max_prices)] if options.wide else []
+    return np.column_stack([*record, max_price_column(pasts, max_prices, options.scale), *summary])
+
+
+def present_names(options: RevPredOptions) -> list[str]:
     """What the columns of `present_features` are."""
-    delta = "log_delta" if scale is Scale.RELATIVE else "max_price"
-    return [*NAMES[scale], delta, *(SUMMARY_NAMES if wide else ())]
+    record = [] if options.whole else ["|", *NAMES[options.scale]]
+    delta = "log_delta" if options.scale is Scale.RELATIVE else "max_price"
+    return [*record, delta, *(SUMMARY_NAMES if options.wide else ())]
 
 
 def class_shift(share: float) -> float:
@@ -121,7 +124,7 @@ def class_shift(share: float) -> float:
 
 
 @dataclass(frozen=True)
-class RevPred:
+class RevPred(Model):
     """Weights, standards, and the shift of Eq. 3."""
 
     weights: Tensors
@@ -131,40 +134,35 @@ class RevPred:
 
     def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
         """P (n,) of each query."""
-        o = self.options
-        raw = present_features(pasts, max_prices, o.scale, o.wide)
-        inputs = Inputs(self.standards.minutes(past_windows(pasts, o.scale)), self.standards.present(raw))
-        return np.asarray(expit(logits(self.weights, o.network, inputs) + self.shift), dtype=np.float64)
+        minutes = self.standards.minutes(minute_records(pasts, self.options))
+        raw = present_features(pasts, max_prices, self.options)
+        inputs = self.standards.inputs(minutes, raw, whole=self.options.whole)
+        return np.asarray(expit(logits(self.weights, self.options.network, inputs) + self.shift), dtype=np.float64)
+
+    @property
+    def features(self) -> list[str]:
+        """Those of a minute, then those of the present."""
+        return [*NAMES[self.options.scale], *present_names(self.options)]
 
     def tensors(self) -> Tensors:
         """Weights and standards."""
-        standards: dict[str, Any] = {f"standards.{name}": value for name, value in vars(self.standards).items()}
+        standards: Tensors = {f"{_HEAD}{name}": value for name, value in vars(self.standards).items()}
         return {**self.weights, **standards, "shift": np.array([self.shift])}
 
     def settings(self) -> Settings:
         """Its features' names and options."""
-        o = self.options
-        return {
-            "features": [*NAMES[o.scale], "|", *present_names(o.scale, o.wide)],
-            "options": asdict(o),
-        }
+        return {"features": self.features, "options": asdict(self.options)}
 
     @classmethod
     def restored(cls, tensors: Tensors, settings: Settings) -> RevPred:
-        """What `tensors` and `settings` wrote down."""
-        given = dict(settings["options"])
-        options = RevPredOptions(
-            **{**given, "network": NetworkOptions(**given["network"]), "scale": Scale(given["scale"])}
-        )
-        weights, standards = split_standards(tensors)
-        return cls(weights, Standards(**standards), float(tensors["shift"][0]), options)
-
-
-def split_standards(tensors: Tensors) -> tuple[Tensors, Tensors]:
-    """(the network's weights, the standards) of what was saved."""
-    head = "standards."
-    standards = {name.removeprefix(head): value for name, value in tensors.items() if name.startswith(head)}
-    return {n: v for n, v in tensors.items() if not n.startswith(head) and n != "shift"}, standards
+        """What `tensors` and `settings` wrote down; Tributary's has no shift, and once had options of its own."""
+        given = settings["options"]
+        known = asdict(RevPredOptions() if "shift" in tensors else TRIBUTARY) | given
+        network, scale = NetworkOptions(**known["network"]), Scale(known["scale"])
+        options = RevPredOptions(**{**known, "network": network, "scale": scale})
+        weights = {name: value for name, value in tensors.items() if not name.startswith(_HEAD) and name != "shift"}
+        standards = {name.removeprefix(_HEAD): tensors[name] for name in tensors if name.startswith(_HEAD)}
+        return cls(weights, Standards(**standards), float(tensors.get("shift", [0.0])[0]), options)
 
 
 def fit_revpred(train_on: Examples, validation: Examples, options: RevPredOptions, seed: int) -> RevPred:
@@ -172,21 +170,19 @@ def fit_revpred(train_on: Examples, validation: Examples, options: RevPredOption
     random = np.random.default_rng(seed)
     times = train_on.where(np.sort(random.permutation(len(train_on))[: options.most]))
     pasts = times.pasts()
-    raw_minutes = past_windows(pasts, options.scale)
-    first = _asked(times, pasts, options, np.random.default_rng([seed, 0]))
-    standards = Standards.of(raw_minutes, present_features(pasts, first.max_prices, options.scale, options.wide))
+    raw_minutes = minute_records(pasts, options)
+    first = times if options.whole else _asked(times, pasts, options, np.random.default_rng([seed, 0]))
+    standards = Standards.of(raw_minutes, present_features(pasts, first.max_prices, options))
     minutes = standards.minutes(raw_minutes)
     share = (float(first.labels.sum()) + 0.5) / (len(first) + 1.0)
 
     def epoch(number: int) -> Batch:
         asked = _asked(times, pasts, options, np.random.default_rng([seed, number]))
-        raw = present_features(pasts, asked.max_prices, options.scale, options.wide)
-        inputs = Inputs(minutes, standards.present(raw))
+        inputs = standards.inputs(minutes, present_features(pasts, asked.max_prices, options), whole=options.whole)
         return Batch(inputs, asked.labels, class_weights(asked.labels, share, weighted=options.weighted))
 
     right = class_shift(share) if options.weighted else 0.0
-    judged_by = Validation(_validated(validation, standards, options), right)
-    weights, _ = train(epoch, judged_by, options.network, seed)
+    weights, _ = train(epoch, _validated(validation, standards, options), options.network, seed, shift=right)
     shift = -right if options.inverted else right
     return RevPred(weights, standards, shift, options)
 
@@ -208,6 +204,6 @@ def _validated(validation: Examples, standards: Standards, options: RevPredOptio
     """The validation slice as the network sees it; as printed it is asked about Algorithm 2's max prices too."""
     pasts = validation.pasts()
     asked = _asked(validation, pasts, options, np.random.default_rng(0)) if options.border == 1.0 else validation
-    raw = present_features(pasts, asked.max_prices, options.scale, options.wide)
-    inputs = Inputs(standards.minutes(past_windows(pasts, options.scale)), standards.present(raw))
+    minutes = standards.minutes(minute_records(pasts, options))
+    inputs = standards.inputs(minutes, present_features(pasts, asked.max_prices, options), whole=options.whole)
     return Batch(inputs, asked.labels, np.ones(len(asked)))

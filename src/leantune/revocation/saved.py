@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from leantune.errors import InvalidInput, MissingExtra
+from leantune.errors import InvalidInput, needed
 from leantune.files import write_whole
 from leantune.revocation.features import FEATURES_VERSION
 from leantune.revocation.kinds import KINDS
@@ -39,7 +39,7 @@ class Saved:
 
 def save(saved: Saved, path: Path) -> None:
     """Write all of it or nothing."""
-    writer = _library().numpy.save
+    writer = _library("safetensors.numpy").save
     tensors: Tensors = {}
     models = []
     for number, (market, model) in enumerate(saved.predictor.models.items()):
@@ -86,7 +86,7 @@ def load(path: Path) -> Saved:
 
 def _restored(kind: str, tensors: Tensors, settings: Settings, path: Path) -> Any:
     try:
-        model = KINDS[kind].restored(tensors, settings)
+        model = KINDS[kind].model.restored(tensors, settings)
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(path, f"a {kind} model cannot be made of it: {error}") from None
     ours, theirs = model.settings()["features"], settings.get("features")
@@ -98,7 +98,7 @@ def _restored(kind: str, tensors: Tensors, settings: Settings, path: Path) -> An
 
 
 def _read(path: Path) -> tuple[dict[str, Any], Tensors]:
-    library = _library()
+    library = _library("safetensors")
     if not path.is_file():
         raise InvalidInput(
             "there is no such file", where=str(path), hint="Name a file that `leantune spot train` wrote"
@@ -135,11 +135,5 @@ def _damaged(path: Path, why: str) -> InvalidInput:
     return InvalidInput(f"the predictor's file is damaged: {why}", where=str(path), hint=_AGAIN)
 
 
-def _library() -> Any:
-    try:
-        import safetensors
-        import safetensors.numpy
-    except ImportError:
-        what = "files of predictors need the library safetensors"
-        raise MissingExtra(what, where="spot", hint="pip install 'leantune[revpred]'") from None
-    return safetensors
+def _library(module: str) -> Any:
+    return needed(module, "files of predictors need the library safetensors", where="spot", extra="revpred")

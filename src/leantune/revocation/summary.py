@@ -18,7 +18,7 @@ from numba import njit
 
 from leantune.arrays import FloatArray, IntArray
 from leantune.revocation.features import workday_and_hour
-from leantune.revocation.pasts import WEEK, Pasts
+from leantune.revocation.pasts import WEEK, Flat, Pasts
 
 GRID = 600.0  # seconds between the rises that are counted
 _HOUR, _DAY, _MINUTE = 3600.0, 86400.0, 60.0
@@ -57,14 +57,6 @@ SUMMARY_NAMES: tuple[str, ...] = (
 MONOTONE: tuple[int, ...] = (-1,) * 8 + (1,) * 4 + (1,) * 6 + (-1,) * 3 + (0,) * (len(SUMMARY_NAMES) - 21)
 
 
-class Flat(NamedTuple):
-    """Prices of many series side by side, with their logarithms."""
-
-    times: FloatArray
-    prices: FloatArray
-    logs: FloatArray
-
-
 class Rises(NamedTuple):
     """ratio, level (g,): the rise from each grid point, and the price there; offset, number (n,): a query's first."""
 
@@ -77,9 +69,8 @@ class Rises(NamedTuple):
 def summaries(pasts: Pasts, max_prices: FloatArray) -> FloatArray:
     """The summary of each query (n, features): float64, finite."""
     out = np.empty((len(pasts.asked), len(SUMMARY_NAMES)))
-    flat = Flat(pasts.times, pasts.prices, np.log(pasts.prices))
     limits = np.ascontiguousarray(max_prices, dtype=np.float64)
-    _fill(flat, pasts.first, pasts.last, pasts.asked, limits, rises(pasts), out)
+    _fill(pasts.flat, np.log(pasts.prices), limits, rises(pasts), out)
     return out
 
 
@@ -135,41 +126,28 @@ def _fill_rises(
 
 
 @njit(cache=True, nogil=True)
-def _fill(
-    flat: Flat,
-    first: IntArray,
-    last: IntArray,
-    asked: FloatArray,
-    max_prices: FloatArray,
-    risen: Rises,
-    out: FloatArray,
-) -> None:
+def _fill(flat: Flat, logs: FloatArray, max_prices: FloatArray, risen: Rises, out: FloatArray) -> None:
+    """logs: of the prices."""
     averages, highest, lows = np.empty(4), np.empty(4), np.empty(4, dtype=np.int64)
+    last, asked = flat.last, flat.asked
     for q in range(len(asked)):
         row, limit = out[q], max_prices[q]
         if q > 0 and last[q] == last[q - 1] and asked[q] == asked[q - 1]:  # another max price: the past is the same
             row[_STATE:] = out[q - 1, _STATE:]
         else:
-            _levels(flat, first[q], last[q], asked[q], averages, highest, lows, row)
-            _moves(flat, first[q], last[q], asked[q], row)
-        _against(averages, highest, limit, flat.logs[last[q]], row)
-        _above(flat, first[q], last[q], asked[q], limit, lows, row)
+            _levels(flat, logs, q, averages, highest, lows, row)
+            _moves(flat, logs, q, row)
+        _against(averages, highest, limit, logs[last[q]], row)
+        _above(flat, q, limit, lows, row)
         _exceeded(risen, q, asked[q], limit / flat.prices[last[q]], limit, row)
 
 
 @njit(cache=True, nogil=True)
 def _levels(
-    flat: Flat,
-    first: int,
-    last: int,
-    time: float,
-    averages: FloatArray,
-    highest: FloatArray,
-    lows: IntArray,
-    row: FloatArray,
+    flat: Flat, logs: FloatArray, query: int, averages: FloatArray, highest: FloatArray, lows: IntArray, row: FloatArray
 ) -> None:
     """Log averages, log highest prices and deviations of the four windows, and the price in force where each begins."""
-    times, prices, logs = flat
+    times, prices, first, last, time = flat.times, flat.prices, flat.first[query], flat.last[query], flat.asked[query]
     seconds, paid, summed, squared = np.zeros(4), np.zeros(4), np.zeros(4), np.zeros(4)
     highest[:] = logs[last]
     until, i, w0, now = time, last, 0, logs[last]
@@ -209,8 +187,9 @@ def _against(averages: FloatArray, highest: FloatArray, limit: float, now: float
 
 
 @njit(cache=True, nogil=True)
-def _above(flat: Flat, first: int, last: int, time: float, limit: float, lows: IntArray, row: FloatArray) -> None:
+def _above(flat: Flat, query: int, limit: float, lows: IntArray, row: FloatArray) -> None:
     """Share of each window that the price was above the limit; none where the limit is the week's highest price."""
+    first, last, time = flat.first[query], flat.last[query], flat.asked[query]
     row[8:12] = 0.0
     if row[7] >= 0:
         return
@@ -261,9 +240,9 @@ def _shrunk(hits: float, count: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _moves(flat: Flat, first: int, last: int, time: float, row: FloatArray) -> None:
+def _moves(flat: Flat, logs: FloatArray, query: int, row: FloatArray) -> None:
     """Counts and sizes of the latest changes, and the price against earlier ones."""
-    times, logs = flat.times, flat.logs
+    times, first, last, time = flat.times, flat.first[query], flat.last[query], flat.asked[query]
     changes, long_changes, ups, largest, i = 0, 0, 0, 0.0, last
     while i > first and times[i] > time - 6 * _HOUR:
         long_changes += 1

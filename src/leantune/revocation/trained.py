@@ -6,9 +6,10 @@ P = 1 where the price is above the max price already
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,20 +29,32 @@ _TINY = 1e-7
 _STEPS = 50  # of Newton's method; it needs about ten
 
 
-class Model(Protocol):
-    """Something fitted that answers from the past, and can be written down as arrays and settings."""
+class Model(ABC):
+    """A frozen dataclass, fitted, that answers from the past. It is written down field by field."""
 
+    @abstractmethod
     def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
         """P (n,) of each query."""
-        ...
+
+    @property
+    @abstractmethod
+    def features(self) -> list[str]:
+        """The names of what it reads."""
 
     def tensors(self) -> Tensors:
-        """Its numbers."""
-        ...
+        """The fields that are arrays."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 
     def settings(self) -> Settings:
-        """How it was built, its features' names included."""
-        ...
+        """Its features' names, and the other fields."""
+        others = {name: value for name, value in vars(self).items() if not isinstance(value, np.ndarray)}
+        return {"features": self.features, **others}
+
+    @classmethod
+    def restored(cls, tensors: Tensors, settings: Settings) -> Self:
+        """What `tensors` and `settings` wrote down."""
+        known = {**settings, **tensors}
+        return cls(**{part.name: known[part.name] for part in fields(cls)})  # type: ignore[arg-type] # a dataclass
 
 
 @dataclass(frozen=True)
@@ -87,7 +100,7 @@ def _beyond(value: float, drift: float) -> float:
 
 @dataclass(frozen=True)
 class Trained:
-    """A predictor made by training: kind names it, models by market (`str(market)`, or one under ALL_MARKETS)."""
+    """A predictor made of models: kind names it, models by market (`str(market)`, or one under ALL_MARKETS)."""
 
     kind: str
     models: Mapping[str, Model]
@@ -100,36 +113,23 @@ class Trained:
 
     def predict(self, series: Sequence[PriceSeries], times: FloatArray, max_prices: FloatArray) -> FloatArray:
         """P (n,), from what was known at each time."""
-        return self.answer(gather(series, times), max_prices)
-
-    def answer(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
-        """P (n,) of queries whose pasts are gathered already."""
-        limits = checked_max_prices(pasts, max_prices)
+        pasts, limits = gather(series, times), np.ascontiguousarray(max_prices, dtype=np.float64)
+        if limits.shape != pasts.asked.shape or not ((limits > 0) & np.isfinite(limits)).all():
+            what = f"max prices of shape {limits.shape} for {len(pasts.asked)} times, or one that is not above 0"
+            raise InvalidInput(what, where="predict", hint="Give one finite max price above 0 for each time")
         if ALL_MARKETS in self.models:
             found = self._asked(ALL_MARKETS, pasts, limits)
         else:
             found = np.empty(len(limits))
-            keys = np.array([self._key(str(market)) for market in pasts.markets], dtype=np.str_)[pasts.group]
+            keys = np.array([str(market) for market in pasts.markets], dtype=np.str_)[pasts.group]
             for key in np.unique(keys):
                 mine = np.flatnonzero(keys == key)
                 found[mine] = self._asked(str(key), pasts.where(mine), limits[mine])
         return np.where(pasts.present > limits, 1.0, found)
 
     def _asked(self, key: str, pasts: Pasts, limits: FloatArray) -> FloatArray:
-        found = self.models[key].probabilities(pasts, limits)
-        return self.calibrations[key](found) if key in self.calibrations else found
-
-    def _key(self, key: str) -> str:
         if key not in self.models:
             hint = "Train it with --pooled, which serves every market, or on prices of this market"
             raise InvalidInput(f"the {self.kind} predictor was not trained on this market", where=key, hint=hint)
-        return key
-
-
-def checked_max_prices(pasts: Pasts, max_prices: FloatArray) -> FloatArray:
-    """The max prices (n,) as floats, once they are known to be one above 0 for each query."""
-    limits = np.ascontiguousarray(max_prices, dtype=np.float64)
-    if limits.shape != pasts.asked.shape or not ((limits > 0) & np.isfinite(limits)).all():
-        what = f"max prices of shape {limits.shape} for {len(pasts.asked)} times, or one that is not above 0"
-        raise InvalidInput(what, where="predict", hint="Give one finite max price above 0 for each time")
-    return limits
+        found = self.models[key].probabilities(pasts, limits)
+        return self.calibrations[key](found) if key in self.calibrations else found

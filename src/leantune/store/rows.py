@@ -154,6 +154,26 @@ class StayRow:
     revoked: bool = False
     why: str = ""
 
+    @property
+    def usd(self) -> float:
+        """Dollars paid for the machine; 0 while there is no bill."""
+        return (self.gross_usd or 0.0) - (self.refund_usd or 0.0)
+
+    @property
+    def kept_steps(self) -> float:
+        """Steps that a checkpoint holds."""
+        return self.kept - self.step_from
+
+    @property
+    def lost_steps(self) -> float:
+        """Steps that were reported and are not in a checkpoint."""
+        return max(self.reached - self.kept, 0.0)
+
+    @property
+    def over(self) -> float:
+        """When the machine ended, or when it was last heard of."""
+        return next((time for time in (self.ended, self.left) if time is not None), self.launched)
+
 
 @dataclass(frozen=True)
 class WorkerRow:

@@ -20,7 +20,7 @@ from enum import StrEnum
 import numpy as np
 
 from leantune.curves.base import Curve, CurvePredictor, Outlook, Prediction
-from leantune.curves.plateaus import PlateauWatch
+from leantune.curves.rules import PlateauWatch
 from leantune.strategies.tuner import LearningCurve
 
 

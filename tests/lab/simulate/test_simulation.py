@@ -8,19 +8,19 @@ import pytest
 
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.comparison import compare
-from leantune.lab.simulate.simulation import BilledStay, Scenario, SimulationResult, TuningOutcome, training_run
+from leantune.lab.simulate.simulation import Scenario, SimulationResult, TuningOutcome, training_run
 from leantune.store.rows import StayRow
 from tests.lab.simulate.small import plan, pool, recorded
 
 
-def billed(job: int, times: tuple[float, float, float], steps: tuple[float, float, float], usd: float) -> BilledStay:
+def billed(job: int, times: tuple[float, float, float], steps: tuple[float, float, float], usd: float) -> StayRow:
     """times: launched, ready, left; steps: from, kept, reached; refunded where usd is below 0."""
     stay = StayRow(job, 1, f"sim-{job}", "m/a", False, 0.2, 0.1, "made", times[0], "", steps[0], times[1], times[2])
     ended = replace(stay, ended=times[2] + 100.0, kept=steps[1], reached=steps[2], saving_seconds=5.0, why="notice")
-    return BilledStay(replace(ended, gross_usd=abs(usd), refund_usd=max(-usd, 0.0), revoked=usd < 0), 0)
+    return replace(ended, gross_usd=abs(usd), refund_usd=max(-usd, 0.0), revoked=usd < 0)
 
 
-def result(stays: list[BilledStay], final: list[float], *, maximize: bool = False) -> SimulationResult:
+def result(stays: list[StayRow], final: list[float], *, maximize: bool = False) -> SimulationResult:
     outcome = TuningOutcome(0.0, 7200.0, 9000.0, (2, 0, 1), (2,), (), ())
     return SimulationResult(outcome, tuple(stays), np.array(final), maximize)
 
@@ -69,7 +69,7 @@ def test_on_demand_costs_its_seconds_and_loses_nothing() -> None:
     assert found.revocations == 0
     assert found.lost_steps == 0
     assert found.refund_usd == 0
-    seconds = sum(math.ceil(one.ended - one.stay.launched - 1e-6) for one in found.stays)
+    seconds = sum(math.ceil(one.over - one.launched - 1e-6) for one in found.stays)
     assert found.usd == pytest.approx(seconds / 3600 * 0.133)  # r4.large: the cheapest steps of the three types
     assert found.hit(1)
     assert len(found.outcome.selected) == 3
@@ -80,7 +80,7 @@ def test_every_step_is_kept_once() -> None:
     (tally,) = compare(plan(seed=5, policies=("random",)))
     (found,) = tally.results
     for number, state in enumerate(found.outcome.jobs):
-        assert sum(one.kept_steps for one in found.stays if one.job == number) == pytest.approx(state.step)
+        assert sum(one.kept_steps for one in found.stays if one.number == number) == pytest.approx(state.step)
         if number in found.outcome.selected and state.ending == "finished":
             assert state.step == jobs[number].total_steps
 

@@ -54,7 +54,7 @@ def test_types_outside_follow_the_rule_through_the_measured_ones(tmp_path: Path)
     speeds = relative_speeds(vcpus, "a.large", table=table(tmp_path, *SMALL), exponent=0.5)
     level = math.sqrt(1.0 * math.sqrt(2) * (0.5 * math.sqrt(4)))  # C0: mean of slowness * CPU^b of the measured
     assert speeds.slowness("new.big") == pytest.approx(level / math.sqrt(16))
-    assert not speeds.by_type["new.big"].measured
+    assert speeds.by_type["new.big"].spread is None
     assert speeds.source.endswith("C0 / CPU^0.5 for new.big")
 
 
@@ -141,5 +141,5 @@ def test_scout_against_a_second_reading_of_the_file() -> None:
     for name in POOL:
         if name in types:
             assert speeds.slowness(name) == pytest.approx(geometric[name] / geometric["r4.large"])
-    assert [name for name in POOL if not speeds.by_type[name].measured] == ["m4.4xlarge"]
+    assert [name for name in POOL if speeds.by_type[name].spread is None] == ["m4.4xlarge"]
     assert speeds.slowness("m4.4xlarge") < speeds.slowness("m4.2xlarge") < speeds.slowness("r4.xlarge") < 1

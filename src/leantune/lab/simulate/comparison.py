@@ -6,9 +6,8 @@ steps are added up. Time is that of the longest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from leantune.cloud.billing import AWS, BillingPolicy
 from leantune.cloud.predictor import Predictor
@@ -67,90 +66,65 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """One policy's tunings together."""
+    """One policy's tunings together: dollars and steps of all of them, seconds of the one that took longest.
+
+    boot: seconds of a machine's start. usd_per_1000_steps: None where no step was kept. free_share: of the kept steps,
+    what cost nothing. revocations: of the `machines` that were rented. lost_steps: done in vain. overhead: shares of
+    the time on machines spent on checkpoints, on booting and on restoring. notes: what could not be done as wished.
+    """
 
     policy: str
     results: tuple[SimulationResult, ...]
-    boot: float  # seconds of a machine's start
+    boot: float
+    usd: float
+    refund_usd: float
+    usd_per_1000_steps: float | None
+    selected_seconds: float
+    finished_seconds: float
+    free_share: float
+    revocations: int
+    machines: int
+    kept_steps: float
+    lost_steps: float
+    overhead: Mapping[str, float]
+    notes: tuple[str, ...]
 
-    @property
-    def usd(self) -> float:
-        """Dollars paid."""
-        return sum(result.usd for result in self.results)
-
-    @property
-    def refund_usd(self) -> float:
-        """Dollars given back."""
-        return sum(result.refund_usd for result in self.results)
-
-    @cached_property
-    def kept_steps(self) -> float:
-        """Steps in checkpoints."""
-        return sum(result.kept_steps for result in self.results)
-
-    @property
-    def usd_per_1000_steps(self) -> float | None:
-        """Dollars per 1000 kept steps; None where none was kept."""
-        return 1000.0 * self.usd / self.kept_steps if self.kept_steps else None
-
-    @property
-    def selected_seconds(self) -> float:
-        """Until the best of the last tuning were selected."""
-        return max(result.selected_seconds for result in self.results)
-
-    @property
-    def finished_seconds(self) -> float:
-        """Until they were trained to the end."""
-        return max(result.finished_seconds for result in self.results)
-
-    @property
-    def free_share(self) -> float:
-        """Share of the kept steps that cost nothing."""
-        free = sum(result.free_share * result.kept_steps for result in self.results)
-        return free / self.kept_steps if self.kept_steps else 0.0
-
-    @property
-    def revocations(self) -> int:
-        """Machines that the provider took."""
-        return sum(result.revocations for result in self.results)
-
-    @property
-    def machines(self) -> int:
-        """Machines that were rented."""
-        return sum(len(result.stays) for result in self.results)
-
-    @property
-    def lost_steps(self) -> float:
-        """Steps done in vain."""
-        return sum(result.lost_steps for result in self.results)
-
-    @cached_property
-    def machine_seconds(self) -> float:
-        """Seconds that jobs were on machines."""
-        return sum(result.machine_seconds for result in self.results)
-
-    @cached_property
-    def overhead(self) -> dict[str, float]:
-        """Shares of the time on machines spent on checkpoints, on booting and on restoring."""
-        leads = [
-            min((one.stay.ready or one.stay.left or one.ended) - one.stay.launched, self.boot)
-            for result in self.results
-            for one in result.stays
-        ]
-        lead, saving = sum(r.lead_seconds for r in self.results), sum(r.saving_seconds for r in self.results)
-        parts = {"checkpoint": saving, "boot": sum(leads), "restore": lead - sum(leads)}
-        return {
-            name: seconds / self.machine_seconds if self.machine_seconds else 0.0 for name, seconds in parts.items()
-        }
+    @classmethod
+    def of(cls, policy: str, results: tuple[SimulationResult, ...], boot: float) -> Tally:
+        """Add up."""
+        usd, kept = sum(result.usd for result in results), sum(result.kept_steps for result in results)
+        free = sum(result.free_share * result.kept_steps for result in results)
+        return cls(
+            policy,
+            results,
+            boot,
+            usd,
+            refund_usd=sum(result.refund_usd for result in results),
+            usd_per_1000_steps=1000.0 * usd / kept if kept else None,
+            selected_seconds=max(result.selected_seconds for result in results),
+            finished_seconds=max(result.finished_seconds for result in results),
+            free_share=free / kept if kept else 0.0,
+            revocations=sum(result.revocations for result in results),
+            machines=sum(len(result.stays) for result in results),
+            kept_steps=kept,
+            lost_steps=sum(result.lost_steps for result in results),
+            overhead=_overhead(results, boot),
+            notes=tuple(dict.fromkeys(note for result in results for note in result.outcome.notes)),
+        )
 
     def hits(self, count: int) -> int:
         """In how many tunings the truly best setting is among the first `count` of the ranking."""
         return sum(result.hit(count) for result in self.results)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What could not be done as wished."""
-        return tuple(dict.fromkeys(note for result in self.results for note in result.outcome.notes))
+
+def _overhead(results: Sequence[SimulationResult], boot: float) -> dict[str, float]:
+    leads = [
+        min((stay.ready or stay.left or stay.over) - stay.launched, boot) for result in results for stay in result.stays
+    ]
+    lead, saving = sum(result.lead_seconds for result in results), sum(result.saving_seconds for result in results)
+    whole = sum(result.machine_seconds for result in results)
+    parts = {"checkpoint": saving, "boot": sum(leads), "restore": lead - sum(leads)}
+    return {name: seconds / whole if whole else 0.0 for name, seconds in parts.items()}
 
 
 def compare(plan: Plan, tell: Callable[[str], None] = lambda text: None) -> list[Tally]:
@@ -161,7 +135,7 @@ def compare(plan: Plan, tell: Callable[[str], None] = lambda text: None) -> list
     for name, maker in makers.items():
         tell(name)
         results = tuple(simulate(plan.scenario(jobs), maker, forecaster, plan.curves) for jobs in plan.tunings)
-        tallies.append(Tally(name, results, plan.rules.boot))
+        tallies.append(Tally.of(name, results, plan.rules.boot))
     return tallies
 
 

@@ -15,7 +15,7 @@ from leantune.arrays import FloatArray
 from leantune.cloud.markets import PriceSeries
 from leantune.cloud.predictor import Predictor
 from leantune.cloud.provider import Offer
-from leantune.rent.quotes import DELTAS, PAST, Quotes, max_prices, quote
+from leantune.rent.quotes import DELTAS, Quotes, quote
 from leantune.revocation.predictors import over_deltas
 
 TABLE_DELTAS = (*DELTAS, 3.0, 10.0, 30.0)  # on-demand prices may be many times the price
@@ -38,8 +38,6 @@ class TabledForecaster:
         self._offers, self._series, self._predictor = tuple(offers), tuple(series), predictor
         self._begin, self._every = period[0], every
         self._moments = np.arange(period[0], period[1] + every, every)
-        self._spot = [index for index, known in enumerate(self._series) if known is not None]
-        self._ceiling = np.array([offer.machine.usd_per_hour or np.inf for offer in self._offers])
         self._chunks: dict[int, FloatArray] = {}
         self._logs = np.log(np.asarray(TABLE_DELTAS))
         self._latest: tuple[float, Quotes] | None = None
@@ -57,29 +55,20 @@ class TabledForecaster:
 
     def _quotes(self, now: float) -> Quotes:
         row = min(max(int((now - self._begin) / self._every), 0), len(self._moments) - 1)
-        price, mean = self._ceiling.copy(), self._ceiling.copy()
-        for index in self._spot:
-            known = self._series[index]
-            assert known is not None
-            price[index] = known.at(now)
-            mean[index] = known.mean(max(known.start, now - PAST), now)
-        grid = max_prices(price, self._ceiling)
-        p = np.zeros_like(grid)
-        table = self._rows(row)
-        deltas = np.log(np.maximum(grid / price[:, None] - 1.0, 1e-9))
-        for place, index in enumerate(self._spot):
-            p[index] = np.interp(deltas[index], self._logs, table[place])
-        return quote(self._offers, price, mean, grid, p)
+
+        def risks(price: FloatArray, grid: FloatArray) -> FloatArray:
+            deltas = np.log(np.maximum(grid / price[:, None] - 1.0, 1e-9))
+            return np.array([np.interp(asked, self._logs, p) for asked, p in zip(deltas, self._rows(row), strict=True)])
+
+        return quote(self._offers, self._series, now, risks)
 
     def _rows(self, row: int) -> FloatArray:
         """P (spot offers, deltas) of a moment."""
         chunk, within = divmod(row, _CHUNK)
         if chunk not in self._chunks:
             moments = self._moments[chunk * _CHUNK : (chunk + 1) * _CHUNK]
-            known = [self._series[index] for index in self._spot]
-            tables = [
-                over_deltas(self._predictor, one, moments, np.asarray(TABLE_DELTAS)) for one in known if one is not None
-            ]
+            spot = [known for known in self._series if known is not None]
+            tables = [over_deltas(self._predictor, known, moments, np.asarray(TABLE_DELTAS)) for known in spot]
             self._chunks[chunk] = np.stack(tables, axis=1) if tables else np.empty((len(moments), 0, 0))
         found: FloatArray = self._chunks[chunk][within]
         return found

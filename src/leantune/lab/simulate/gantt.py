@@ -19,7 +19,8 @@ import numpy as np
 from leantune.cloud.markets import PriceSeries
 from leantune.files import write_whole
 from leantune.lab.simulate.comparison import Plan, Tally, Tuning
-from leantune.lab.simulate.simulation import BilledStay, SimulationResult
+from leantune.lab.simulate.simulation import SimulationResult
+from leantune.store.rows import StayRow
 from leantune.text import script_json
 
 Json = dict[str, Any]
@@ -105,16 +106,18 @@ def chart(plan: Plan, tally: Tally) -> Json:
     rows: list[Json] = []
     stays: list[Json] = []
     marks: list[Json] = []
+    feeds = {(str(feed.market), feed.on_demand): row for row, feed in enumerate(plan.pool.feeds)}
     for jobs, result in zip(plan.tunings, tally.results, strict=True):
         places = {}
         for row in _rows(jobs, result):
             places[row.pop("job")] = len(rows)
             rows.append(row)
-        last = {one.job: one.stay.machine for one in result.stays}
-        for one in result.stays:
-            is_last = last[one.job] == one.stay.machine
-            why = _why(one, result.outcome.jobs[one.job].ending if is_last else "")
-            stays.append({"row": places[one.job], **_stay(one, result.outcome.began), "why": why})
+        last = {stay.number: stay.machine for stay in result.stays}
+        for stay in result.stays:
+            is_last = last[stay.number] == stay.machine
+            why = _why(stay, result.outcome.jobs[stay.number].ending if is_last else "")
+            place = {"row": places[stay.number], "offer": feeds[stay.market, stay.on_demand]}
+            stays.append({**place, **_stay(stay, result.outcome.began), "why": why})
         family = jobs[0].family if len(plan.tunings) > 1 else ""
         marks.append({"t": result.selected_seconds, "text": "selected", "family": family})
         marks.append({"t": result.finished_seconds, "text": "finished", "family": family})
@@ -146,31 +149,29 @@ def _rows(jobs: Tuning, result: SimulationResult) -> list[Json]:
     ]
 
 
-def _stay(one: BilledStay, began: float) -> Json:
-    stay = one.stay
-    left = one.ended if stay.left is None else stay.left
+def _stay(stay: StayRow, began: float) -> Json:
+    left = stay.over if stay.left is None else stay.left
     return {
-        "offer": one.offer,
         "bid": stay.max_price,
         "from": round(stay.launched - began, 1),
         "ready": None if stay.ready is None else round(stay.ready - began, 1),
         "left": round(left - began, 1),
-        "gone": round(one.ended - began, 1),
+        "gone": round(stay.over - began, 1),
         "saving": round(stay.saving_seconds, 1),
-        "usd": one.gross_usd - one.refund_usd,
-        "refund": one.refund_usd,
-        "revoked": one.revoked,
+        "usd": stay.usd,
+        "refund": stay.refund_usd or 0.0,
+        "revoked": stay.revoked,
         "step": stay.step_from,
-        "kept": one.kept_steps,
-        "lost": one.lost_steps,
+        "kept": stay.kept_steps,
+        "lost": stay.lost_steps,
     }
 
 
-def _why(one: BilledStay, ending: str) -> str:
+def _why(stay: StayRow, ending: str) -> str:
     """Why a stay ended, in the words of the page. ending: the job's, where this was its last machine."""
-    if one.stay.why == "asked":  # by the tuner, which pauses at theta and stops what has nothing more to learn
+    if stay.why == "asked":  # by the tuner, which pauses at theta and stops what has nothing more to learn
         return ending if ending in ("converged", "diverged") else "theta reached"
-    return one.stay.why or ending
+    return stay.why or ending
 
 
 def _steps(series: PriceSeries, start: float, until: float) -> Json:
@@ -184,7 +185,7 @@ def _steps(series: PriceSeries, start: float, until: float) -> Json:
 
 
 def _last_second(plan: Plan, tally: Tally) -> float:
-    return max(max(one.ended for one in result.stays) - plan.pool.start for result in tally.results)
+    return max(max(stay.over for stay in result.stays) - plan.pool.start for result in tally.results)
 
 
 def _header(page: Page) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from leantune.rent.provisioner import Choice, Demand, Held
 from leantune.rent.quotes import Quotes
 
 
+@dataclass(frozen=True)
 class Oracle:
     """The cheapest kept step of the next hour, by hindsight. step_seconds (jobs, offers): true M.
 
@@ -25,20 +27,13 @@ class Oracle:
     that is held already the slot is not known here: there, such luck is guessed.
     """
 
-    def __init__(
-        self,
-        feeds: Sequence[MarketFeed],
-        policy: BillingPolicy,
-        now: Callable[[], float],
-        step_seconds: FloatArray,
-        *,
-        poll: float = 10.0,
-        hour_value: float = 0.0,
-        next_slot: Callable[[], int] = lambda: 0,
-    ) -> None:
-        self._feeds, self._policy, self._now = tuple(feeds), policy, now
-        self._step_seconds, self._poll, self._hour_value = step_seconds, poll, hour_value
-        self._next_slot = next_slot
+    feeds: Sequence[MarketFeed]
+    policy: BillingPolicy
+    now: Callable[[], float]
+    step_seconds: FloatArray
+    poll: float = 10.0
+    hour_value: float = 0.0
+    next_slot: Callable[[], int] = lambda: 0
 
     def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
         """Every offer with its best max price, cheapest first."""
@@ -58,21 +53,21 @@ class Oracle:
         return not fresh or going_on <= fresh[0].usd_per_step
 
     def _score(self, row: int, bid: float | None, demand: Demand, job: int, lead: float, *, age: float = 0.0) -> float:
-        feed, now, seconds = self._feeds[row], self._now(), float(self._step_seconds[job, row])
+        feed, now, seconds = self.feeds[row], self.now(), float(self.step_seconds[job, row])
         limit = math.inf if bid is None else bid
-        coming = feed.revocation(now, limit, self._next_slot())
+        coming = feed.revocation(now, limit, self.next_slot())
         end = now + min(HOUR, lead + demand.steps * seconds + demand.save)
         gone = math.inf if coming is None else coming.gone_at
-        told = gone if coming is None or coming.notice_at is None else coming.notice_at + self._poll
+        told = gone if coming is None or coming.notice_at is None else coming.notice_at + self.poll
         if told < end:
             fits = coming is not None and coming.notice_at is not None and told + demand.save <= gone
             work = told - now - lead if fits else 0.0
-            bill = self._policy.bill(feed.tariff, now - age, gone, revoked=True, max_price=limit)
+            bill = self.policy.bill(feed.tariff, now - age, gone, revoked=True, max_price=limit)
             hours = (told + demand.save - now) / HOUR
         else:
             work = end - now - lead - demand.save
-            bill = self._policy.bill(feed.tariff, now - age, end, revoked=False, max_price=limit)
+            bill = self.policy.bill(feed.tariff, now - age, end, revoked=False, max_price=limit)
             hours = (end - now) / HOUR
-        before = self._policy.bill(feed.tariff, now - age, now, revoked=False).net_usd if age > 0 else 0.0
+        before = self.policy.bill(feed.tariff, now - age, now, revoked=False).net_usd if age > 0 else 0.0
         dollars = bill.net_usd - before
-        return (dollars + self._hour_value * hours) * seconds / work if work > 0 else math.inf
+        return (dollars + self.hour_value * hours) * seconds / work if work > 0 else math.inf

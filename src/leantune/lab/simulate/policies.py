@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.oracle import Oracle
 from leantune.lab.simulate.simulation import MakeChooser, Scenario, Standing
@@ -48,63 +49,41 @@ def chooser(name: str, taste: Taste) -> MakeChooser:
     return lambda scenario, fleet: make(scenario, fleet, taste)
 
 
-def _ours(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
-    return CheapestStep(scenario.policy, scenario.poll, taste.hour_value)
-
-
-def _paper(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
-    return PaperRule(taste.seed)
-
-
-def _random(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
-    return RandomMarket(taste.seed)
-
-
 def _oracle(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
-    seconds = scenario.step_seconds()
     return Oracle(
         scenario.feeds,
         scenario.policy,
         fleet.now,
-        seconds,
+        scenario.step_seconds(),
         poll=scenario.poll,
         hour_value=taste.hour_value,
         next_slot=lambda: fleet.launches,
     )
 
 
-def _on_demand(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
-    usd = [feed.machine.usd_per_hour or np.inf for feed in scenario.feeds]
-    return Always(_lowest(scenario, on_demand=True, score=np.asarray(usd) * scenario.offer_slowness()))
+def _usd(scenario: Scenario) -> FloatArray:
+    """Dollars per hour on demand (offers,), in the order of the feeds."""
+    return np.array([feed.machine.usd_per_hour or np.inf for feed in scenario.feeds])
 
 
-def _single_cheapest(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
-    usd = np.array([feed.machine.usd_per_hour or np.inf for feed in scenario.feeds])
-    return Always(_lowest(scenario, on_demand=False, score=usd))
-
-
-def _single_fastest(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
-    return Always(_lowest(scenario, on_demand=False, score=scenario.offer_slowness()))
-
-
-def _lowest(scenario: Scenario, *, on_demand: bool, score: np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:
-    """The offer with the lowest score; among equals (zones) the one that is cheapest at the start."""
+def _always(scenario: Scenario, score: FloatArray, *, on_demand: bool = False) -> Chooser:
+    """Always the offer with the lowest score; among equals (zones) the one that is cheapest at the start."""
     rows = [row for row, feed in enumerate(scenario.feeds) if feed.on_demand == on_demand]
     if not rows:
         kind = "on demand" if on_demand else "spot"
         raise InvalidInput(f"there are no machines {kind}", where="simulation", hint="Add such an offer")
-    return min(rows, key=lambda row: (score[row], scenario.feeds[row].price_at(scenario.start)))
+    return Always(min(rows, key=lambda row: (score[row], scenario.feeds[row].price_at(scenario.start))))
 
 
 _Make = Callable[[Scenario, Standing, Taste], Chooser]
 POLICIES: Mapping[str, _Make] = MappingProxyType(
     {
-        "ours": _ours,
-        "paper": _paper,
-        "random": _random,
+        "ours": lambda scenario, _, taste: CheapestStep(scenario.policy, scenario.poll, taste.hour_value),
+        "paper": lambda scenario, _, taste: PaperRule(taste.seed),
+        "random": lambda scenario, _, taste: RandomMarket(taste.seed),
         "oracle": _oracle,
-        "on-demand": _on_demand,
-        "single-cheapest": _single_cheapest,
-        "single-fastest": _single_fastest,
+        "on-demand": lambda scenario, *_: _always(scenario, _usd(scenario) * scenario.offer_slowness(), on_demand=True),
+        "single-cheapest": lambda scenario, *_: _always(scenario, _usd(scenario)),
+        "single-fastest": lambda scenario, *_: _always(scenario, scenario.offer_slowness()),
     }
 )

@@ -107,55 +107,6 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class BilledStay:
-    """A job's stay on a machine with its bill, and what it brought. offer: index of the feed it was rented from."""
-
-    stay: StayRow
-    offer: int
-
-    @property
-    def job(self) -> int:
-        """Which one."""
-        return self.stay.number
-
-    @property
-    def ended(self) -> float:
-        """When the machine ended."""
-        assert self.stay.ended is not None  # the loop waits until every machine is billed
-        return self.stay.ended
-
-    @property
-    def gross_usd(self) -> float:
-        """Its price."""
-        return self.stay.gross_usd or 0.0
-
-    @property
-    def refund_usd(self) -> float:
-        """What of it was given back."""
-        return self.stay.refund_usd or 0.0
-
-    @property
-    def revoked(self) -> bool:
-        """Whether the provider took it."""
-        return self.stay.revoked
-
-    @property
-    def kept_steps(self) -> float:
-        """Steps that a checkpoint holds."""
-        return self.stay.kept - self.stay.step_from
-
-    @property
-    def lost_steps(self) -> float:
-        """Steps that were reported and are not in a checkpoint."""
-        return max(self.stay.reached - self.stay.kept, 0.0)
-
-    @property
-    def free(self) -> bool:
-        """Whether the machine cost nothing in the end."""
-        return self.gross_usd <= self.refund_usd
-
-
-@dataclass(frozen=True)
 class JobOutcome:
     """How a job ended: the step of its last checkpoint, how many reports counted, and in what way."""
 
@@ -185,19 +136,19 @@ class SimulationResult:
     """What came out; seconds are counted from the start."""
 
     outcome: TuningOutcome
-    stays: tuple[BilledStay, ...]
+    stays: tuple[StayRow, ...]
     final_values: FloatArray  # true metric at the end of every job (jobs,)
     maximize: bool
 
     @property
     def usd(self) -> float:
         """Dollars paid."""
-        return sum(stay.gross_usd - stay.refund_usd for stay in self.stays)
+        return sum(stay.usd for stay in self.stays)
 
     @property
     def refund_usd(self) -> float:
         """Dollars given back."""
-        return sum(stay.refund_usd for stay in self.stays)
+        return sum(stay.refund_usd or 0.0 for stay in self.stays)
 
     @property
     def selected_seconds(self) -> float:
@@ -223,7 +174,7 @@ class SimulationResult:
     def free_share(self) -> float:
         """Share of the kept steps that cost nothing."""
         kept = self.kept_steps
-        return sum(stay.kept_steps for stay in self.stays if stay.free) / kept if kept else 0.0
+        return sum(stay.kept_steps for stay in self.stays if stay.usd <= 0) / kept if kept else 0.0
 
     @property
     def revocations(self) -> int:
@@ -238,17 +189,17 @@ class SimulationResult:
     @property
     def machine_seconds(self) -> float:
         """Seconds that jobs were on machines, booting included."""
-        return sum((stay.stay.left or stay.ended) - stay.stay.launched for stay in self.stays)
+        return sum((stay.left or stay.over) - stay.launched for stay in self.stays)
 
     @property
     def saving_seconds(self) -> float:
         """Seconds spent on writing checkpoints."""
-        return sum(stay.stay.saving_seconds for stay in self.stays)
+        return sum(stay.saving_seconds for stay in self.stays)
 
     @property
     def lead_seconds(self) -> float:
         """Seconds spent on booting and restoring."""
-        return sum((stay.stay.ready or stay.stay.left or stay.ended) - stay.stay.launched for stay in self.stays)
+        return sum((stay.ready or stay.left or stay.over) - stay.launched for stay in self.stays)
 
     def hit(self, count: int) -> bool:
         """Whether the truly best setting is among the first `count` of the ranking."""
@@ -337,10 +288,8 @@ class Simulation:
         scenario, stays = self.scenario, self.store.stays()
         notes = {**self._placement.notes, **self._executor.notes}
         outcome = _outcome(scenario, self._tuner, self.loop.view(), stays, notes)
-        rows = {(str(feed.market), feed.on_demand): row for row, feed in enumerate(scenario.feeds)}
-        billed = tuple(BilledStay(one, rows[one.market, one.on_demand]) for one in stays)
         final = np.array([float(job.values[-1]) for job in scenario.jobs])
-        return SimulationResult(outcome, billed, final, scenario.jobs[0].maximize)
+        return SimulationResult(outcome, tuple(stays), final, scenario.jobs[0].maximize)
 
 
 def training_run(job: RecordedJob, slowness: Mapping[str, float]) -> TrainingRun:

@@ -47,11 +47,6 @@ class Speed:
     slowness: float
     spread: float | None
 
-    @property
-    def measured(self) -> bool:
-        """Whether runs of this type were in the table."""
-        return self.spread is not None
-
 
 @dataclass(frozen=True)
 class Speeds:
@@ -133,7 +128,7 @@ def _spreads(runtimes: Runtimes | None, columns: Mapping[str, int], reference: s
 
 def _source(runtimes: Runtimes | None, by_type: Mapping[str, Speed], exponent: float, table: Path | None) -> str:
     rule = f"C0 / CPU^{exponent:g}"
-    ruled = [name for name, speed in by_type.items() if not speed.measured]
+    ruled = [name for name, speed in by_type.items() if speed.spread is None]
     if runtimes is None:
         return f"{rule} for all types: " + (f"there is no file {table}" if table is not None else "no table was given")
     told = f"{runtimes.source}, {len(runtimes.workloads)} workloads"

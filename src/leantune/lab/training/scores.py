@@ -3,6 +3,8 @@
 Brier = mean (p - y)^2;  log loss = -mean(y log p + (1 - y) log(1 - p)), p kept within [1e-7, 1 - 1e-7]
 calibration error = sum over bins of (n_bin / n) |mean p - mean y|, ten bins of equal width
 area = sum over distinct thresholds of (R_k - R_{k-1}) P_k (average precision)
+
+The tests compare them with scikit-learn's, which is an extra here and sums in another order: the last digit differs.
 """
 
 from __future__ import annotations

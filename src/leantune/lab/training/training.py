@@ -12,18 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from leantune.arrays import FloatArray
-from leantune.clock import Clock, RealClock
+from leantune.clock import RealClock
 from leantune.cloud.markets import PriceSeries
-from leantune.cloud.max_prices import MaxPrices
-from leantune.cloud.predictor import Predictor
+from leantune.cloud.predictor import MaxPrices, Predictor
 from leantune.errors import InvalidInput
 from leantune.lab.training.scores import Reliability, Scores, reliability, scores
-from leantune.revocation.dataset import Examples, Period, Split, draw_examples
+from leantune.revocation.dataset import Examples, Split, draw_examples
 from leantune.revocation.kinds import kind_of
 from leantune.revocation.trained import ALL_MARKETS, Calibration, Model, Trained
 
@@ -60,16 +61,16 @@ class Slices:
     def of(cls, series: Sequence[PriceSeries], plan: Plan) -> Slices:
         """Drawn by the plan's seed."""
         split = Split.of(series)
-        wanted = (plan.train_questions, plan.validation_questions, plan.test_questions)
+        wanted = (
+            (split.train, plan.train_questions),
+            (split.validation, plan.validation_questions),
+            (split.test, plan.test_questions),
+        )
         drawn = [
             draw_examples(series, period, count=count, max_prices=plan.max_prices, seed=plan.seed + number)
-            for number, (period, count) in enumerate(zip(_periods(split), wanted, strict=True))
+            for number, (period, count) in enumerate(wanted)
         ]
         return cls(split, *drawn)
-
-
-def _periods(split: Split) -> tuple[Period, Period, Period]:
-    return split.train, split.validation, split.test
 
 
 @dataclass(frozen=True)
@@ -97,36 +98,23 @@ class Result:
     cpu_seconds: float
 
 
-@dataclass(frozen=True)
-class _Task:
-    kind: str
-    market: str
-    number: int
-    options: Any
-    seed: int
-    train: Examples = field(repr=False)
-    validation: Examples = field(repr=False)
-
-
 def train_kind(name: str, slices: Slices, plan: Plan, told: Callable[[Attempt], None] = lambda attempt: None) -> Result:
     """Tune and train one kind; `told` hears of every try."""
-    kind, tasks = kind_of(name), []
-    for market, train, validation in _parts(slices, plan):
-        for number, options in enumerate(kind.options(plan.tries, plan.seed)):
-            tasks.append(_Task(name, market, number, options, plan.seed, train, validation))
-    best: dict[str, Attempt] = {}
-    heard: list[Attempt] = []
+    tasks = [
+        partial(_attempt, name, market, number, options, plan.seed, train, validation)
+        for market, train, validation in _parts(slices, plan)
+        for number, options in enumerate(kind_of(name).options(plan.tries, plan.seed))
+    ]
+    attempts: list[Attempt] = []
     with _workers(plan.processes) as run:
         for attempt in run(tasks):
             told(attempt)
-            heard.append(attempt)
-            rank = (attempt.brier, attempt.number)
-            if attempt.market not in best or rank < (best[attempt.market].brier, best[attempt.market].number):
-                best[attempt.market] = attempt
-    kept = tuple(best[market] for market in sorted(best))
+            attempts.append(attempt)
+    ranked = sorted(attempts, key=lambda attempt: (attempt.market, attempt.brier, attempt.number))
+    kept = tuple(next(group) for _, group in groupby(ranked, key=lambda attempt: attempt.market))
     models = {attempt.market: attempt.model for attempt in kept}
     lines = {attempt.market: attempt.calibration for attempt in kept}
-    seconds, cpu_seconds = sum(one.seconds for one in heard), sum(one.cpu_seconds for one in heard)
+    seconds, cpu_seconds = sum(one.seconds for one in attempts), sum(one.cpu_seconds for one in attempts)
     return Result(Trained(name, models, lines), kept, seconds, cpu_seconds)
 
 
@@ -143,17 +131,19 @@ def _parts(slices: Slices, plan: Plan) -> Iterator[tuple[str, Examples, Examples
         yield str(one.market), train, validation
 
 
-def _attempt(task: _Task, clock: Clock | None = None) -> Attempt:
+def _attempt(
+    name: str, market: str, number: int, options: Any, seed: int, train: Examples, validation: Examples
+) -> Attempt:
     """Fit, calibrate and score one try."""
-    clock = clock or RealClock()
+    clock = RealClock()
     began, worked = clock.now(), _cpu_seconds()
-    kind = kind_of(task.kind)
-    model = kind.fit(task.train, task.validation, task.options, task.seed)
-    said = model.probabilities(task.validation.pasts(), task.validation.max_prices)
-    line = Calibration.fitted(said, task.validation.labels).beyond() if kind.calibrated else Calibration()
-    brier = float(((line(said) - task.validation.labels) ** 2).mean())
+    kind = kind_of(name)
+    model = kind.fit(train, validation, options, seed)
+    said = model.probabilities(validation.pasts(), validation.max_prices)
+    line = Calibration.fitted(said, validation.labels).beyond() if kind.calibrated else Calibration()
+    brier = float(((line(said) - validation.labels) ** 2).mean())
     took = clock.now() - began, _cpu_seconds() - worked
-    return Attempt(task.kind, task.market, task.number, task.options, model, line, brier, *took)
+    return Attempt(name, market, number, options, model, line, brier, *took)
 
 
 def _cpu_seconds() -> float:
@@ -163,14 +153,14 @@ def _cpu_seconds() -> float:
 
 
 @contextmanager
-def _workers(processes: int) -> Iterator[Callable[[Sequence[_Task]], Iterable[Attempt]]]:
+def _workers(processes: int) -> Iterator[Callable[[Sequence[partial[Attempt]]], Iterable[Attempt]]]:
     """Run tasks here, or in spawned processes, in the order they end."""
     if processes == 1:
-        yield lambda tasks: map(_attempt, tasks)
+        yield lambda tasks: (task() for task in tasks)
         return
     pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
     try:
-        yield lambda tasks: (done.result() for done in as_completed([pool.submit(_attempt, task) for task in tasks]))
+        yield lambda tasks: (done.result() for done in as_completed([pool.submit(task) for task in tasks]))
     finally:
         pool.shutdown(cancel_futures=True)
 
