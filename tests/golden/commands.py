@@ -221,7 +221,11 @@ ERRORS = (
 
 # -- tables
 
-CHOSEN = Varying(keys=frozenset({"ask_seconds", "thinking"}), words=((rf"chosen in {TIME[0]}", "chosen in <time>"),))
+CHOSEN = Varying(
+    keys=frozenset({"ask_seconds", "thinking"}),
+    words=((rf"chosen in {TIME[0]}", "chosen in <time>"),),
+    lines=r"replay: .* left$",  # on the way, told every ten seconds
+)
 QUICK = ("--seeds", "2", "--iterations", "2", "--processes", "0")
 FULL_DATA = "lean,trimtuner,trimtuner-gp,fabulinus,fabolas,lynceus,cherrypick,eic,eic-usd,ei,random"
 ANYWHERE = ("--problem", "cheapest", "--strategies", "nephele,lynceus,lean,random")
