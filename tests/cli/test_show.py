@@ -1,11 +1,11 @@
 """Results as lines and as JSON: both tell the same."""
 
 import json
-import math
 from dataclasses import replace
 
 from leantune.cli import show
-from leantune.cli.failures import printable
+from leantune.cli.command import encoded
+from leantune.cli.terminal import printable
 from leantune.history import Estimate, History, Note, NoteKind, TrialState
 from leantune.problem import Budget, Problem, minimize
 from leantune.run.ledger import TimeRules
@@ -53,7 +53,7 @@ def text(lines: list[str]) -> str:
 
 
 def json_of(told: object) -> str:
-    return json.dumps(told, allow_nan=False)  # raises where a number is none
+    return json.dumps(encoded(told), allow_nan=False)  # raises where a number is none
 
 
 def test_a_recommendation_says_what_to_use_what_to_expect_and_how_sure_it_is() -> None:
@@ -101,11 +101,10 @@ def test_a_recommendation_in_json_keeps_every_digit() -> None:
     assert (told["feasible"], told["tested"], told["why"], told["notes"]) == (True, True, RECOMMENDED.why, [])
 
 
-def test_numbers_that_nobody_knows_are_null() -> None:
-    assert show.number(math.nan) is None
-    assert show.number(None) is None
-    assert show.number(0.0) == 0.0
-    assert show.money_json(Money(None, 1.0, 0.0)) == {"budget": None, "spent": 1.0, "reserved": 0.0, "left": None}
+def test_money_without_a_limit_has_no_rest() -> None:
+    told = encoded(show.study_json(replace(standing(mixed()), money=Money(None, 1.0, 0.0))))
+    assert isinstance(told, dict)
+    assert told["dollars"] == {"budget": None, "spent": 1.0, "reserved": 0.0, "left": None}
 
 
 def test_status_tells_trials_money_best_workers_what_runs_and_what_failed() -> None:

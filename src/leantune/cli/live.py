@@ -10,19 +10,21 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leantune.cli.failures import printable
-from leantune.cli.progress import Progress, Run
-from leantune.cli.standing import Standing, reasons
-from leantune.cli.words import (
+from leantune.cli.standing import (
+    Progress,
+    Run,
+    Standing,
     best_words,
     count_words,
     expected_words,
     goal_words,
     money_words,
     outcome_words,
+    reasons,
     reported_words,
     stopping_words,
 )
+from leantune.cli.terminal import printable
 from leantune.history import NoteKind, Trial, TrialState
 from leantune.run.events import Ended
 from leantune.text import counted, described, duration, usd

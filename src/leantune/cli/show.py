@@ -1,17 +1,19 @@
 """How results read: as lines for people and as one JSON object for programs, side by side so that they stay equal.
 
 Keys of the JSON objects are promises: they may be joined by new ones, never renamed. Dollars, seconds and metrics are
-plain numbers, null where nobody knows them or where there is no limit; a share of the data is exact text ("1/4", "1").
+plain numbers, null where nobody knows them or where there is no limit; a share of the data is exact text ("1/4", "1");
+a prediction is {mean, sd}; a budget {usd, trials, hours}.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from leantune.cli.standing import Best, Standing
-from leantune.cli.words import (
-    aligned,
+from leantune.cli.command import Json, encoded, picked
+from leantune.cli.standing import (
+    Best,
+    Standing,
     best_words,
     budget_words,
     cause_words,
@@ -21,11 +23,12 @@ from leantune.cli.words import (
     money_words,
     trial_words,
 )
-from leantune.history import Estimate, Trial, TrialState
-from leantune.problem import COST, TIME, Budget, Problem
+from leantune.cli.terminal import aligned
+from leantune.history import Note, Trial, TrialState
+from leantune.problem import COST, TIME, Problem
 from leantune.run.loop import End
-from leantune.space import Cluster, Configuration
-from leantune.store.rows import Money, WorkerRow
+from leantune.space import Cluster
+from leantune.store.rows import WorkerRow
 from leantune.strategies.proposals import Recommendation
 from leantune.study.launch import DryRun, Forecast, Verification
 from leantune.text import (
@@ -41,71 +44,8 @@ from leantune.text import (
     usd,
 )
 
-Json = dict[str, object]
-
-
-# -- small parts of the JSON
-
-
-def number(value: float | None) -> float | None:
-    """A number that JSON can hold."""
-    return None if value is None or not math.isfinite(value) else value
-
-
-def configuration_json(configuration: Configuration) -> Json:
-    """Values by name; a cluster as {type, nodes, vcpus, memory_gib, usd_per_hour}."""
-    return {
-        name: _cluster_json(value) if isinstance(value, Cluster) else value for name, value in configuration.items()
-    }
-
-
-def _cluster_json(cluster: Cluster) -> Json:
-    return {
-        "type": cluster.type,
-        "nodes": cluster.nodes,
-        "vcpus": cluster.vcpus,
-        "memory_gib": cluster.memory_gib,
-        "usd_per_hour": cluster.usd_per_hour,
-    }
-
-
-def estimates_json(estimates: Mapping[str, Estimate]) -> Json:
-    """{metric: {mean, sd}}."""
-    return {name: {"mean": number(each.mean), "sd": number(each.sd)} for name, each in estimates.items()}
-
-
-def money_json(money: Money) -> Json:
-    """{budget, spent, reserved, left}, in dollars; budget and left are null without a limit."""
-    return {
-        "budget": money.budget_usd,
-        "spent": money.spent,
-        "reserved": money.reserved,
-        "left": number(money.left),
-    }
-
-
-def budget_json(budget: Budget) -> Json:
-    """{usd, trials, hours}; null is no limit."""
-    return {"usd": budget.usd, "trials": budget.trials, "hours": budget.hours}
-
-
-def best_json(best: Best | None) -> Json | None:
-    """{trial, fraction, configuration, metrics, cost, seconds, on_answer, limits_kept}; null while there is none.
-
-    on_answer: measured where an answer may lie (on all data, unless the goal lies anywhere).
-    """
-    if best is None:
-        return None
-    return {
-        "trial": best.trial.number,
-        "fraction": str(best.seen.fraction),
-        "configuration": configuration_json(best.trial.configuration),
-        "metrics": {name: number(value) for name, value in best.seen.metrics.items()},
-        "cost": number(best.seen.cost),
-        "seconds": number(best.seen.seconds),
-        "on_answer": best.answers,
-        "limits_kept": best.kept,
-    }
+encoded.register(Cluster, lambda cluster: picked(cluster, "type nodes vcpus memory_gib usd_per_hour"))
+encoded.register(Note, str)
 
 
 # -- the recommendation
@@ -131,18 +71,14 @@ def _sure(probability: float, measured: bool) -> str:
 
 
 def recommendation_json(recommended: Recommendation) -> Json:
-    """{configuration, fraction, metrics: {name: {mean, sd}}, limits: [{limit, probability}], feasible, tested, why,
-    notes}.
+    """{configuration, fraction, metrics, limits: [{limit, probability}], feasible, tested, why, notes}.
+
+    A cluster in the configuration is {type, nodes, vcpus, memory_gib, usd_per_hour}.
     """
     return {
-        "configuration": configuration_json(recommended.configuration),
-        "fraction": str(recommended.fraction),
-        "metrics": estimates_json(recommended.metrics),
-        "limits": [{"limit": text, "probability": number(sure)} for text, sure in recommended.probabilities.items()],
-        "feasible": recommended.feasible,
-        "tested": recommended.tested,
-        "why": recommended.why,
-        "notes": list(map(str, recommended.notes)),
+        **picked(recommended, "configuration fraction metrics"),
+        "limits": [{"limit": text, "probability": sure} for text, sure in recommended.probabilities.items()],
+        **picked(recommended, "feasible tested why notes"),
     }
 
 
@@ -164,29 +100,36 @@ def study_lines(standing: Standing) -> list[str]:
     return [*lines, *(f"  note: {note} ({counted(count, 'trial')})" for note, count in standing.notes.items())]
 
 
-def _by_state(standing: Standing) -> dict[str, int]:
-    """Trials by state."""
-    return {state.value: standing.counts.get(state.value, 0) for state in TrialState}
-
-
 def study_json(standing: Standing) -> Json:
-    """{study, store, strategy, seed, goal, limits, budget, trials: {total, by state...}, dollars, seconds, best,
-    notes: {text: trials}}.
+    """{study, store, strategy, seed, goal, limits, budget, trials: {total, by state...}, dollars: {budget, spent,
+    reserved, left}, seconds, best, notes: {text: trials}}.
     """
     problem = standing.problem
+    by_state = {state.value: standing.counts.get(state.value, 0) for state in TrialState}
     return {
-        "study": standing.name,
-        "store": standing.store,
-        "strategy": standing.strategy,
-        "seed": standing.seed,
-        "goal": {"metric": problem.goal.metric, "direction": problem.goal.direction.value},
+        **picked(standing, "study=name store strategy seed"),
+        "goal": picked(problem.goal, "metric direction"),
         "limits": [limit.text for limit in problem.constraints],
-        "budget": budget_json(problem.budget),
-        "trials": {"total": len(standing.history), **_by_state(standing)},
-        "dollars": money_json(standing.money),
+        "budget": problem.budget,
+        "trials": {"total": len(standing.history), **by_state},
+        "dollars": picked(standing.money, "budget=budget_usd spent reserved left"),
         "seconds": standing.history.seconds,
-        "best": best_json(standing.best),
-        "notes": {str(note): count for note, count in standing.notes.items()},
+        "best": None if standing.best is None else _best_json(standing.best),
+        "notes": standing.notes,
+    }
+
+
+def _best_json(best: Best) -> Json:
+    """{trial, fraction, configuration, metrics, cost, seconds, on_answer, limits_kept}.
+
+    on_answer: measured where an answer may lie (on all data, unless the goal lies anywhere).
+    """
+    return {
+        "trial": best.trial.number,
+        "fraction": best.seen.fraction,
+        "configuration": best.trial.configuration,
+        **picked(best.seen, "metrics cost seconds"),
+        **picked(best, "on_answer=answers limits_kept=kept"),
     }
 
 
@@ -230,34 +173,21 @@ def status_json(standing: Standing, stop_reason: str | None, workers: Sequence[W
     """The study's keys and {over, stop_reason, running: [{trial, fraction, configuration, seconds}], failed: [{trial,
     cause}], workers: [{id, host, pid, slots, seen_seconds_ago}]}.
     """
-    trials = standing.history.trials
+    running, failed = (
+        [trial for trial in standing.history.trials if trial.state is state]
+        for state in (TrialState.RUNNING, TrialState.FAILED)
+    )
     return {
         **study_json(standing),
         "over": stop_reason is not None,
         "stop_reason": stop_reason,
         "running": [
-            {
-                "trial": trial.number,
-                "fraction": str(trial.fraction),
-                "configuration": configuration_json(trial.configuration),
-                "seconds": _runs_for(trial, now),
-            }
-            for trial in trials
-            if trial.state is TrialState.RUNNING
+            {**picked(trial, "trial=number fraction configuration"), "seconds": _runs_for(trial, now)}
+            for trial in running
         ],
-        "failed": [
-            {"trial": trial.number, "cause": trial.moves[-1].cause}
-            for trial in trials
-            if trial.state is TrialState.FAILED
-        ],
+        "failed": [{"trial": trial.number, "cause": trial.moves[-1].cause} for trial in failed],
         "workers": [
-            {
-                "id": worker.id,
-                "host": worker.host,
-                "pid": worker.pid,
-                "slots": worker.slots,
-                "seen_seconds_ago": max(0.0, now - worker.seen),
-            }
+            {**picked(worker, "id host pid slots"), "seen_seconds_ago": max(0.0, now - worker.seen)}
             for worker in workers
         ],
     }
@@ -284,8 +214,7 @@ def end_json(standing: Standing, end: End, recommended: Recommendation | None, w
     """
     return {
         **study_json(standing),
-        "outcome": end.outcome.value,
-        "reason": end.reason,
+        **picked(end, "outcome reason"),
         "recommendation": recommendation_json(recommended) if recommended else None,
         "why_no_recommendation": why_none,
     }
@@ -354,23 +283,14 @@ def dry_run_json(name: str, strategy: str, problem: Problem, dry: DryRun) -> Jso
         "study": name,
         "strategy": strategy,
         "limits": [limit.text for limit in problem.constraints],
-        "fractions": [str(share) for share in problem.fractions],
-        "configurations": dry.size,
-        "pairs": dry.pairs,
-        "budget": budget_json(dry.budget),
-        "trials_so_far": dry.resumes,
-        "time_limit": dry.rules.time_limit,
-        "grace": dry.rules.grace,
-        "parallel": dry.rules.parallel,
+        "fractions": problem.fractions,
+        **picked(dry, "configurations=size pairs budget trials_so_far=resumes"),
+        **picked(dry.rules, "time_limit grace parallel"),
         "proposals": [
             {
-                "configuration": configuration_json(forecast.proposal.configuration),
-                "fraction": str(forecast.proposal.fraction),
-                "snapshots": [str(share) for share in forecast.proposal.snapshots],
-                "time_limit": number(forecast.time_limit),
-                "worst_case_usd": number(forecast.worst_case_usd),
-                "expected": estimates_json(forecast.proposal.expected),
-                "notes": list(map(str, forecast.proposal.notes)),
+                **picked(forecast.proposal, "configuration fraction snapshots"),
+                **picked(forecast, "time_limit worst_case_usd"),
+                **picked(forecast.proposal, "expected notes"),
             }
             for forecast in dry.first
         ],
@@ -416,16 +336,10 @@ def verification_json(checked: Verification) -> Json:
     """{held, failed, trial, fraction, configuration, metrics, seconds, cost, limits: [{limit, value, held}],
     recommendation}; failed is the cause, or empty.
     """
-    seen = checked.measured
     return {
-        "held": checked.held,
-        "failed": checked.failed,
-        "trial": checked.trial.number,
-        "fraction": str(checked.trial.fraction),
-        "configuration": configuration_json(checked.trial.configuration),
-        "metrics": {} if seen is None else {name: number(value) for name, value in seen.metrics.items()},
-        "seconds": number(checked.trial.seconds),
-        "cost": number(checked.trial.cost),
-        "limits": [{"limit": limit.text, "value": number(limit.value), "held": limit.held} for limit in checked.limits],
+        **picked(checked, "held failed trial=trial.number fraction=trial.fraction configuration=trial.configuration"),
+        "metrics": {} if checked.measured is None else checked.measured.metrics,
+        **picked(checked.trial, "seconds cost"),
+        "limits": [picked(limit, "limit=text value held") for limit in checked.limits],
         "recommendation": recommendation_json(checked.recommendation),
     }
