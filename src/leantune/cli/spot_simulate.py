@@ -13,7 +13,7 @@ from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.prices import read_prices
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.comparison import POLL, Plan, Tally, compare, saved_share
-from leantune.lab.simulate.gantt import Page, Tile, write_gantt
+from leantune.lab.simulate.gantt import Page, write_gantt
 from leantune.lab.simulate.setup import (
     GENERATED_DAYS,
     GENERATED_START,
@@ -28,6 +28,7 @@ from leantune.lab.simulate.setup import (
 from leantune.lab.simulate.simulation import TuningRules
 from leantune.lab.simulate.speeds import Speeds
 from leantune.lab.simulate.workloads import RecordedJob, families, recorded_jobs, stretched
+from leantune.report.html import Tile
 from leantune.text import NBSP, counted, duration, percent, usd
 from leantune.units import parse_quantity
 
@@ -349,17 +350,14 @@ def page(found: Found) -> Page:
     overhead = first.overhead
     parts = ", ".join(f"{name} {_tenths(share)}" for name, share in overhead.items())
     hits = "hit" if len(first.results) == 1 and first.hits(3) else f"{first.hits(3)} of {len(first.results)}"
+    after = f"selected after {duration(first.selected_seconds)}; on demand {duration(plain.finished_seconds)}"
     tiles = (
-        Tile(f"dollars, {first.policy}", usd(first.usd), f"{usd(plain.usd)} on demand"),
-        Tile(
-            "finished after",
-            duration(first.finished_seconds),
-            f"selected after {duration(first.selected_seconds)}; on demand {duration(plain.finished_seconds)}",
-        ),
-        Tile("free steps", percent(first.free_share), f"{usd(first.refund_usd)} given back"),
-        Tile("taken by the provider", f"{first.revocations:,}", f"of {counted(first.machines, 'machine')}"),
-        Tile("overhead", _tenths(sum(overhead.values())), parts),
-        Tile("best setting in the top 3", hits, f"in the top 1: {_hits(first, 1)}"),
+        Tile(f"dollars, {first.policy}", usd(first.usd), (f"{usd(plain.usd)} on demand",)),
+        Tile("finished after", duration(first.finished_seconds), (after,)),
+        Tile("free steps", percent(first.free_share), (f"{usd(first.refund_usd)} given back",)),
+        Tile("taken by the provider", f"{first.revocations:,}", (f"of {counted(first.machines, 'machine')}",)),
+        Tile("overhead", _tenths(sum(overhead.values())), (parts,)),
+        Tile("best setting in the top 3", hits, (f"in the top 1: {_hits(first, 1)}",)),
     )
     return Page(
         "LeanTune spot simulation",

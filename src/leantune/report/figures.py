@@ -15,6 +15,7 @@ from leantune.report.marks import (
     Figure,
     Json,
     line,
+    marks,
     metric_axis,
     points,
     rounded,
@@ -156,16 +157,8 @@ def _forbidden(x: Axis, y: Axis, limit: Constraint) -> list[Json]:
 def _star(metric: str, across: Estimate, up: Estimate, x: Axis, y: Axis) -> Json:
     """Where the recommendation is predicted, with the 95 % range of both values."""
     words = "recommended" if up.sd == 0 else "recommended, as predicted"
-    trace: Json = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "recommended",
-        "x": [rounded(x.of(across.mean))],
-        "y": [rounded(y.of(up.mean))],
-        "marker": STAR,
-        "hovertext": [plain(f"{words}: {metric} {estimated(metric, up)}")],
-        "hoverinfo": "text",
-    }
+    told = [plain(f"{words}: {metric} {estimated(metric, up)}")]
+    trace = marks("recommended", [x.of(across.mean)], [y.of(up.mean)], STAR, hovertext=told)
     for key, axis, estimate in (("error_x", x, across), ("error_y", y, up)):
         if estimate.sd > 0:
             trace[key] = _bars([estimate.mean], [estimate.sd], axis, "@best")
@@ -200,18 +193,10 @@ def shares(view: StudyView) -> list[Figure]:
         for outcome in MARKS
     ]
     pending = view.history.pending
-    traces.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "pending",
-            "x": [trial.number for trial in pending],
-            "y": [fractions.index(trial.fraction) for trial in pending],
-            "marker": {"symbol": "square-open", "color": "@soft", "size": 9},
-            "hovertext": [f"trial {trial.number}: {trial.state}" for trial in pending],
-            "hoverinfo": "text",
-        }
-    )
+    places = [float(fractions.index(trial.fraction)) for trial in pending]
+    square = {"symbol": "square-open", "color": "@soft", "size": 9}
+    told = [f"trial {trial.number}: {trial.state}" for trial in pending]
+    traces.append(marks("pending", [trial.number for trial in pending], places, square, hovertext=told))
     ticks = list(range(len(fractions)))
     yaxis = {
         "title": {"text": "share of the data"},

@@ -183,16 +183,14 @@ def points(
     chosen = [result for result in results if result.outcome is outcome]
     placed = [(x(result), y(result), result.index) for result in chosen]
     known = [row for row in placed if row[0] is not None and row[1] is not None]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": outcome.value,
-        "x": [rounded(row[0]) for row in known],
-        "y": [rounded(row[1]) for row in known],
-        "customdata": [row[2] for row in known],
-        "marker": MARKS[outcome],
-        "hoverinfo": "text",
-    }
+    xs, ys, indices = zip(*known, strict=True) if known else ((), (), ())
+    return marks(outcome.value, xs, ys, MARKS[outcome], customdata=list(indices))
+
+
+def marks(name: str, x: Sequence[float | None], y: Sequence[float | None], marker: Json, **more: Any) -> Json:
+    """Points that say something under the pointer."""
+    where = {"x": [*map(rounded, x)], "y": [*map(rounded, y)]}
+    return {"type": "scatter", "mode": "markers", "name": name, **where, "marker": marker, "hoverinfo": "text", **more}
 
 
 def line(x: Sequence[float | None], y: Sequence[float | None], color: str, **style: Any) -> Json:
@@ -201,8 +199,8 @@ def line(x: Sequence[float | None], y: Sequence[float | None], color: str, **sty
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": [rounded(value) for value in x],
-        "y": [rounded(value) for value in y],
+        "x": [*map(rounded, x)],
+        "y": [*map(rounded, y)],
         "line": {"color": color, "width": style.pop("width", 2), **shape},
         "hoverinfo": "skip",
         **style,

@@ -9,8 +9,8 @@ from leantune.history import NoteKind, counted_notes
 from leantune.problem import At
 from leantune.report import figures, money, settings, tables
 from leantune.report.data import StudyView, origins
+from leantune.report.html import amount, cell, table
 from leantune.report.marks import Figure
-from leantune.report.tables import amount, cell, table
 from leantune.text import clipped, counted, duration, escaped, limit_text, listed, moment, usd
 
 _ORIGIN = {

@@ -10,6 +10,7 @@ from enum import StrEnum
 from leantune.history import NoteKind, ObservationKind, TrialState, counted_notes
 from leantune.problem import COST, TIME, At, Constraint, Direction
 from leantune.report.data import INTERVAL, StudyView, best_so_far, spending
+from leantune.report.html import Tile
 from leantune.space import Cluster, Configuration
 from leantune.strategies.recommending import excess
 from leantune.text import (
@@ -42,29 +43,10 @@ class Standing(StrEnum):
 
 
 _BEGIN = {
-    Standing.VERIFIED: "Use",
-    Standing.MEASURED: "Use",
-    Standing.PREDICTED: "Use",
     Standing.UNSURE: "Best compromise:",
     Standing.BROKEN: "Not within the limits:",
     Standing.NONE: "No recommendation yet",
 }
-
-
-@dataclass(frozen=True)
-class Tile:
-    """One number and what to know about it.
-
-    of: what the value is a part of. filled: how much of its limit is used, None where there is none. good: whether the
-    value keeps its limits.
-    """
-
-    label: str
-    value: str
-    details: tuple[str, ...] = ()
-    of: str = ""
-    filled: float | None = None
-    good: bool = True
 
 
 @dataclass(frozen=True)
@@ -82,7 +64,7 @@ def verdict_of(view: StudyView) -> Verdict:
     """The verdict on a study."""
     standing = _standing(view)
     best = view.recommendation
-    headline = _BEGIN[standing]
+    headline = _BEGIN.get(standing, "Use")
     if best is not None:
         part = "" if best.fraction == 1 else f", trained on {best.fraction} of the data"
         headline += f" {_named(best.configuration)}{part}"
