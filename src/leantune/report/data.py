@@ -21,7 +21,7 @@ from leantune.history import (
     TrialKind,
     TrialState,
 )
-from leantune.problem import COST, TIME, At, Direction, Problem
+from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
 from leantune.space import Configuration
 from leantune.store.rows import LedgerRow, Money, ReportRow
 from leantune.strategies.evidence import Evidence
@@ -147,6 +147,25 @@ class StudyView:
         """What the models say of the recommendation."""
         best = self.recommendation
         return None if best is None else self.estimate(best.metrics, metric, best.configuration)
+
+    def measured(self, metric: str) -> float:
+        """What the run of the recommendation showed; NaN where nobody knows it."""
+        return math.nan if self.proof is None else self.proof[1].value(metric)
+
+    def cut_short(self, metric: str) -> bool:
+        """Whether that is only a lower bound of dollars or seconds, which proves nothing."""
+        proof = self.proof
+        return proof is not None and proof[1].kind is ObservationKind.CENSORED and metric in (COST, TIME)
+
+    def holds(self, limit: Constraint) -> bool:
+        """Whether the run of the recommendation proved to keep a limit."""
+        return limit.holds(self.measured(limit.metric)) and not self.cut_short(limit.metric)
+
+    @property
+    def metrics(self) -> list[str]:
+        """What a reader wants to know of a run: the goal, what is limited, dollars and seconds."""
+        limits = (limit.metric for limit in self.problem.constraints)
+        return list(dict.fromkeys([self.problem.goal.metric, *limits, COST, TIME]))
 
 
 def view_of(opened: OpenedStudy) -> StudyView:

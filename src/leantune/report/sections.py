@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -61,7 +62,7 @@ def _recommendation(view: StudyView) -> Section:
         return Section("recommendation", "Recommendation")
     plain = (str(note) for note in best.notes if note.kind is not NoteKind.FALLBACK)
     notes = "".join(f'<p class="soft">{escaped(note)}</p>' for note in plain)
-    html = f'{notes}<div class="pair">{tables.settings(view)}{tables.certainty(view)}</div>'
+    html = f'{notes}<div class="pair">{tables.settings(best)}{tables.certainty(view, best)}</div>'
     return Section("recommendation", "Recommendation", best.why, html=html)
 
 
@@ -77,12 +78,9 @@ def _limits(view: StudyView) -> Section:
 
 
 def _shares(view: StudyView) -> Section:
-    if not view.history.trials or len(view.problem.fractions) == 1:
-        return Section("shares", "Shares of the data")
     intro = "Runs on a small share of the data are cheap, and teach the models about runs on all of it."
-    return Section(
-        "shares", "Shares of the data", intro, figures.shares(view), tables.shares(view), key=True, columns=1
-    )
+    drawn, html = figures.shares(view), tables.shares(view)
+    return Section("shares", "Shares of the data", intro, drawn, html, key=True, columns=1)
 
 
 def _predictions(view: StudyView) -> Section:
@@ -113,9 +111,7 @@ def _money(view: StudyView) -> Section:
 def _trials(view: StudyView) -> Section:
     if not view.history.trials:
         return Section("trials", "Trials")
-    states: dict[str, int] = {}
-    for trial in view.history.trials:
-        states[trial.state] = states.get(trial.state, 0) + 1
+    states = Counter(trial.state for trial in view.history.trials)
     intro = f"{counted(len(view.history), 'trial')}: {listed(f'{count:,} {state}' for state, count in states.items())}."
     words = "find in the table"
     find = f'<p class="find"><input type="search" id="find" placeholder="{words}" aria-label="{words}"></p>'

@@ -12,6 +12,7 @@ from leantune.report.data import BROKEN_OFF, SPENDING, Outcome, StudyView, outco
 from leantune.report.html import NO_NUMBER, NOTHING, amount, cell, heading, table
 from leantune.space import Cluster, Float, Integer, Parameter, Value
 from leantune.space.options import Listed
+from leantune.strategies.proposals import Recommendation
 from leantune.text import (
     certain,
     clipped,
@@ -32,11 +33,8 @@ _TONE = {"kept": "good", "broken": "bad"}
 MOST_ROWS = 300  # shown at once: a browser takes seconds to lay out thousands
 
 
-def settings(view: StudyView) -> str:
+def settings(best: Recommendation) -> str:
     """The recommended values, to be copied."""
-    best = view.recommendation
-    if best is None:
-        return ""
     rows = [
         [cell(name), f"<td><code>{escaped(exact_text(value))}</code>{_machine(value)}</td>"]
         for name, value in best.configuration.items()
@@ -54,41 +52,33 @@ def _machine(value: Value) -> str:
     return f'<br><small class="soft">{escaped(words)}</small>'
 
 
-def certainty(view: StudyView) -> str:
+def certainty(view: StudyView, best: Recommendation) -> str:
     """What is predicted and measured of the recommendation, limit by limit."""
-    best = view.recommendation
-    if best is None:
-        return ""
     limits = view.problem.constraints
-    names = dict.fromkeys([view.problem.goal.metric, *(c.metric for c in limits), COST, TIME, *best.metrics])
     rows = []
-    for metric in names:
-        predicted = view.predicted(metric)
-        measured = math.nan if view.proof is None else view.proof[1].value(metric)
+    for metric in dict.fromkeys([*view.metrics, *best.metrics]):
+        predicted, measured = view.predicted(metric), view.measured(metric)
         if predicted is None and not math.isfinite(measured):
             continue
         told = "–" if predicted is None or (predicted.sd == 0 and view.proof) else estimated(metric, predicted)
+        first = [cell(metric), amount(told), amount(quantity(metric, measured))]
         own: Sequence[Constraint | None] = [c for c in limits if c.metric == metric]
-        for limit in own or (None,):
-            rows.append(
-                [cell(metric), amount(told), amount(quantity(metric, measured)), *_limit_cells(view, limit, measured)]
-            )
+        rows += [[*first, *_limit_cells(view, best, limit)] for limit in own or (None,)]
     headings = ["", ">predicted (± 1 sd)", ">measured", "limit", ">probability", "verdict"]
     used = [0, *(index for index in range(1, 6) if any(row[index] not in (NOTHING, NO_NUMBER) for row in rows))]
     return table([headings[index] for index in used], [[row[index] for index in used] for row in rows])
 
 
-def _limit_cells(view: StudyView, limit: Constraint | None, measured: float) -> list[str]:
-    best = view.recommendation
-    if limit is None or best is None:
+def _limit_cells(view: StudyView, best: Recommendation, limit: Constraint | None) -> list[str]:
+    if limit is None:
         return [NOTHING, NO_NUMBER, NOTHING]
+    predicted, measured = view.predicted(limit.metric), view.measured(limit.metric)
     sure = best.probabilities.get(limit.text)
-    asked = "" if limit.probability is None else f" (asked: {percent(limit.probability)})"
-    predicted = view.predicted(limit.metric)
     if predicted is None or predicted.sd == 0:  # it is a measurement: there is nothing to be sure of
         sure = None
+    asked = "" if limit.probability is None else f" (asked: {percent(limit.probability)})"
     held = "not measured" if not math.isfinite(measured) else "kept" if limit.holds(measured) else "broken"
-    if view.proof is not None and view.proof[1].kind is ObservationKind.CENSORED and limit.metric in (COST, TIME):
+    if view.cut_short(limit.metric):
         held = "cut short: unknown"
     return [
         f'<td class="w">{escaped(limit_text(limit))}</td>',
@@ -98,7 +88,9 @@ def _limit_cells(view: StudyView, limit: Constraint | None, measured: float) -> 
 
 
 def shares(view: StudyView) -> str:
-    """Trials, failures, dollars and time for each share of the data."""
+    """Trials, failures, dollars and time for each share of the data; nothing where there is one share."""
+    if not view.history.trials or len(view.problem.fractions) == 1:
+        return ""
     rows = []
     for fraction in view.problem.fractions:
         trials = [trial for trial in view.history.trials if trial.fraction == fraction]
@@ -130,12 +122,17 @@ def spent_on(view: StudyView) -> str:
         for name, dollars in parts.items()
         if dollars > 0
     ]
-    rows.append([cell("Together"), amount(usd(total)), "<td></td>", "<td></td>"])
     money = view.money
-    if money.reserved > 0:
-        rows.append([cell("Set aside for what runs now"), amount(usd(money.reserved)), "<td></td>", "<td></td>"])
-    if money.budget_usd is not None:
-        rows.append([cell("Left of the budget"), amount(usd(money.left)), "<td></td>", "<td></td>"])
+    sums = {
+        "Together": total,
+        "Set aside for what runs now": money.reserved if money.reserved > 0 else None,
+        "Left of the budget": None if money.budget_usd is None else money.left,
+    }
+    rows += [
+        [cell(name), amount(usd(dollars)), "<td></td>", "<td></td>"]
+        for name, dollars in sums.items()
+        if dollars is not None
+    ]
     return table(["", ">dollars", ">share", ""], rows, "bars")
 
 
