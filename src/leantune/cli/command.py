@@ -5,7 +5,7 @@ An error is one red line on standard error and an exit code; a traceback is only
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
@@ -125,15 +125,15 @@ class Answer:
     """What a command found: `document` for programs, `lines` for people, and how the command ends."""
 
     document: Json
-    lines: Iterable[str] = ()
+    lines: Sequence[str] = ()
     code: ExitCode = ExitCode.WELL
 
     def print(self, *, as_json: bool) -> None:
         """One of the two, on standard output."""
         if as_json:
             print_json(self.document)
-        elif lines := [*self.lines]:
-            say("\n".join(lines))
+        elif self.lines:
+            say("\n".join(self.lines))
 
 
 def command(

@@ -29,10 +29,10 @@ from leantune.lab.replay.pool import Done, Source, Task, run_all
 from leantune.lab.replay.runs import Row, Settings, check
 from leantune.lab.replay.summary import Arrivals, Summary, summarise
 from leantune.lab.replay.tables import MeasuredTable, default_data, preset_names, preset_text
-from leantune.lab.replay.tables.described import Description
+from leantune.lab.replay.tables.described import ProblemText
 from leantune.lab.replay.tables.description import parse_description
 from leantune.lab.replay.truth import Truth
-from leantune.problem import Direction, Problem
+from leantune.problem import At, Direction, Problem
 from leantune.strategies.registry import RECIPES
 from leantune.text import counted, duration, listed, percent, quantity, share_of_data, significant, usd
 
@@ -40,10 +40,38 @@ Runs = Mapping[Settings, Mapping[int, Sequence[Row]]]  # the rows of each seed
 
 
 def presets(data: Path | None) -> Answer:
-    """Say which tables are known by name, and whether their files are there."""
-    described = {name: parse_description(preset_text(name), f"preset {name}") for name in preset_names()}
-    files = {name: (data or default_data()) / description.file for name, description in described.items()}
-    return Answer(presets_json(described, files), presets_lines(described, files))
+    """Say which tables are known by name, with their goals and limits, and whether their files are there.
+
+    The main problem of a table has no name.
+    """
+    found = []
+    lines = ["Tables that come with a description (or name a YAML of your own, docs/replay-tables.md):"]
+    for name in preset_names():
+        description = parse_description(preset_text(name), f"preset {name}")
+        file = (data or default_data()) / description.file
+        problems = {
+            problem: {
+                **picked(described.goal, "goal=metric direction at"),
+                "limits": [limit.written for limit in described.limits],
+            }
+            for problem, described in description.problems.items()
+        }
+        found.append({"name": name, "problems": problems, "file": file, "there": file.is_file()})
+        flags = ((f"--problem {key}" if key else "main", _wanted(one)) for key, one in description.problems.items())
+        lines += [f"  {name}", *aligned(flags, "    "), *([] if file.is_file() else [f"    no file {file}"])]
+    if not all(preset["there"] for preset in found):
+        lines.append("Name the folder that holds the files with --data DIR (or LEANTUNE_DATA).")
+    return Answer({"presets": found}, lines)
+
+
+def _wanted(problem: ProblemText) -> str:
+    limits = listed(limit.written for limit in problem.limits)
+    goal = f"{problem.goal.direction.value} {problem.goal.metric}, {_at(problem.goal.at)}"
+    return f"{goal}, subject to {limits}" if limits else goal
+
+
+def _at(at: At) -> str:
+    return "at any share of the data" if at is At.ANYWHERE else f"at {at.value} data"
 
 
 def table_facts(source: Source) -> Answer:
@@ -174,55 +202,6 @@ class Progress:
         return ", ".join(parts)
 
 
-# -- presets
-
-
-def presets_lines(described: Mapping[str, Description], files: Mapping[str, Path]) -> list[str]:
-    """The presets with their goals and limits, and where their files are missing."""
-    lines = ["Tables that come with a description (or name a YAML of your own, docs/replay-tables.md):"]
-    for name, description in described.items():
-        lines.append(f"  {name}")
-        lines += aligned(((_flag(problem), text) for problem, text in _problem_texts(description).items()), "    ")
-        if not files[name].is_file():
-            lines.append(f"    no file {files[name]}")
-    if not all(file.is_file() for file in files.values()):
-        lines.append("Name the folder that holds the files with --data DIR (or LEANTUNE_DATA).")
-    return lines
-
-
-def presets_json(described: Mapping[str, Description], files: Mapping[str, Path]) -> Json:
-    """{presets: [{name, problems: {name: {goal, direction, at, limits}}, file, there}]}; the main one has no name."""
-    problems = {
-        name: {
-            problem: {
-                **picked(described.goal, "goal=metric direction at"),
-                "limits": [limit.written for limit in described.limits],
-            }
-            for problem, described in description.problems.items()
-        }
-        for name, description in described.items()
-    }
-    return {
-        "presets": [
-            {"name": name, "problems": problems[name], "file": file, "there": file.is_file()}
-            for name, file in files.items()
-        ]
-    }
-
-
-def _flag(problem: str) -> str:
-    return f"--problem {problem}" if problem else "main"
-
-
-def _problem_texts(description: Description) -> dict[str, str]:
-    texts = {}
-    for name, problem in description.problems.items():
-        limits = listed(limit.written for limit in problem.limits)
-        goal = f"{problem.goal.direction.value} {problem.goal.metric}, at {problem.goal.at.value} data"
-        texts[name] = f"{goal}, subject to {limits}" if limits else goal
-    return {name: text.replace("anywhere data", "any share of the data") for name, text in texts.items()}
-
-
 # -- facts
 
 
@@ -248,9 +227,11 @@ def facts_lines(table: MeasuredTable, facts: Mapping[str, object]) -> list[str]:
 def table_lines(table: MeasuredTable) -> list[str]:
     """Which table and problem, and what is odd about the file."""
     named = f", problem {table.problem_name}" if table.problem_name else ""
-    at = "" if len(table.problem.fractions) == 1 else f" (at {table.problem.goal.at.value} data)"
-    goal = goal_words(table.problem) + at.replace("anywhere data", "any share of the data")
-    return [f"Table {table.name}{named}: {goal}", *(f"  note: {remark.text}" for remark in table.remarks)]
+    at = "" if len(table.problem.fractions) == 1 else f" ({_at(table.problem.goal.at)})"
+    return [
+        f"Table {table.name}{named}: {goal_words(table.problem)}{at}",
+        *(f"  note: {remark.text}" for remark in table.remarks),
+    ]
 
 
 # -- the summary

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from leantune.cli.command import Json, encoded, picked
+from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
 from leantune.cli.standing import (
     Best,
     Standing,
@@ -24,7 +24,7 @@ from leantune.cli.standing import (
     trial_words,
 )
 from leantune.cli.terminal import aligned
-from leantune.history import Note, Trial, TrialState
+from leantune.history import Note, TrialState
 from leantune.problem import COST, TIME, Problem
 from leantune.run.loop import End
 from leantune.space import Cluster
@@ -71,10 +71,7 @@ def _sure(probability: float, measured: bool) -> str:
 
 
 def recommendation_json(recommended: Recommendation) -> Json:
-    """{configuration, fraction, metrics, limits: [{limit, probability}], feasible, tested, why, notes}.
-
-    A cluster in the configuration is {type, nodes, vcpus, memory_gib, usd_per_hour}.
-    """
+    """The same for a program; a cluster in the configuration is {type, nodes, vcpus, memory_gib, usd_per_hour}."""
     return {
         **picked(recommended, "configuration fraction metrics"),
         "limits": [{"limit": text, "probability": sure} for text, sure in recommended.probabilities.items()],
@@ -101,10 +98,8 @@ def study_lines(standing: Standing) -> list[str]:
 
 
 def study_json(standing: Standing) -> Json:
-    """{study, store, strategy, seed, goal, limits, budget, trials: {total, by state...}, dollars: {budget, spent,
-    reserved, left}, seconds, best, notes: {text: trials}}.
-    """
-    problem = standing.problem
+    """The same for a program, with {text: trials} for notes."""
+    problem, best = standing.problem, standing.best
     by_state = {state.value: standing.counts.get(state.value, 0) for state in TrialState}
     return {
         **picked(standing, "study=name store strategy seed"),
@@ -114,117 +109,91 @@ def study_json(standing: Standing) -> Json:
         "trials": {"total": len(standing.history), **by_state},
         "dollars": picked(standing.money, "budget=budget_usd spent reserved left"),
         "seconds": standing.history.seconds,
-        "best": None if standing.best is None else _best_json(standing.best),
+        "best": None if best is None else _best_json(best),
         "notes": standing.notes,
     }
 
 
 def _best_json(best: Best) -> Json:
-    """{trial, fraction, configuration, metrics, cost, seconds, on_answer, limits_kept}.
-
-    on_answer: measured where an answer may lie (on all data, unless the goal lies anywhere).
-    """
+    """on_answer: measured where an answer may lie (on all data, unless the goal lies anywhere)."""
     return {
-        "trial": best.trial.number,
-        "fraction": best.seen.fraction,
-        "configuration": best.trial.configuration,
+        **picked(best, "trial=trial.number fraction=seen.fraction configuration=trial.configuration"),
         **picked(best.seen, "metrics cost seconds"),
         **picked(best, "on_answer=answers limits_kept=kept"),
     }
 
 
-def status_lines(standing: Standing, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> list[str]:
-    """A study, who works on it, and what runs and failed last."""
-    head = f"Study {standing.name}: {'not over yet' if stop_reason is None else f'over, {stop_reason}'}"
+def status(standing: Standing, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> Answer:
+    """A study, who works on it, what runs and what failed (the last of them, for people)."""
+    trials = standing.history.trials
+    running = [(one, _ago(one.moves[-1].time, now)) for one in trials if one.state is TrialState.RUNNING]
+    failed = [(trial.number, trial.moves[-1].cause) for trial in trials if trial.state is TrialState.FAILED]
+    seen = [
+        f"{worker.id} ({counted(worker.slots, 'run')} at once, seen {duration(_ago(worker.seen, now))} ago)"
+        for worker in workers
+    ]
     about = [
         ("goal", goal_words(standing.problem)),
         ("strategy", f"{standing.strategy}, seed {standing.seed}"),
         ("budget", budget_words(standing.problem.budget)),
         ("store", standing.store),
-        ("workers", _worker_words(workers, now)),
+        ("workers", "; ".join(seen) or "none"),
     ]
-    running = [trial for trial in standing.history.pending if trial.state is TrialState.RUNNING]
-    failed = [trial for trial in standing.history.trials if trial.state is TrialState.FAILED][-3:]
-    return [
-        head,
+    lines = [
+        f"Study {standing.name}: {'not over yet' if stop_reason is None else f'over, {stop_reason}'}",
         *aligned(about),
         *study_lines(standing),
-        *(
-            f"  running: trial {trial.number}, {trial_words(trial)}, {duration(_runs_for(trial, now))}"
-            for trial in running
-        ),
-        *(f"  failed: trial {trial.number}, {cause_words(trial.moves[-1].cause)}" for trial in failed),
+        *(f"  running: trial {one.number}, {trial_words(one)}, {duration(ran)}" for one, ran in running),
+        *(f"  failed: trial {number}, {cause_words(cause)}" for number, cause in failed[-3:]),
     ]
-
-
-def _runs_for(trial: Trial, now: float) -> float:
-    return max(0.0, now - trial.moves[-1].time)
-
-
-def _worker_words(workers: Sequence[WorkerRow], now: float) -> str:
-    each = (
-        f"{worker.id} ({counted(worker.slots, 'run')} at once, seen {duration(max(0.0, now - worker.seen))} ago)"
-        for worker in workers
-    )
-    return "; ".join(each) or "none"
-
-
-def status_json(standing: Standing, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> Json:
-    """The study's keys and {over, stop_reason, running: [{trial, fraction, configuration, seconds}], failed: [{trial,
-    cause}], workers: [{id, host, pid, slots, seen_seconds_ago}]}.
-    """
-    running, failed = (
-        [trial for trial in standing.history.trials if trial.state is state]
-        for state in (TrialState.RUNNING, TrialState.FAILED)
-    )
-    return {
+    document = {
         **study_json(standing),
         "over": stop_reason is not None,
         "stop_reason": stop_reason,
-        "running": [
-            {**picked(trial, "trial=number fraction configuration"), "seconds": _runs_for(trial, now)}
-            for trial in running
-        ],
-        "failed": [{"trial": trial.number, "cause": trial.moves[-1].cause} for trial in failed],
+        "running": [{**picked(trial, "trial=number fraction configuration"), "seconds": ran} for trial, ran in running],
+        "failed": [{"trial": number, "cause": cause} for number, cause in failed],
         "workers": [
-            {**picked(worker, "id host pid slots"), "seen_seconds_ago": max(0.0, now - worker.seen)}
-            for worker in workers
+            {**picked(worker, "id host pid slots"), "seen_seconds_ago": _ago(worker.seen, now)} for worker in workers
         ],
     }
+    return Answer(document, lines)
+
+
+def _ago(time: float, now: float) -> float:
+    return max(0.0, now - time)
 
 
 # -- the end of a run
 
 
-def end_lines(
+def ended(
     standing: Standing, end: End, recommended: Recommendation | None, why_none: str, *, shown: bool = False
-) -> list[str]:
-    """How a run ended, what there is now (unless a live view has `shown` that), and what to use."""
-    return [
-        f"Study {standing.name}: {end.outcome.value}, {end.reason}",
-        *([] if shown else study_lines(standing)),
-        *(recommendation_lines(recommended) if recommended else []),
-        *([f"No recommendation: {why_none}"] if why_none else []),
-    ]
-
-
-def end_json(standing: Standing, end: End, recommended: Recommendation | None, why_none: str) -> Json:
-    """The study's keys and {outcome: over|enough|interrupted|failing, reason, recommendation, why_no_recommendation};
-    recommendation is null where there is none, and after an interruption.
-    """
-    return {
+) -> Answer:
+    """How a run ended, what there is now (for people unless a live view has `shown` that), and what to use."""
+    document = {
         **study_json(standing),
         **picked(end, "outcome reason"),
         "recommendation": recommendation_json(recommended) if recommended else None,
         "why_no_recommendation": why_none,
     }
+    lines = [
+        f"Study {standing.name}: {end.outcome.value}, {end.reason}",
+        *([] if shown else study_lines(standing)),
+        *(recommendation_lines(recommended) if recommended else []),
+        *([f"No recommendation: {why_none}"] if why_none else []),
+    ]
+    return Answer(document, lines)
 
 
 # -- a dry run
 
 
-def dry_run_lines(name: str, strategy: str, problem: Problem, dry: DryRun) -> list[str]:
-    """What a run would do first."""
+def dry_run(name: str, strategy: str, problem: Problem, dry: DryRun) -> Answer:
+    """What a run would do first.
+
+    configurations and pairs are null where infinite, time_limit where each run gets its own; over says why nothing
+    would follow the proposals.
+    """
     rows = [
         ("goal", goal_words(problem)),
         ("space", _size_words(problem, dry)),
@@ -239,9 +208,27 @@ def dry_run_lines(name: str, strategy: str, problem: Problem, dry: DryRun) -> li
     for place, forecast in enumerate(dry.first, start=dry.resumes):
         lines += _forecast_lines(place, forecast)
     together = [forecast.worst_case_usd for forecast in dry.first if forecast.worst_case_usd is not None]
-    if len(together) > 1:
-        lines.append(f"Together they cost at most {usd(sum(together))}.")
-    return [*lines, f"Then the study is over: {dry.over}"] if dry.first and dry.over else lines
+    lines += [f"Together they cost at most {usd(sum(together))}."] if len(together) > 1 else []
+    lines += [f"Then the study is over: {dry.over}"] if dry.first and dry.over else []
+    proposals = [
+        {
+            **picked(forecast.proposal, "configuration fraction snapshots"),
+            **picked(forecast, "time_limit worst_case_usd"),
+            **picked(forecast.proposal, "expected notes"),
+        }
+        for forecast in dry.first
+    ]
+    document = {
+        "study": name,
+        "strategy": strategy,
+        "limits": [limit.text for limit in problem.constraints],
+        "fractions": problem.fractions,
+        **picked(dry, "configurations=size pairs budget trials_so_far=resumes"),
+        **picked(dry.rules, "time_limit grace parallel"),
+        "proposals": proposals,
+        "over": dry.over,
+    }
+    return Answer(document, lines)
 
 
 def _size_words(problem: Problem, dry: DryRun) -> str:
@@ -273,49 +260,35 @@ def _forecast_lines(place: int, forecast: Forecast) -> list[str]:
     ]
 
 
-def dry_run_json(name: str, strategy: str, problem: Problem, dry: DryRun) -> Json:
-    """{study, strategy, limits, fractions, configurations, pairs, budget, trials_so_far, time_limit, grace, parallel,
-    proposals: [{configuration, fraction, snapshots, time_limit, worst_case_usd, expected, notes}], over}; numbers of
-    configurations and pairs are null where infinite, time_limit where each run gets its own; over says why nothing
-    would follow the proposals.
-    """
-    return {
-        "study": name,
-        "strategy": strategy,
-        "limits": [limit.text for limit in problem.constraints],
-        "fractions": problem.fractions,
-        **picked(dry, "configurations=size pairs budget trials_so_far=resumes"),
-        **picked(dry.rules, "time_limit grace parallel"),
-        "proposals": [
-            {
-                **picked(forecast.proposal, "configuration fraction snapshots"),
-                **picked(forecast, "time_limit worst_case_usd"),
-                **picked(forecast.proposal, "expected notes"),
-            }
-            for forecast in dry.first
-        ],
-        "over": dry.over,
-    }
-
-
 # -- a verification
 
 
-def verification_lines(problem: Problem, checked: Verification) -> list[str]:
-    """Whether the limits held in the verifying run, and how it compares with what was predicted."""
-    lines = [_verdict(checked), *aligned((name, exact_text(v)) for name, v in checked.trial.configuration.items())]
-    if checked.measured is None:
-        return lines
-    rows = [
-        (name, f"{quantity(name, checked.measured.value(name))}{_predicted(checked.recommendation, name)}")
-        for name in (*problem.required_metrics, TIME, COST)
-        if math.isfinite(checked.measured.value(name))
-    ]
-    lines += [f"Measured on {share_of_data(checked.trial.fraction)}, trial {checked.trial.number}:", *aligned(rows)]
-    if checked.limits:
+def verification(name: str, problem: Problem, checked: Verification) -> Answer:
+    """Whether the limits held in the verifying run, and how it compares with what was predicted.
+
+    failed: the cause, or empty.
+    """
+    trial, seen = checked.trial, checked.measured
+    document = {
+        "study": name,
+        **picked(checked, "held failed trial=trial.number fraction=trial.fraction configuration=trial.configuration"),
+        "metrics": {} if seen is None else seen.metrics,
+        **picked(trial, "seconds cost"),
+        "limits": [picked(limit, "limit=text value held") for limit in checked.limits],
+        "recommendation": recommendation_json(checked.recommendation),
+    }
+    lines = [_verdict(checked), *aligned((name, exact_text(value)) for name, value in trial.configuration.items())]
+    if seen is not None:
+        rows = [
+            (metric, f"{quantity(metric, seen.value(metric))}{_predicted(checked.recommendation, metric)}")
+            for metric in (*problem.required_metrics, TIME, COST)
+            if math.isfinite(seen.value(metric))
+        ]
+        lines += [f"Measured on {share_of_data(trial.fraction)}, trial {trial.number}:", *aligned(rows)]
+    if seen is not None and checked.limits:
         lines.append("Limits:")
         lines += aligned((limit.text, "held" if limit.held else "BROKEN") for limit in checked.limits)
-    return lines
+    return Answer(document, lines, ExitCode.WELL if checked.held else ExitCode.BAD_NEWS)
 
 
 def _verdict(checked: Verification) -> str:
@@ -330,16 +303,3 @@ def _verdict(checked: Verification) -> str:
 def _predicted(recommended: Recommendation, name: str) -> str:
     estimate = recommended.metrics.get(name)
     return "" if estimate is None else f" (predicted {estimated(name, estimate)})"
-
-
-def verification_json(checked: Verification) -> Json:
-    """{held, failed, trial, fraction, configuration, metrics, seconds, cost, limits: [{limit, value, held}],
-    recommendation}; failed is the cause, or empty.
-    """
-    return {
-        **picked(checked, "held failed trial=trial.number fraction=trial.fraction configuration=trial.configuration"),
-        "metrics": {} if checked.measured is None else checked.measured.metrics,
-        **picked(checked.trial, "seconds cost"),
-        "limits": [picked(limit, "limit=text value held") for limit in checked.limits],
-        "recommendation": recommendation_json(checked.recommendation),
-    }

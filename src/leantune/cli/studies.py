@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leantune.cli import show
@@ -92,8 +92,7 @@ def _job_to_run(path: Path) -> Job:
 def dry_run(path: Path) -> Answer:
     """Say what a run would do first."""
     job = _job_to_run(path)
-    facts = job.name, f"{job.strategy}, seed {job.seed}", job.problem, launch.dry_run(job)
-    return Answer(show.dry_run_json(*facts), show.dry_run_lines(*facts))
+    return show.dry_run(job.name, f"{job.strategy}, seed {job.seed}", job.problem, launch.dry_run(job))
 
 
 def run(target: Target, mode: Mode) -> Answer:
@@ -113,11 +112,9 @@ def _work(opened: OpenedStudy, target: Target, mode: Mode, parallel: int, *, rec
     recommended, why_none = None, ""
     if recommend and end.outcome in (Outcome.OVER, Outcome.ENOUGH):
         recommended, why_none = _recommended(opened)
-    standing = standing_of(opened)
-    lines = show.end_lines(standing, end, recommended, why_none, shown=mode is Mode.LIVE)
-    lines += _next_lines(opened, target, end, recommended, recommend)
-    code = ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome]
-    return Answer(show.end_json(standing, end, recommended, why_none), lines, code)
+    answer = show.ended(standing_of(opened), end, recommended, why_none, shown=mode is Mode.LIVE)
+    lines = [*answer.lines, *_next_lines(opened, target, end, recommended, recommend)]
+    return replace(answer, lines=lines, code=ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome])
 
 
 def worked(opened: OpenedStudy, mode: Mode, parallel: int) -> End:
@@ -169,8 +166,7 @@ def _extension(budget: Budget) -> str:
 def status(target: Target) -> Answer:
     """Say how a study stands."""
     with target.opened() as opened:
-        facts = standing_of(opened), opened.stop_reason, opened.store.workers(), opened.clock.now()
-    return Answer(show.status_json(*facts), show.status_lines(*facts))
+        return show.status(standing_of(opened), opened.stop_reason, opened.store.workers(), opened.clock.now())
 
 
 def recommend(target: Target) -> Answer:
@@ -198,9 +194,7 @@ def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> Answer:
             from leantune.jobfile.edit import with_budget
 
             with_budget(target.job, usd=problem.budget.usd)  # else the next run would take the raised budget back
-    document = {"study": name, **show.verification_json(checked)}
-    code = ExitCode.WELL if checked.held else ExitCode.BAD_NEWS
-    return Answer(document, show.verification_lines(problem, checked), code)
+    return show.verification(name, problem, checked)
 
 
 # -- extend, report
