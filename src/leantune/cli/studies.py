@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,14 +51,12 @@ class Target:
         if self.job is None:
             opened = launch.open_stored(self.store or "", self.study or "")
         else:
-            job = _job_to_run(self.job) if to_run else load_job(self.job)
+            job = load_job(self.job)
             if to_run:
-                launch.check_place(job)
+                launch.check_place(warned(job))
             opened = self._opened(job, create=to_run)
-        try:
+        with closing(opened):
             yield opened
-        finally:
-            opened.close()
 
     @staticmethod
     def _opened(job: Job, *, create: bool) -> OpenedStudy:
@@ -78,9 +76,8 @@ class Target:
         return f"--store {shlex.quote(opened.database.url)} --study {shlex.quote(opened.job.name)}"
 
 
-def _job_to_run(path: Path) -> Job:
-    """The job file, with a word about what looks like a mistake in it."""
-    job = load_job(path)
+def warned(job: Job) -> Job:
+    """The job, with a word about what looks like a mistake in it."""
     for text in job.warnings:
         warn(text)
     return job
@@ -91,7 +88,7 @@ def _job_to_run(path: Path) -> Job:
 
 def dry_run(path: Path) -> Answer:
     """Say what a run would do first."""
-    job = _job_to_run(path)
+    job = warned(load_job(path))
     return show.dry_run(job.name, f"{job.strategy}, seed {job.seed}", job.problem, launch.dry_run(job))
 
 
