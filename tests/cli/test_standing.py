@@ -1,18 +1,16 @@
 """A study and a run of it at one moment, and how it is told."""
 
+from dataclasses import replace
+
 import pytest
 
 from leantune.cli.standing import (
     ENDED_SHOWN,
     LONGEST_CAUSE,
-    best_words,
     budget_words,
     cause_words,
-    count_words,
     expected_words,
     goal_words,
-    money_words,
-    outcome_words,
     reported_words,
     stopping_words,
     trial_words,
@@ -155,9 +153,12 @@ def test_columns_line_up() -> None:
 
 
 def test_money_is_spent_reserved_and_left() -> None:
-    assert money_words(Money(5.0, 1.25, 0.25)) == "spent $1.25, reserved $0.25, left $3.50"
-    assert money_words(Money(None, 1.25, 0.0)) == "spent $1.25, reserved $0.00, no limit"
-    assert money_words(Money(1.0, 1.25, 0.0)).endswith("left $0.00")  # a budget that was lowered
+    def words(*money: float | None) -> str:
+        return replace(standing(History()), money=Money(*money)).money_words  # type: ignore[arg-type]
+
+    assert words(5.0, 1.25, 0.25) == "spent $1.25, reserved $0.25, left $3.50"
+    assert words(None, 1.25, 0.0) == "spent $1.25, reserved $0.00, no limit"
+    assert words(1.0, 1.25, 0.0).endswith("left $0.00")  # a budget that was lowered
 
 
 @pytest.mark.parametrize(
@@ -173,9 +174,9 @@ def test_a_budget_in_words(budget: Budget, words: str) -> None:
 
 
 def test_trials_against_the_budget() -> None:
-    assert count_words(standing(mixed())) == "5 of 10 (3 done, 1 failed, 1 running)"
-    assert count_words(standing(History())) == "0 of 10"
-    assert count_words(standing(mixed(), PROBLEM.with_budget(Budget(usd=5)))) == "5 (3 done, 1 failed, 1 running)"
+    assert standing(mixed()).count_words == "5 of 10 (3 done, 1 failed, 1 running)"
+    assert standing(History()).count_words == "0 of 10"
+    assert standing(mixed(), PROBLEM.with_budget(Budget(usd=5))).count_words == "5 (3 done, 1 failed, 1 running)"
 
 
 def test_a_long_cause_keeps_its_end_which_names_the_log() -> None:
@@ -189,27 +190,24 @@ def test_a_long_cause_keeps_its_end_which_names_the_log() -> None:
 
 def test_what_a_run_brought() -> None:
     history = mixed()
-    assert outcome_words(PROBLEM, history.trial(3), "") == "accuracy 0.91"
-    assert outcome_words(PROBLEM, history.trial(2), "exit code 3") == "exit code 3"
+    assert standing(history).outcome_words(history.trial(3), "") == "accuracy 0.91"
+    assert standing(history).outcome_words(history.trial(2), "exit code 3") == "exit code 3"
 
 
 def test_the_best_says_where_it_was_measured_and_what_it_breaks() -> None:
-    assert best_words(PROBLEM, None) == "no result yet"
-    assert best_words(PROBLEM, standing(mixed()).best) == "accuracy 0.91, all data, all limits kept, trial 3"
+    assert standing(History()).best_words == "no result yet"
+    assert standing(mixed()).best_words == "accuracy 0.91, all data, all limits kept, trial 3"
     slow = done(proposed(History(), FULL)[0], 0, 0.9, 90.0)
-    assert (
-        printable(best_words(PROBLEM, standing(slow).best))
-        == "accuracy 0.9, all data, breaks time ≤ 60 s (90 s), trial 0"
-    )
+    assert printable(standing(slow).best_words) == "accuracy 0.9, all data, breaks time ≤ 60 s (90 s), trial 0"
     part = done(proposed(History(), QUARTER)[0], 0, 0.9, 1.0)
-    words = best_words(PROBLEM, standing(part).best)
+    words = standing(part).best_words
     assert words == "accuracy 0.9, 1/4 of the data (no result on all data yet), trial 0"
 
 
 def test_without_limits_none_are_kept() -> None:
     problem = Problem(SPACE, minimize("accuracy"), budget=Budget(usd=5))
     history = done(proposed(History(), FULL)[0], 0, 0.9, 1.0)
-    assert best_words(problem, standing(history, problem).best) == "accuracy 0.9, all data, trial 0"
+    assert standing(history, problem).best_words == "accuracy 0.9, all data, trial 0"
 
 
 def test_goal_trial_prediction_and_report() -> None:

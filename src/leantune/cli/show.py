@@ -11,18 +11,7 @@ import math
 from collections.abc import Sequence
 
 from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
-from leantune.cli.standing import (
-    Best,
-    Standing,
-    best_words,
-    budget_words,
-    cause_words,
-    count_words,
-    expected_words,
-    goal_words,
-    money_words,
-    trial_words,
-)
+from leantune.cli.standing import Best, Standing, budget_words, cause_words, expected_words, goal_words, trial_words
 from leantune.cli.terminal import aligned
 from leantune.history import Note, TrialState
 from leantune.problem import COST, TIME, Problem
@@ -84,13 +73,13 @@ def recommendation_json(recommended: Recommendation) -> Json:
 
 def study_lines(standing: Standing) -> list[str]:
     """Trials, money and the best result, in two columns."""
-    rows = [("trials", count_words(standing))]
+    rows = [("trials", standing.count_words)]
     if standing.has_dollars:
-        rows.append(("dollars", money_words(standing.money)))
+        rows.append(("dollars", standing.money_words))
     hours = standing.problem.budget.hours
     trained = standing.history.seconds
     rows.append(("training", duration(trained) if hours is None else f"{duration(trained)} of {hours:g} h"))
-    rows.append(("best", best_words(standing.problem, standing.best)))
+    rows.append(("best", standing.best_words))
     if standing.best is not None:
         rows.append(("", described(standing.best.trial.configuration)))
     lines = aligned(rows)

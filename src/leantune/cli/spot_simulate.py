@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from leantune.cli.command import Answer, Json, picked, typed_names
-from leantune.cli.terminal import activity, columned, utc, warn
+from leantune.cli.terminal import Tell, activity, columned, utc, warn
 from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.prices import read_prices
 from leantune.errors import InvalidInput
@@ -46,22 +46,24 @@ def simulate(plan: Plan, smooth_seed: int | None, target: Path | None) -> Answer
 
     smooth_seed: of the smooth prices at which the first policy is simulated once more; None: it is not.
     """
+    first = plan.policies[0]
     with activity("simulating") as tell:
-        compared = {tally.policy: tally for tally in compare(replace(plan, policies=(*plan.policies, ON_DEMAND)), tell)}
+        compared = _compared(replace(plan, policies=(*plan.policies, ON_DEMAND)), tell)
         smooth = None
         if smooth_seed is not None:
             pool = with_generated_prices(plan.pool, "smooth", seed=smooth_seed)
-            both = {
-                one.policy: one
-                for one in compare(replace(plan, pool=pool, policies=(plan.policies[0], ON_DEMAND)), tell)
-            }
-            smooth = both[plan.policies[0]], both[ON_DEMAND]
+            both = _compared(replace(plan, pool=pool, policies=(first, ON_DEMAND)), tell)
+            smooth = both[first], both[ON_DEMAND]
     found = Found(plan, [compared[name] for name in dict.fromkeys(plan.policies)], compared[ON_DEMAND], smooth)
     for note in notes(found):
         warn(note)
     if target is not None:
         write_gantt(page(found), plan, found.tallies, target)
     return Answer(found_json(found, target), lines(found, target))
+
+
+def _compared(plan: Plan, tell: Tell) -> dict[str, Tally]:
+    return {tally.policy: tally for tally in compare(plan, tell)}
 
 
 # -- what was typed

@@ -6,7 +6,7 @@ Pure: computed from history and events. Words are one line each.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -96,6 +96,52 @@ class Standing:
         """Whether anybody pays."""
         return self.problem.space.has_prices or self.money.budget_usd is not None or self.money.spent > 0
 
+    # -- in words
+
+    @property
+    def count_words(self) -> str:
+        """Trials by state, against the budget."""
+        verifying = sum(trial.verifies for trial in self.history.trials)
+        total, most = len(self.history) - verifying, self.problem.budget.trials
+        states = ", ".join(f"{count} {state}" for state, count in sorted(self.counts.items()))
+        number = f"{total:,}" if most is None else f"{total:,} of {most:,}"
+        number += f" and {counted(verifying, 'verification')}" if verifying else ""
+        return f"{number} ({states})" if states else number
+
+    @property
+    def money_words(self) -> str:
+        """Dollars spent, reserved and left."""
+        money = self.money
+        left = "no limit" if money.budget_usd is None else f"left {usd(max(money.left, 0.0))}"
+        return f"spent {usd(money.spent)}, reserved {usd(money.reserved)}, {left}"
+
+    @property
+    def best_words(self) -> str:
+        """The best result: its value, where it was measured, and what it breaks."""
+        best, goal = self.best, self.problem.goal.metric
+        if best is None:
+            return "no result yet"
+        value = f"{goal} {quantity(goal, best.seen.value(goal))}, {share_of_data(best.seen.fraction)}"
+        if not best.answers:
+            return f"{value} (no result on all data yet), trial {best.trial.number}"
+        if best.kept:
+            return f"{value}{', all limits kept' if self.problem.constraints else ''}, trial {best.trial.number}"
+        broken = [f"{limit_text(one)} ({quantity(one.metric, best.seen.value(one.metric))})" for one in best.broken]
+        what = listed(broken) or "a limit, as far as it was measured"
+        return f"{value}, breaks {what}, trial {best.trial.number}"
+
+    def outcome_words(self, trial: Trial, cause: str) -> str:
+        """What a run that ended brought: the metrics that matter to the problem, or why there are none."""
+        if trial.state is not TrialState.DONE or not trial.observations:
+            return cause_words(cause)
+        seen = trial.observations[-1]
+        return ", ".join(f"{name} {quantity(name, seen.value(name))}" for name in self.problem.required_metrics)
+
+    def reasons(self, trial: Trial) -> str:
+        """Why a trial was proposed, without what concerns the whole study and is told once."""
+        known = {note.without_numbers for note in self.notes}
+        return "; ".join(str(note) for note in trial.notes if note.without_numbers not in known)
+
 
 @dataclass(frozen=True)
 class Run:
@@ -177,20 +223,6 @@ def cause_words(cause: str) -> str:
     return line if len(line) <= LONGEST_CAUSE else f"{line[:half]} … {line[-half:]}"
 
 
-def outcome_words(problem: Problem, trial: Trial, cause: str) -> str:
-    """What a run that ended brought: the metrics that matter to the problem, or why there are none."""
-    if trial.state is not TrialState.DONE or not trial.observations:
-        return cause_words(cause)
-    seen = trial.observations[-1]
-    return ", ".join(f"{name} {quantity(name, seen.value(name))}" for name in problem.required_metrics)
-
-
-def money_words(money: Money) -> str:
-    """Dollars spent, reserved and left."""
-    left = "no limit" if money.budget_usd is None else f"left {usd(max(money.left, 0.0))}"
-    return f"spent {usd(money.spent)}, reserved {usd(money.reserved)}, {left}"
-
-
 def budget_words(budget: Budget) -> str:
     """The limits of a study."""
     parts = [
@@ -204,31 +236,6 @@ def budget_words(budget: Budget) -> str:
 def trial_words(trial: Trial) -> str:
     """What a trial tests."""
     return f"{described(trial.configuration)}; {share_of_data(trial.fraction)}"
-
-
-def count_words(standing: Standing) -> str:
-    """Trials by state, against the budget."""
-    verifying = sum(trial.verifies for trial in standing.history.trials)
-    total, most = len(standing.history) - verifying, standing.problem.budget.trials
-    states = ", ".join(f"{count} {state}" for state, count in sorted(standing.counts.items()))
-    number = f"{total:,}" if most is None else f"{total:,} of {most:,}"
-    number += f" and {counted(verifying, 'verification')}" if verifying else ""
-    return f"{number} ({states})" if states else number
-
-
-def best_words(problem: Problem, best: Best | None) -> str:
-    """The best result in one line: its value, where it was measured, and what it breaks."""
-    if best is None:
-        return "no result yet"
-    goal = problem.goal.metric
-    value = f"{goal} {quantity(goal, best.seen.value(goal))}, {share_of_data(best.seen.fraction)}"
-    if not best.answers:
-        return f"{value} (no result on all data yet), trial {best.trial.number}"
-    if best.kept:
-        return f"{value}{', all limits kept' if problem.constraints else ''}, trial {best.trial.number}"
-    broken = [f"{limit_text(limit)} ({quantity(limit.metric, best.seen.value(limit.metric))})" for limit in best.broken]
-    what = listed(broken) or "a limit, as far as it was measured"
-    return f"{value}, breaks {what}, trial {best.trial.number}"
 
 
 def goal_words(problem: Problem) -> str:
@@ -253,9 +260,3 @@ def stopping_words(stopping: Stopping) -> str:
     if stopping.gently:
         return f"asking {runs} to save a checkpoint; Ctrl-C again to end them at once"
     return f"ending {runs} at once"
-
-
-def reasons(notes: Iterable[Note], told: Collection[Note] = ()) -> str:
-    """Why a trial was proposed, without what concerns the whole study and is among the notes that were told."""
-    known = {note.without_numbers for note in told}
-    return "; ".join(str(note) for note in notes if note.without_numbers not in known)

@@ -14,14 +14,9 @@ from leantune.cli.standing import (
     Progress,
     Run,
     Standing,
-    best_words,
     budget_words,
-    count_words,
     expected_words,
     goal_words,
-    money_words,
-    outcome_words,
-    reasons,
     reported_words,
     stopping_words,
     trial_words,
@@ -47,7 +42,7 @@ def opening_lines(progress: Progress) -> list[str]:
     lines = [f"study {standing.name}: {goal_words(standing.problem)}; {standing.strategy}, seed {standing.seed}"]
     lines.append(f"budget {budget_words(standing.problem.budget)}; store {standing.store}")
     if len(standing.history):
-        lines.append(_with_money(f"going on after trials: {count_words(standing)}", progress))
+        lines.append(_with_money(f"going on after trials: {standing.count_words}", progress))
     return lines
 
 
@@ -79,7 +74,7 @@ def _proposed_line(event: Proposed, before: Progress) -> str:
     trial, expected = event.trial, expected_words(event.trial.expected)
     promise = f"; expected {expected}" if expected else ""
     words = f"trial {trial.number} proposed in {duration(event.seconds)}: {trial_words(trial)}"
-    why = reasons(trial.notes, before.standing.notes)
+    why = before.standing.reasons(trial)
     return f"{words}; why: {why}{promise}" if why else f"{words}{promise}"
 
 
@@ -114,19 +109,19 @@ def _period(report: Report) -> int:
 
 
 def _ended_lines(event: Ended, now: Progress) -> list[str]:
-    trial, problem, best = event.trial, now.standing.problem, now.standing.best
+    trial, best = event.trial, now.standing.best
     cost = f", {usd(event.dollars)}" if now.standing.has_dollars else ""
     what = "is queued again" if trial.state is TrialState.QUEUED else trial.state.value
     words = f"trial {trial.number} {what} after {duration(event.seconds)}{cost}"
-    outcome = outcome_words(problem, trial, event.cause)
+    outcome = now.standing.outcome_words(trial, event.cause)
     lines = [_with_money(f"{words}: {outcome}" if outcome else words, now)]
     if best is not None and best.trial.number == trial.number:
-        lines.append(f"best so far: {best_words(problem, best)}")
+        lines.append(f"best so far: {now.standing.best_words}")
     return lines
 
 
 def _with_money(words: str, progress: Progress) -> str:
-    return f"{words}; {money_words(progress.standing.money)}" if progress.standing.has_dollars else words
+    return f"{words}; {progress.standing.money_words}" if progress.standing.has_dollars else words
 
 
 # -- watching

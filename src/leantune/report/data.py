@@ -11,16 +11,7 @@ from functools import cached_property
 from importlib.metadata import version
 
 from leantune.errors import StudyOver
-from leantune.history import (
-    Estimate,
-    History,
-    NoteKind,
-    Observation,
-    ObservationKind,
-    Trial,
-    TrialKind,
-    TrialState,
-)
+from leantune.history import Estimate, History, NoteKind, Observation, ObservationKind, Trial, TrialKind, TrialState
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
 from leantune.space import Configuration
 from leantune.store.rows import LedgerRow, Money, ReportRow

@@ -21,15 +21,7 @@ from leantune.report.marks import (
     scattered,
     trial_axis,
 )
-from leantune.text import (
-    clipped,
-    counted,
-    estimated,
-    limit_text,
-    percent,
-    plain,
-    time_unit,
-)
+from leantune.text import clipped, counted, estimated, limit_text, percent, plain, time_unit
 
 MOST_CURVES = 60
 MOST_STEPS = 200
