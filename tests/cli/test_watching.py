@@ -9,14 +9,12 @@ import pytest
 
 from leantune.cli.interrupts import Interrupts
 from leantune.cli.standing import Progress
-from leantune.cli.terminal import printable
+from leantune.cli.terminal import Mode, mode_of, printable
 from leantune.cli.watching import (
     LOOK_SECONDS,
     REPORT_SECONDS,
-    Mode,
     Watcher,
     event_lines,
-    mode_of,
     opening_lines,
     standing_of,
 )

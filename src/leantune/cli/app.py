@@ -17,6 +17,7 @@ from typer.main import get_group
 import leantune
 from leantune.cli.command import MEANINGS, Answer, AsJson, ExitCode, command, explained
 from leantune.cli.completion import job_files, study_names, table_names
+from leantune.cli.terminal import mode_of
 
 WELL, BAD_NEWS, WRONG_INPUT = ExitCode.WELL, ExitCode.BAD_NEWS, ExitCode.WRONG_INPUT
 NOTHING_YET, STORE_TROUBLE, INTERRUPTED = ExitCode.NOTHING_YET, ExitCode.STORE_TROUBLE, ExitCode.INTERRUPTED
@@ -92,7 +93,6 @@ def run(
       $ leantune run job.yaml --json
     """  # noqa: D301 (as above)
     from leantune.cli import studies
-    from leantune.cli.watching import mode_of
 
     if dry_run:
         return studies.dry_run(job)
@@ -156,7 +156,6 @@ def verify(
       $ leantune verify job.yaml --beyond-budget --json
     """  # noqa: D301 (as above)
     from leantune.cli import studies
-    from leantune.cli.watching import mode_of
 
     mode = mode_of(plain=plain, as_json=as_json)
     return studies.verify(studies.Target(job, store, study), mode, beyond_budget=beyond_budget)
@@ -212,11 +211,7 @@ def report(
 
 @command(
     app,
-    WELL,
-    BAD_NEWS,
-    WRONG_INPUT,
-    STORE_TROUBLE,
-    INTERRUPTED,
+    *(WRONG_INPUT, STORE_TROUBLE, INTERRUPTED),
     well="the study is over",
     bad_news="trial after trial failed and none came through",
 )
@@ -238,7 +233,6 @@ def worker(
       $ leantune worker --store sqlite:///leantune.db --study digits --parallel 2
     """  # noqa: D301 (as above)
     from leantune.cli import studies
-    from leantune.cli.watching import mode_of
 
     return studies.worker(studies.Target(job, store, study), mode_of(plain=plain, as_json=as_json), parallel)
 
@@ -256,9 +250,6 @@ class Incumbent(StrEnum):
 @command(
     app,
     WELL,
-    WRONG_INPUT,
-    STORE_TROUBLE,
-    INTERRUPTED,
     wrong_input="the command line or the table is wrong; nothing was started",
     store_trouble="results cannot be kept",
     interrupted="interrupted by Ctrl-C; runs that had ended are kept, and the same command goes on",
@@ -321,9 +312,6 @@ def replay(  # noqa: PLR0913 - its options, all by name
 
 @command(
     app,
-    WELL,
-    BAD_NEWS,
-    WRONG_INPUT,
     well="everything that LeanTune always needs works (extras may be missing)",
     bad_news="a part that LeanTune always needs is missing or broken",
     wrong_input="the command line is wrong",

@@ -72,8 +72,9 @@ def exit_code_of(error: LeanTuneError) -> ExitCode:
 
 
 def explained(*codes: ExitCode, **own_words: str) -> str:
-    """The part of a help page about exit codes: the table's words, or a command's `own_words` by a code's name."""
-    lines = [f"  {code.value:<3}  {own_words.get(code.name.lower(), MEANINGS[code])}" for code in sorted(codes)]
+    """The part of a help page about exit codes: in the table's words, or in `own_words` by a code's name."""
+    words = {code: MEANINGS[code] for code in codes} | {ExitCode[name.upper()]: own_words[name] for name in own_words}
+    lines = [f"  {code.value:<3}  {words[code]}" for code in sorted(words)]
     return "\n".join(["\b", "Exit codes:", *lines])  # \b: typer keeps the lines that follow as they are
 
 
@@ -141,7 +142,7 @@ def command(
 ) -> Callable[[Callable[..., Answer]], Callable[..., None]]:
     """Make a function a command of an app; its option `as_json` says how its answer is printed.
 
-    codes: how it may end, which its help explains, in `own_words` where the table's do not fit.
+    codes, own_words: how it may end, as its help explains it.
     """
 
     def register(function: Callable[..., Answer]) -> Callable[..., None]:

@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from leantune.cli.command import Answer, AsJson, ExitCode, command, typed_names
 from leantune.cli.completion import job_files
+from leantune.cli.terminal import mode_of
 
 WELL, WRONG_INPUT, INTERRUPTED = ExitCode.WELL, ExitCode.WRONG_INPUT, ExitCode.INTERRUPTED
 
@@ -234,7 +235,6 @@ def run(
       $ leantune spot run job.yaml --theta 0.5 --mcnt 2 --json
     """  # noqa: D301 (as above)
     from leantune.cli import spot_run
-    from leantune.cli.watching import mode_of
     from leantune.jobfile.edit import SpotTuneOptions
 
     options = SpotTuneOptions(theta, mcnt, steps, predictor)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from leantune.cli.command import Answer, ExitCode, Json, picked
 from leantune.cli.studies import CODE_OF_OUTCOME, warned, worked
-from leantune.cli.terminal import columned
-from leantune.cli.watching import Mode
+from leantune.cli.terminal import Mode, columned
 from leantune.jobfile.edit import SpotTuneOptions
 from leantune.run.loop import End, Outcome
 from leantune.store.rows import StayRow

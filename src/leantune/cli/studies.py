@@ -12,8 +12,8 @@ from pathlib import Path
 from leantune.cli import show
 from leantune.cli.command import Answer, ExitCode, Json
 from leantune.cli.standing import budget_words
-from leantune.cli.terminal import warn
-from leantune.cli.watching import Mode, standing_of, watching
+from leantune.cli.terminal import Mode, warn
+from leantune.cli.watching import standing_of, watching
 from leantune.errors import InvalidInput, StudyOver, UnknownStudy
 from leantune.jobfile import Job, load_job
 from leantune.problem import Budget

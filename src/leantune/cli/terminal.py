@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Protocol, TextIO
 
 import typer
@@ -42,6 +43,21 @@ def warn(text: str) -> None:
 def is_drawn_on(stream: TextIO) -> bool:
     """Whether the stream is a terminal that can show a picture again and again."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+class Mode(Enum):
+    """Where progress goes: a live view, plain lines, or plain lines beside a result in JSON."""
+
+    LIVE = "live"
+    PLAIN = "plain"
+    JSON = "json"
+
+
+def mode_of(*, plain: bool, as_json: bool) -> Mode:
+    """What the user asked for, and else what suits where standard output goes."""
+    if as_json:
+        return Mode.JSON
+    return Mode.LIVE if is_drawn_on(sys.stdout) and not plain else Mode.PLAIN
 
 
 # -- rows

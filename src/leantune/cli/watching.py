@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from enum import Enum
 from threading import Lock
 
 from leantune.cli.interrupts import Interrupts, interruptible
@@ -21,7 +19,7 @@ from leantune.cli.standing import (
     stopping_words,
     trial_words,
 )
-from leantune.cli.terminal import is_drawn_on, say
+from leantune.cli.terminal import Mode, say
 from leantune.errors import StoreError
 from leantune.executors.base import Report
 from leantune.history import TrialState
@@ -125,21 +123,6 @@ def _with_money(words: str, progress: Progress) -> str:
 
 
 # -- watching
-
-
-class Mode(Enum):
-    """Where progress goes: a live view, plain lines, or plain lines beside a result in JSON."""
-
-    LIVE = "live"
-    PLAIN = "plain"
-    JSON = "json"
-
-
-def mode_of(*, plain: bool, as_json: bool) -> Mode:
-    """What the user asked for, and else what suits where standard output goes."""
-    if as_json:
-        return Mode.JSON
-    return Mode.LIVE if is_drawn_on(sys.stdout) and not plain else Mode.PLAIN
 
 
 def standing_of(opened: OpenedStudy) -> Standing:

@@ -247,8 +247,13 @@ def _purpose(view: StudyView, trial: Trial) -> str:
     return "full" if trial.fraction == 1 else "part"
 
 
-_WANTED_BY: Mapping[TrialKind, str] = {TrialKind.VERIFICATION: "verification", TrialKind.ENQUEUED: "you"}
-_ORIGINS = (NoteKind.FALLBACK, NoteKind.START, NoteKind.MODELS, NoteKind.RANDOM)  # the first that a trial's notes have
+_WANTED_BY = {TrialKind.VERIFICATION: "the verification", TrialKind.ENQUEUED: "you (enqueued)"}
+_ORIGINS = {  # the first that a trial's notes have
+    NoteKind.FALLBACK: "a fallback",
+    NoteKind.START: "the strategy's start",
+    NoteKind.MODELS: "the models",
+    NoteKind.RANDOM: "chance",
+}
 
 
 def origins(view: StudyView) -> dict[str, int]:
@@ -256,7 +261,7 @@ def origins(view: StudyView) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for trial in view.history.trials:
         kinds = {note.kind for note in trial.notes}
-        origin = next((kind.value for kind in _ORIGINS if kind in kinds), "other")
-        verifies = trial.number == view.verification
-        counts["verification" if verifies else _WANTED_BY.get(trial.kind, origin)] += 1
+        origin = next((words for kind, words in _ORIGINS.items() if kind in kinds), "elsewhere")
+        kind = TrialKind.VERIFICATION if trial.number == view.verification else trial.kind
+        counts[_WANTED_BY.get(kind, origin)] += 1
     return dict(counts.most_common())

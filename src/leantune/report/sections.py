@@ -14,16 +14,6 @@ from leantune.report.html import amount, cell, table
 from leantune.report.marks import Figure
 from leantune.text import clipped, counted, duration, escaped, limit_text, listed, moment, usd
 
-_ORIGIN = {
-    "start": "the strategy's start",
-    "models": "the models",
-    "random": "chance",
-    "fallback": "a fallback",
-    "you": "you (enqueued)",
-    "verification": "the verification",
-    "other": "elsewhere",
-}
-
 
 @dataclass(frozen=True)
 class Section:
@@ -138,7 +128,7 @@ def _making(view: StudyView) -> Section:
         "strategy": f"{view.strategy}, seed {view.seed}",
         "started": moment(view.created),
         "ended": view.stop_reason or "not yet: it can go on",
-        "trials proposed by": listed(f"{_ORIGIN[name]} ({count:,})" for name, count in origins(view).items()),
+        "trials proposed by": listed(f"{name} ({count:,})" for name, count in origins(view).items()),
         "LeanTune": view.leantune_version,
     }
     html = table(["", ""], [[cell(name), cell(text)] for name, text in facts.items() if text], "facts")
