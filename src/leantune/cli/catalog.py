@@ -43,7 +43,6 @@ def refresh(csv_file: Path | None, provider: str, region: str, types: Sequence[s
 
 
 def _read(csv_file: Path | None, region: str, types: Sequence[str]) -> Refreshed:
-
     if csv_file is None:
         with activity(f"asking AWS {region}") as tell:
             return fetch_catalogue(Access(region), RealClock(), types, tell)
@@ -77,7 +76,6 @@ def _replace(region: str, new: Refreshed) -> Json:
 
 
 def _undo(region: str) -> Json:
-
     path = uninstall(PROVIDER, region)
     rest = "the shipped table is in use" if region in regions(PROVIDER) else "no table of it is left"
     say(f"{path} is removed; {rest}", err=True)

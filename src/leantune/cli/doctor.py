@@ -264,7 +264,11 @@ def answer(diagnosis: Diagnosis) -> Answer:
     if not diagnosis.healthy:
         verdict = "Something that LeanTune always needs is broken: see the hints above."
     system = [(found.name, found.status, found.detail) for found in diagnosis.system]
-    parts = [(found.part.distribution, found.status, found.version, *_use(found.part)) for found in diagnosis.parts]
+    parts = [
+        (part.distribution, found.status, found.version, ", ".join(part.extras) or "always", part.purpose)
+        for found in diagnosis.parts
+        for part in [found.part]
+    ]
     lines = [
         f"LeanTune {diagnosis.version}",
         *("", *columned(("machine", "status", "seen"), system, left=3)),
@@ -290,10 +294,6 @@ def as_document(diagnosis: Diagnosis) -> Json:
         for found in diagnosis.parts
     ]
     return {**picked(diagnosis, "leantune=version healthy system"), "parts": parts}
-
-
-def _use(part: Part) -> tuple[str, str]:
-    return "always" if part.is_base else ", ".join(part.extras), part.purpose
 
 
 def _remedies(diagnosis: Diagnosis) -> list[str]:

@@ -21,7 +21,6 @@ from leantune.cli.terminal import activity, aligned, say, warn
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StrategyError
 from leantune.files import write_whole
-from leantune.lab.replay.arrivals import Median
 from leantune.lab.replay.contenders import contender, split_specs
 from leantune.lab.replay.facts import facts
 from leantune.lab.replay.kept import Kept
@@ -244,7 +243,9 @@ def summary_lines(problem: Problem, summaries: Iterable[Summary]) -> list[str]:
         head = f"{counted(summary.seeds, 'seed')}, {significant(summary.tests, 3)} tests each"
         money = f" for {usd(summary.dollars)}" if summary.dollars > 0 else ""
         rows = [(_level_words(problem, arrived), _arrival_words(arrived)) for arrived in summary.arrivals]
-        rows += [("at the end", _end_words(summary)), ("a test", _test_words(summary))]
+        close = f"{percent(summary.within_5)} within 5 % of the best, {percent(summary.within_1)} within 1 %"
+        end = f"{percent(summary.feasible)} of the seeds feasible, {close}"
+        rows += [("at the end", end), ("a test", _test_words(summary))]
         lines += [f"{summary.strategy}: {head}{money}", *aligned(rows)]
     return lines
 
@@ -257,24 +258,16 @@ def _level_words(problem: Problem, arrived: Arrivals) -> str:
 
 
 def _arrival_words(arrived: Arrivals) -> str:
-    reached = f"{arrived.dollars.finite} of {counted(arrived.dollars.count, 'seed')}"
-    if not arrived.dollars.finite:
+    dollars = arrived.dollars
+    reached = f"{dollars.finite} of {counted(dollars.count, 'seed')}"
+    if not dollars.finite:
         return f"{reached}; never"
-    if not math.isfinite(arrived.dollars.value):
+    if not math.isfinite(dollars.value):
         return f"{reached}; median never"
-    money = f"{_median_words(arrived.dollars)}, " if arrived.dollars.value > 0 else ""
+    high = usd(dollars.high) if math.isfinite(dollars.high) else "never"
+    money = f"{usd(dollars.value)} ({usd(dollars.low)} to {high}), " if dollars.value > 0 else ""
     spent = f"{money}{duration(arrived.seconds.value)} of training, test {significant(arrived.tests.value, 3)}"
     return f"{reached}; median {spent}"
-
-
-def _median_words(dollars: Median) -> str:
-    high = usd(dollars.high) if math.isfinite(dollars.high) else "never"
-    return f"{usd(dollars.value)} ({usd(dollars.low)} to {high})"
-
-
-def _end_words(summary: Summary) -> str:
-    close = f"{percent(summary.within_5)} within 5 % of the best, {percent(summary.within_1)} within 1 %"
-    return f"{percent(summary.feasible)} of the seeds feasible, {close}"
 
 
 def _test_words(summary: Summary) -> str:

@@ -268,11 +268,9 @@ def verification(name: str, problem: Problem, checked: Verification) -> Answer:
     }
     lines = [_verdict(checked), *aligned((name, exact_text(value)) for name, value in trial.configuration.items())]
     if seen is not None:
-        rows = [
-            (metric, f"{quantity(metric, seen.value(metric))}{_predicted(checked.recommendation, metric)}")
-            for metric in (*problem.required_metrics, TIME, COST)
-            if math.isfinite(seen.value(metric))
-        ]
+        metrics = [name for name in (*problem.required_metrics, TIME, COST) if math.isfinite(seen.value(name))]
+        told = {name: f" (predicted {estimated(name, e)})" for name, e in checked.recommendation.metrics.items()}
+        rows = [(name, f"{quantity(name, seen.value(name))}{told.get(name, '')}") for name in metrics]
         lines += [f"Measured on {share_of_data(trial.fraction)}, trial {trial.number}:", *aligned(rows)]
     if seen is not None and checked.limits:
         lines.append("Limits:")
@@ -287,8 +285,3 @@ def _verdict(checked: Verification) -> str:
     if broken:
         return f"Not verified: {listed(broken)} did not hold"
     return "Verified: every limit held" if checked.limits else "Verified: the run came through; there is no limit"
-
-
-def _predicted(recommended: Recommendation, name: str) -> str:
-    estimate = recommended.metrics.get(name)
-    return "" if estimate is None else f" (predicted {estimated(name, estimate)})"

@@ -38,7 +38,6 @@ def prices(
 
 
 def _import(store: PriceStore, path: Path) -> Json:
-
     with activity(f"reading {path.name}") as tell:
         loaded = read_prices(path, progress=lambda rows: tell(f"{rows:,} rows"))
         updated = store.update(loaded, lambda done, of: tell(f"{done:,} of {of:,} markets kept"))
@@ -46,7 +45,6 @@ def _import(store: PriceStore, path: Path) -> Json:
 
 
 def _fetch(store: PriceStore, provider: str, region: str, types: Names, products: Names) -> Json:
-
     if provider != "aws" or not region:
         what = f"prices of {provider!r} cannot be fetched" if provider != "aws" else "no region to fetch from"
         raise InvalidInput(what, where="spot prices", hint="Write --provider aws --region us-east-1")
@@ -70,7 +68,6 @@ def _told(source: str, report: PriceReport, updated: Updated) -> Json:
 
 
 def _summaries(store: PriceStore, types: Names, products: Names) -> list[MarketSummary]:
-
     chosen = store.load(
         market
         for market in store.markets()
@@ -83,7 +80,6 @@ def _summaries(store: PriceStore, types: Names, products: Names) -> list[MarketS
 
 
 def _lines(store: PriceStore, summaries: Sequence[MarketSummary]) -> list[str]:
-
     headings = ("market", "rows", "from", "to", "min", "median", "max", "changes/day", "gaps", "above on-demand")
     rows = [
         (

@@ -14,6 +14,9 @@ from leantune.report.html import amount, cell, table
 from leantune.report.marks import Figure
 from leantune.text import clipped, counted, duration, escaped, limit_text, listed, moment, usd
 
+_SHARE = "Runs on a small share of the data are cheap, and teach the models about runs on all of it."
+_PREDICTIONS = "What the models said about each run before it started, against what was measured."
+
 
 @dataclass(frozen=True)
 class Section:
@@ -34,8 +37,8 @@ def sections_of(view: StudyView) -> Iterator[Section]:
         _recommendation(view),
         Section("progress", "Progress", figures=figures.progress(view), key=True),
         _limits(view),
-        _shares(view),
-        _predictions(view),
+        Section("shares", "Shares of the data", _SHARE, figures.shares(view), tables.shares(view), key=True, columns=1),
+        Section("predictions", "Predictions", _PREDICTIONS, figures.predictions(view), key=True, columns=3),
         _parameters(view),
         Section("curves", "Learning curves", figures=figures.curves(view), columns=1),
         _money(view),
@@ -65,17 +68,6 @@ def _limits(view: StudyView) -> Section:
     star = f" The star is the recommendation{bars}." if starred else ""
     intro = f"Measured values of every run {where} against each limit.{star}"
     return Section("limits", "Limits", intro, drawn, key=True)
-
-
-def _shares(view: StudyView) -> Section:
-    intro = "Runs on a small share of the data are cheap, and teach the models about runs on all of it."
-    drawn, html = figures.shares(view), tables.shares(view)
-    return Section("shares", "Shares of the data", intro, drawn, html, key=True, columns=1)
-
-
-def _predictions(view: StudyView) -> Section:
-    intro = "What the models said about each run before it started, against what was measured."
-    return Section("predictions", "Predictions", intro, figures.predictions(view), key=True, columns=3)
 
 
 def _parameters(view: StudyView) -> Section:

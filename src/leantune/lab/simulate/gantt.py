@@ -46,14 +46,14 @@ def write_gantt(page: Page, plan: Plan, tallies: Sequence[Tally], path: Path) ->
 
 def gantt_html(page: Page, plan: Plan, tallies: Sequence[Tally]) -> str:
     """The whole page."""
-    longest = max(_last_second(plan, tally) for tally in tallies)
+    last = max(stay.over for tally in tallies for result in tally.results for stay in result.stays)
     data = {
         "start": plan.pool.start,
         "known": plan.pool.end - plan.pool.start,
         "theta": plan.rules.theta,
         "deadline": None if plan.rules.finish_by is None else plan.rules.finish_by - plan.pool.start,
         "offers": offers(plan),
-        "prices": prices(plan, longest),
+        "prices": prices(plan, last - plan.pool.start),
         "charts": [chart(plan, tally) for tally in tallies],
     }
     style, stage, script = (asset("leantune.lab.simulate", f"gantt.{kind}") for kind in ("css", "html", "js"))
@@ -163,10 +163,6 @@ def _steps(series: PriceSeries, start: float, until: float) -> Json:
         starts = np.arange(0, len(times), math.ceil(len(times) / MOST_PRICES))
         times, usd = times[starts], np.maximum.reduceat(usd, starts)
     return {"t": np.round(times, 1).tolist(), "p": usd.tolist()}
-
-
-def _last_second(plan: Plan, tally: Tally) -> float:
-    return max(max(stay.over for stay in result.stays) - plan.pool.start for result in tally.results)
 
 
 def _header(page: Page) -> str:
