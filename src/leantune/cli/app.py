@@ -5,9 +5,8 @@ Exit codes are those of `leantune.cli.command`, for every command.
 
 import io
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
@@ -240,13 +239,6 @@ def worker(
 DEFAULT_ITERATIONS = 44  # tests of a replay without a budget
 
 
-class Incumbent(StrEnum):
-    """Whose rule recommends: each strategy's own, or one that all share."""
-
-    PAPER = "paper"
-    COMMON = "common"
-
-
 @command(
     app,
     WELL,
@@ -268,7 +260,9 @@ def replay(  # noqa: PLR0913 - its options, all by name
     filter_spec: str = Option(
         "", "--filter", metavar="FILTER", help="none, cea:0.2, random:0.1, direct or cmaes, for all."
     ),
-    incumbent: Incumbent = Option(Incumbent.PAPER, help="Whose rule recommends: each paper's own, or one for all."),
+    incumbent: Literal["paper", "common"] = Option(
+        "paper", help="Whose rule recommends: each paper's own, or one for all."
+    ),
     parallel: int = Option(1, min=1, help="Tests at once in a run."),
     noise: float = Option(
         0.0, min=0.0, metavar="FACTOR", help="Scatter of every test: 1 for that of the table's deviations."

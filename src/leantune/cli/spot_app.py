@@ -1,9 +1,8 @@
 """`leantune spot ...` and `leantune catalog ...`: they only parse; what each command does is imported when it runs."""
 
 import os
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -104,36 +103,15 @@ def train(  # noqa: PLR0913 - the options of a command
 TIMELINE = Path("leantune-spot.html")
 
 
-class Regimes(StrEnum):
-    """Whose prices are imitated."""
-
-    VOLATILE = "volatile"
-    SMOOTH = "smooth"
-
-
-class Causes(StrEnum):
-    """What takes machines away."""
-
-    PRICE = "price"
-    CAPACITY = "capacity"
-    BOTH = "both"
-
-
-class Providers(StrEnum):
-    """Whose rules of billing and notice hold."""
-
-    AWS = "aws"
-    GCP = "gcp"
-    AZURE = "azure"
-
-
 @command(spot, WELL, WRONG_INPUT)
 def simulate(  # noqa: PLR0913 - its options, all by name
     *,
     workload: str = Option("all", metavar="FAMILY", help="Recorded jobs of one family, or all."),
     hours: float = Option(4.0, help="Hours of the median job on 4 vCPUs; the recorded ones are stretched."),
     prices: str = Option("generated", metavar="FILE", help="A price history (CSV or JSON), or generated."),
-    regime: Regimes = Option(Regimes.VOLATILE, help="Generated prices as in 2016, or as they are today."),
+    regime: Literal["volatile", "smooth"] = Option(
+        "volatile", help="Generated prices as in 2016, or as they are today."
+    ),
     types: str = Option("", help="Only these machine types, such as r4.large,m4.2xlarge."),
     days: float | None = Option(None, help="Days of prices from the start on [default: 30, or all of the file]."),
     start: str = Option("", metavar="TIME", help="When the tuning begins, such as 2016-04-01T12:00 (UTC)."),
@@ -147,10 +125,10 @@ def simulate(  # noqa: PLR0913 - its options, all by name
         "online-hazard", metavar="NAME", help="Who predicts revocations: a name or a trained file."
     ),
     traces: Path | None = Option(None, metavar="FILE", help="Preemption traces of the markets, a YAML mapping."),
-    revocations: Causes | None = Option(
+    revocations: Literal["price", "capacity", "both"] | None = Option(
         None, help="What takes machines away [default: price; both where traces are given]."
     ),
-    provider: Providers = Option(Providers.AWS, help="Whose rules of billing and notice hold."),
+    provider: Literal["aws", "gcp", "azure"] = Option("aws", help="Whose rules of billing and notice hold."),
     finish_by: str = Option("", metavar="TIME", help="All must be over within this time, such as '30 h'."),
     hour_value: float = Option(0.0, metavar="USD", help="What an hour of one job's time is worth."),
     exponent: float = Option(0.6, metavar="B", help="A step takes C0 / vCPUs^B seconds."),
@@ -183,10 +161,10 @@ def simulate(  # noqa: PLR0913 - its options, all by name
     from leantune.lab.simulate.setup import Revoking
     from leantune.revocation.predictors import named_or_saved
 
-    cause = revocations or (Causes.BOTH if traces is not None else Causes.PRICE)
-    revoking = Revoking(cause.value, traces, POLICIES[provider.value], seed)
+    cause = revocations or ("price" if traces is None else "both")
+    revoking = Revoking(cause, traces, POLICIES[provider], seed)
     machines = simulating.named(types, "--types")
-    pool = simulating.pool_of(prices, regime.value, machines, days, start, instances, revoking)
+    pool = simulating.pool_of(prices, regime, machines, days, start, instances, revoking)
     plan = Plan(
         pool,
         simulating.tunings(workload, hours),
@@ -199,7 +177,7 @@ def simulate(  # noqa: PLR0913 - its options, all by name
         named_or_saved(predictor),
     )
     target = None if no_html or (as_json and html is None) else simulating.writable(html or TIMELINE)
-    smooth_already = prices == simulating.GENERATED and regime is Regimes.SMOOTH
+    smooth_already = prices == simulating.GENERATED and regime == "smooth"
     return simulating.simulate(plan, None if smooth_already else seed, target)
 
 
