@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from leantune.cli.spot_train import Scored, best_of, tries_told
+from leantune.cli.spot_train import Scored, best_of, counted_tries
 from leantune.cli.terminal import activity
 from leantune.lab.training.training import Attempt, judged, train_kind
 from leantune.revocation.predictors import load, predictor
@@ -132,7 +132,7 @@ def test_every_try_is_told_with_its_number(capsys: pytest.CaptureFixture[str]) -
     heard: list[Attempt] = []
     train_kind("hazard", slices, SMALL, heard.append)
     with activity("spot train", 2, quiet=0.0) as tell:
-        done = tries_told(tell, 2)
+        done = counted_tries(tell, 2)
         done(heard[0])
         done(heard[0])
     lines = capsys.readouterr().err.splitlines()

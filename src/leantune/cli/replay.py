@@ -43,7 +43,7 @@ def presets(data: Path | None) -> Answer:
 
     The main problem of a table has no name.
     """
-    found = []
+    tables: list[Json] = []
     lines = ["Tables that come with a description (or name a YAML of your own, docs/replay-tables.md):"]
     for name in preset_names():
         description = parse_description(preset_text(name), f"preset {name}")
@@ -55,12 +55,12 @@ def presets(data: Path | None) -> Answer:
             }
             for problem, described in description.problems.items()
         }
-        found.append({"name": name, "problems": problems, "file": file, "there": file.is_file()})
+        tables.append({"name": name, "problems": problems, "file": file, "there": file.is_file()})
         flags = ((f"--problem {key}" if key else "main", _wanted(one)) for key, one in description.problems.items())
         lines += [f"  {name}", *aligned(flags, "    "), *([] if file.is_file() else [f"    no file {file}"])]
-    if not all(preset["there"] for preset in found):
+    if not all(preset["there"] for preset in tables):
         lines.append("Name the folder that holds the files with --data DIR (or LEANTUNE_DATA).")
-    return Answer({"presets": found}, lines)
+    return Answer({"presets": tables}, lines)
 
 
 def _wanted(problem: ProblemText) -> str:

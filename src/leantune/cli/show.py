@@ -115,9 +115,9 @@ def _best_json(best: Best) -> Json:
 def status(standing: Standing, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> Answer:
     """A study, who works on it, what runs and what failed (the last of them, for people)."""
     trials = standing.history.trials
-    running = [(one, _ago(one.moves[-1].time, now)) for one in trials if one.state is TrialState.RUNNING]
+    running = [(trial, _ago(trial.moves[-1].time, now)) for trial in trials if trial.state is TrialState.RUNNING]
     failed = [(trial.number, trial.moves[-1].cause) for trial in trials if trial.state is TrialState.FAILED]
-    seen = [
+    at_work = [
         f"{worker.id} ({counted(worker.slots, 'run')} at once, seen {duration(_ago(worker.seen, now))} ago)"
         for worker in workers
     ]
@@ -126,13 +126,13 @@ def status(standing: Standing, stop_reason: str | None, workers: Sequence[Worker
         ("strategy", f"{standing.strategy}, seed {standing.seed}"),
         ("budget", budget_words(standing.problem.budget)),
         ("store", standing.store),
-        ("workers", "; ".join(seen) or "none"),
+        ("workers", "; ".join(at_work) or "none"),
     ]
     lines = [
         f"Study {standing.name}: {'not over yet' if stop_reason is None else f'over, {stop_reason}'}",
         *aligned(about),
         *study_lines(standing),
-        *(f"  running: trial {one.number}, {trial_words(one)}, {duration(ran)}" for one, ran in running),
+        *(f"  running: trial {trial.number}, {trial_words(trial)}, {duration(ran)}" for trial, ran in running),
         *(f"  failed: trial {number}, {cause_words(cause)}" for number, cause in failed[-3:]),
     ]
     document = {
@@ -269,8 +269,8 @@ def verification(name: str, problem: Problem, checked: Verification) -> Answer:
     lines = [_verdict(checked), *aligned((name, exact_text(value)) for name, value in trial.configuration.items())]
     if seen is not None:
         metrics = [name for name in (*problem.required_metrics, TIME, COST) if math.isfinite(seen.value(name))]
-        told = {name: f" (predicted {estimated(name, e)})" for name, e in checked.recommendation.metrics.items()}
-        rows = [(name, f"{quantity(name, seen.value(name))}{told.get(name, '')}") for name in metrics]
+        predicted = {name: f" (predicted {estimated(name, e)})" for name, e in checked.recommendation.metrics.items()}
+        rows = [(name, f"{quantity(name, seen.value(name))}{predicted.get(name, '')}") for name in metrics]
         lines += [f"Measured on {share_of_data(trial.fraction)}, trial {trial.number}:", *aligned(rows)]
     if seen is not None and checked.limits:
         lines.append("Limits:")

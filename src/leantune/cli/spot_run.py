@@ -57,7 +57,7 @@ def _answer(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: list
         f"taken     {revocations} machines were taken by the provider",
         f"time      the best were known after {duration(selected)} of the market, "
         f"and trained after {duration(finished)}",
-        *(f"failed    {setting_words(one.configuration)}: {one.moves[-1].cause}" for one in failed),
+        *(f"failed    {setting_words(trial.configuration)}: {trial.moves[-1].cause}" for trial in failed),
         *_notes(ranking, steps or 0.0),
         "note      the machines, and so the dollars, are simulated; the programs ran here",
     ]
@@ -67,9 +67,9 @@ def _answer(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: list
 
 
 def _setting_cells(row: Row) -> tuple[str, ...]:
-    told = row.predicted
-    value = "?" if told is None or math.isnan(told.mean) else f"{told.mean:.5g}"
-    value += f" ± {told.sd:.2g}" if told is not None and 0 < told.sd < math.inf else ""
+    end = row.predicted
+    value = "?" if end is None or math.isnan(end.mean) else f"{end.mean:.5g}"
+    value += f" ± {end.sd:.2g}" if end is not None and 0 < end.sd < math.inf else ""
     return f"{row.rank}", setting_words(row.trial.configuration), value, f"{row.step:g}", row.ending or ""
 
 

@@ -41,7 +41,8 @@ def train(kinds: Sequence[str], series: Sequence[PriceSeries], source: str, plan
     slices = Slices.of(series, plan)
     tries = len(kinds) * plan.tries * (len(series) if plan.per_market else 1)
     with activity("spot train", tries, quiet=0.0) as tell, interruptible():
-        results = [train_kind(kind, slices, plan, told) for told in [tries_told(tell, tries)] for kind in kinds]
+        done = counted_tries(tell, tries)
+        results = [train_kind(kind, slices, plan, done) for kind in kinds]
     trained = []
     for result in results:
         scores = judged(result.predictor, slices.test)
@@ -68,7 +69,7 @@ def train(kinds: Sequence[str], series: Sequence[PriceSeries], source: str, plan
     return Answer(document, [*head, *score_lines(trained, untrained)])
 
 
-def tries_told(tell: Tell, total: int) -> Callable[[Attempt], None]:
+def counted_tries(tell: Tell, total: int) -> Callable[[Attempt], None]:
     """Hears of every try, and tells it with its number."""
     count = 0
 

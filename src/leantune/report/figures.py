@@ -139,8 +139,8 @@ def _forbidden(x: Axis, y: Axis, limit: Constraint) -> list[Json]:
 def _star(metric: str, across: Estimate, up: Estimate, x: Axis, y: Axis) -> Json:
     """Where the recommendation is predicted, with the 95 % range of both values."""
     words = "recommended" if up.sd == 0 else "recommended, as predicted"
-    told = [plain(f"{words}: {metric} {estimated(metric, up)}")]
-    trace = marks("recommended", [x.of(across.mean)], [y.of(up.mean)], STAR, hovertext=told)
+    texts = [plain(f"{words}: {metric} {estimated(metric, up)}")]
+    trace = marks("recommended", [x.of(across.mean)], [y.of(up.mean)], STAR, hovertext=texts)
     for key, axis, estimate in (("error_x", x, across), ("error_y", y, up)):
         if estimate.sd > 0:
             trace[key] = _bars([estimate.mean], [estimate.sd], axis, "@best")
@@ -175,8 +175,8 @@ def shares(view: StudyView) -> list[Figure]:
     pending = view.history.pending
     places = [float(fractions.index(trial.fraction)) for trial in pending]
     square = {"symbol": "square-open", "color": "@soft", "size": 9}
-    told = [f"trial {trial.number}: {trial.state}" for trial in pending]
-    traces.append(marks("pending", [trial.number for trial in pending], places, square, hovertext=told))
+    texts = [f"trial {trial.number}: {trial.state}" for trial in pending]
+    traces.append(marks("pending", [trial.number for trial in pending], places, square, hovertext=texts))
     ticks = list(range(len(fractions)))
     yaxis = {
         "title": {"text": "share of the data"},

@@ -87,12 +87,12 @@ def _bookings(view: StudyView) -> list[Figure]:
         f"{f'{over:,} cost more' if over else 'none cost more'}."
     )
     caption += "" if every == 1 else f" {len(rows):,} of {counted(len(settled), 'run')} are drawn."
-    told = [
+    texts = [
         f"trial {row.trial}, attempt {row.attempt}<br>set aside {usd(row.reserved)}, paid {usd(row.settled or 0.0)}"
         for row in rows
     ]
     traces = [
-        marks(name, numbers, [*map(axis.of, values)], {**style, "size": 7}, hovertext=told)
+        marks(name, numbers, [*map(axis.of, values)], {**style, "size": 7}, hovertext=texts)
         for name, values, style in (
             ("set aside", [row.reserved for row in rows], {"symbol": "line-ew-open", "color": "@soft", "line": _THICK}),
             ("paid", costs, {"symbol": "circle", "color": "@kept", "line": {"width": 0}}),
