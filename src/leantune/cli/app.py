@@ -237,6 +237,15 @@ def worker(
 
 
 DEFAULT_ITERATIONS = 44  # tests of a replay without a budget
+Table = Annotated[
+    str | None, Argument(metavar="TABLE", help="A table by its name, or its YAML file.", autocompletion=table_names)
+]
+Filter = Annotated[
+    str, Option("--filter", metavar="FILTER", help="none, cea:0.2, random:0.1, direct or cmaes, for all.")
+]
+Noise = Annotated[
+    float, Option(min=0.0, metavar="FACTOR", help="Scatter of every test: 1 for that of the table's deviations.")
+]
 
 
 @command(
@@ -247,9 +256,7 @@ DEFAULT_ITERATIONS = 44  # tests of a replay without a budget
     interrupted="interrupted by Ctrl-C; runs that had ended are kept, and the same command goes on",
 )
 def replay(  # noqa: PLR0913 - its options, all by name
-    table: str | None = Argument(
-        None, metavar="TABLE", help="A table by its name, or its YAML file.", autocompletion=table_names
-    ),
+    table: Table = None,
     *,
     strategies: str = Option("", metavar="LIST", help="Strategies, such as trimtuner-gp,eic,'nephele(horizon=1)'."),
     seeds: int = Option(8, min=1, help="Runs of each strategy, with the seeds 0, 1, ..."),
@@ -257,16 +264,12 @@ def replay(  # noqa: PLR0913 - its options, all by name
         None, min=1, help="Tests after the start [default: 44, or until the budget is spent]."
     ),
     budget_usd: float | None = Option(None, metavar="USD", help="Dollars that a run may spend."),
-    filter_spec: str = Option(
-        "", "--filter", metavar="FILTER", help="none, cea:0.2, random:0.1, direct or cmaes, for all."
-    ),
+    filter_spec: Filter = "",
     incumbent: Literal["paper", "common"] = Option(
         "paper", help="Whose rule recommends: each paper's own, or one for all."
     ),
     parallel: int = Option(1, min=1, help="Tests at once in a run."),
-    noise: float = Option(
-        0.0, min=0.0, metavar="FACTOR", help="Scatter of every test: 1 for that of the table's deviations."
-    ),
+    noise: Noise = 0.0,
     problem: str = Option("", metavar="NAME", help="Another problem of the table."),
     data: Path | None = Option(None, metavar="DIR", help="The folder of the tables' CSV files."),
     processes: int | None = Option(None, min=0, help="Runs at once [default: one for each core]; 0: in this process."),

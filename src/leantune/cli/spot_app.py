@@ -101,6 +101,22 @@ def train(  # noqa: PLR0913 - the options of a command
 # -- spot simulate
 
 TIMELINE = Path("leantune-spot.html")
+Regime = Annotated[Literal["volatile", "smooth"], Option(help="Generated prices as in 2016, or as they are today.")]
+Policy = Annotated[
+    str,
+    Option(
+        help="ours, paper, random, oracle, on-demand, single-cheapest, single-fastest; several with commas between."
+    ),
+]
+RiskPredictor = Annotated[str, Option(metavar="NAME", help="Who predicts revocations: a name or a trained file.")]
+Cause = Annotated[
+    Literal["price", "capacity", "both"] | None,
+    Option(help="What takes machines away [default: price; both where traces are given]."),
+]
+Instances = Annotated[Path | None, Option(metavar="FILE", help="CSV of types that the catalogue does not have.")]
+Html = Annotated[
+    Path | None, Option(metavar="FILE", help=f"Where the timeline is drawn [default: {TIMELINE}; nowhere with --json].")
+]
 
 
 @command(spot, WELL, WRONG_INPUT)
@@ -109,37 +125,24 @@ def simulate(  # noqa: PLR0913 - its options, all by name
     workload: str = Option("all", metavar="FAMILY", help="Recorded jobs of one family, or all."),
     hours: float = Option(4.0, help="Hours of the median job on 4 vCPUs; the recorded ones are stretched."),
     prices: str = Option("generated", metavar="FILE", help="A price history (CSV or JSON), or generated."),
-    regime: Literal["volatile", "smooth"] = Option(
-        "volatile", help="Generated prices as in 2016, or as they are today."
-    ),
+    regime: Regime = "volatile",
     types: str = Option("", help="Only these machine types, such as r4.large,m4.2xlarge."),
     days: float | None = Option(None, help="Days of prices from the start on [default: 30, or all of the file]."),
     start: str = Option("", metavar="TIME", help="When the tuning begins, such as 2016-04-01T12:00 (UTC)."),
-    policy: str = Option(
-        "ours,random,oracle,on-demand",
-        help="ours, paper, random, oracle, on-demand, single-cheapest, single-fastest; several with commas between.",
-    ),
+    policy: Policy = "ours,random,oracle,on-demand",
     theta: float = Option(0.7, help="Share of the steps after which the end of a job is predicted."),
     mcnt: int = Option(3, help="How many of the best go on to the end."),
-    predictor: str = Option(
-        "online-hazard", metavar="NAME", help="Who predicts revocations: a name or a trained file."
-    ),
+    predictor: RiskPredictor = "online-hazard",
     traces: Path | None = Option(None, metavar="FILE", help="Preemption traces of the markets, a YAML mapping."),
-    revocations: Literal["price", "capacity", "both"] | None = Option(
-        None, help="What takes machines away [default: price; both where traces are given]."
-    ),
+    revocations: Cause = None,
     provider: Literal["aws", "gcp", "azure"] = Option("aws", help="Whose rules of billing and notice hold."),
     finish_by: str = Option("", metavar="TIME", help="All must be over within this time, such as '30 h'."),
     hour_value: float = Option(0.0, metavar="USD", help="What an hour of one job's time is worth."),
     exponent: float = Option(0.6, metavar="B", help="A step takes C0 / vCPUs^B seconds."),
     speeds: Path | None = Option(None, metavar="FILE", help="Measured speeds of types: Scout's runtimes, CSV."),
-    instances: Path | None = Option(
-        None, "--instances", metavar="FILE", help="CSV of types that the catalogue does not have."
-    ),
+    instances: Instances = None,
     seed: int = Option(0, help="Of generated prices, of traces' luck and of random choices."),
-    html: Path | None = Option(
-        None, metavar="FILE", help=f"Where the timeline is drawn [default: {TIMELINE}; nowhere with --json]."
-    ),
+    html: Html = None,
     no_html: bool = Option(False, "--no-html", help="Draw no timeline."),
     as_json: JsonInstead = False,
 ) -> Answer:
@@ -155,27 +158,12 @@ def simulate(  # noqa: PLR0913 - its options, all by name
       $ leantune spot simulate --prices history.csv --instances types.csv --finish-by "30 h" --json
     """  # noqa: D301 (as above)
     from leantune.cli import spot_simulate as simulating
-    from leantune.cloud.billing import POLICIES
-    from leantune.lab.simulate.comparison import Plan
-    from leantune.lab.simulate.policies import Taste
-    from leantune.lab.simulate.setup import Revoking
-    from leantune.revocation.predictors import named_or_saved
 
-    cause = revocations or ("price" if traces is None else "both")
-    revoking = Revoking(cause, traces, POLICIES[provider], seed)
-    machines = simulating.named(types, "--types")
-    pool = simulating.pool_of(prices, regime, machines, days, start, instances, revoking)
-    plan = Plan(
-        pool,
-        simulating.tunings(workload, hours),
-        simulating.speeds_of(pool, exponent, speeds),
-        simulating.named(policy, "--policy"),
-        simulating.rules_of(pool, revoking.policy, theta, mcnt, finish_by),
-        Taste(hour_value, seed),
-        revoking.policy,
-        exponent,
-        named_or_saved(predictor),
-    )
+    revoking = simulating.revoking_of(revocations, traces, provider, seed)
+    pool = simulating.pool_of(prices, regime, types, days, start, instances, revoking)
+    jobs = simulating.tunings(workload, hours)
+    rules = simulating.rules_of(pool, revoking.policy, theta, mcnt, finish_by)
+    plan = simulating.plan_of(pool, revoking, jobs, rules, (exponent, speeds), policy, predictor, hour_value)
     target = None if no_html or (as_json and html is None) else simulating.writable(html or TIMELINE)
     smooth_already = prices == simulating.GENERATED and regime == "smooth"
     return simulating.simulate(plan, None if smooth_already else seed, target)

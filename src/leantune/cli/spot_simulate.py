@@ -9,11 +9,13 @@ from pathlib import Path
 
 from leantune.cli.command import Answer, Json, picked, typed_names
 from leantune.cli.terminal import Tell, activity, columned, utc, warn
-from leantune.cloud.billing import BillingPolicy
+from leantune.cloud.billing import POLICIES, BillingPolicy
+from leantune.cloud.feeds import Mode
 from leantune.cloud.prices import read_prices
 from leantune.errors import InvalidInput
-from leantune.lab.simulate.comparison import POLL, Plan, Tally, compare, saved_share
+from leantune.lab.simulate.comparison import POLL, Plan, Tally, Tuning, compare, saved_share
 from leantune.lab.simulate.gantt import Page, write_gantt
+from leantune.lab.simulate.policies import Taste
 from leantune.lab.simulate.setup import (
     GENERATED_DAYS,
     GENERATED_START,
@@ -26,9 +28,9 @@ from leantune.lab.simulate.setup import (
     with_generated_prices,
 )
 from leantune.lab.simulate.simulation import TuningRules
-from leantune.lab.simulate.speeds import Speeds
-from leantune.lab.simulate.workloads import RecordedJob, families, recorded_jobs, stretched
+from leantune.lab.simulate.workloads import families, recorded_jobs, stretched
 from leantune.report.html import Tile
+from leantune.revocation.predictors import named_or_saved
 from leantune.text import NBSP, counted, duration, percent, usd
 from leantune.units import parse_quantity
 
@@ -69,31 +71,36 @@ def _compared(plan: Plan, tell: Tell) -> dict[str, Tally]:
 # -- what was typed
 
 
-def named(text: str, option: str) -> tuple[str, ...]:
-    """Names with commas between; InvalidInput where there is text and no name."""
+def _named(text: str, option: str) -> tuple[str, ...]:
     names = typed_names(text)
     if text and not names:
         raise InvalidInput(f"{text!r} names nothing", where=option, hint="Write names with commas between")
     return names
 
 
+def revoking_of(cause: Mode | None, traces: Path | None, provider: str, seed: int) -> Revoking:
+    """What takes machines away: prices, and traces where there are any, unless a cause is named."""
+    return Revoking(cause or ("price" if traces is None else "both"), traces, POLICIES[provider], seed)
+
+
 def pool_of(
     prices: str,
     regime: str,
-    types: tuple[str, ...],
+    types: str,
     days: float | None,
     start: str,
     instances: Path | None,
     revoking: Revoking,
 ) -> Pool:
     """The markets: generated ones, or those of a file of prices."""
+    names = _named(types, "--types")
     if days is not None and not 0 < days <= 400:
         raise InvalidInput(f"--days is {days:g}", where="simulate", hint="Give more than 0 and at most 400")
     begin = _moment(start) if start else None
     known = read_instances(instances) if instances else None
     if prices == GENERATED:
         return generated_pool(
-            types or PAPER_TYPES,
+            names or PAPER_TYPES,
             regime=regime,
             start=GENERATED_START if begin is None else begin,
             days=days or GENERATED_DAYS,
@@ -104,7 +111,7 @@ def pool_of(
     for trouble in loaded.report.troubles():
         warn(f"{prices}: {trouble}")
     return file_pool(
-        loaded.series, Path(prices).name, types=types, instances=known, start=begin, days=days, revoking=revoking
+        loaded.series, Path(prices).name, types=names, instances=known, start=begin, days=days, revoking=revoking
     )
 
 
@@ -117,18 +124,11 @@ def _moment(text: str) -> float:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
-def tunings(workload: str, hours: float) -> tuple[tuple[RecordedJob, ...], ...]:
+def tunings(workload: str, hours: float) -> tuple[Tuning, ...]:
     """The recorded jobs of one family, or of all, stretched."""
     same = {name.lower(): name for name in families()}
     names = families() if workload == ALL and same else (same.get(workload.lower(), workload),)
     return tuple(stretched(recorded_jobs(name), hours) for name in names)
-
-
-def speeds_of(pool: Pool, exponent: float, table: Path | None) -> Speeds:
-    """How fast the types are: measured, or by their vCPUs."""
-    if table is not None and not table.is_file():
-        raise InvalidInput("there is no such file", where=str(table), hint="Correct --speeds, or leave it out")
-    return pool.speeds(exponent=exponent, table=table)
 
 
 def rules_of(pool: Pool, billing: BillingPolicy, theta: float, mcnt: int, finish_by: str) -> TuningRules:
@@ -139,6 +139,25 @@ def rules_of(pool: Pool, billing: BillingPolicy, theta: float, mcnt: int, finish
         raise InvalidInput(f"{finish_by!r} is over before it begins", where="--finish-by", hint=hint)
     deadline = None if seconds is None else pool.start + seconds
     return TuningRules(theta=theta, mcnt=mcnt, notice=max(billing.notice_seconds - POLL, 0.0), finish_by=deadline)
+
+
+def plan_of(
+    pool: Pool,
+    revoking: Revoking,
+    jobs: tuple[Tuning, ...],
+    rules: TuningRules,
+    speeds: tuple[float, Path | None],
+    policy: str,
+    predictor: str,
+    hour_value: float,
+) -> Plan:
+    """What is compared. speeds: by the power of the vCPUs, or measured, in a file."""
+    exponent, file = speeds
+    if file is not None and not file.is_file():
+        raise InvalidInput("there is no such file", where=str(file), hint="Correct --speeds, or leave it out")
+    measured = pool.speeds(exponent=exponent, table=file)
+    names, taste, risk = _named(policy, "--policy"), Taste(hour_value, revoking.seed), named_or_saved(predictor)
+    return Plan(pool, jobs, measured, names, rules, taste, revoking.policy, exponent, risk)
 
 
 def writable(path: Path) -> Path:
