@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from leantune.cli.parts import PARTS
+from leantune.cli.doctor import PARTS
 
 BLOCKED = sorted(part.module for part in PARTS if not part.is_base)
 

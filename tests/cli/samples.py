@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from leantune.cli.progress import Progress
-from leantune.cli.standing import Standing
+from leantune.cli.standing import Progress, Standing
 from leantune.history import Estimate, History, Note, NoteKind, ObservationKind, Trial, TrialState, observe
 from leantune.problem import Budget, Problem, maximize
 from leantune.run.events import Ended, Proposed, Started

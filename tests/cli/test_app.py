@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import leantune
 from leantune.cli.app import GROUPS, LaterGroup, app, main
-from leantune.cli.exit_codes import ExitCode
+from leantune.cli.command import ExitCode
 from leantune.lab.replay.tables import default_data, preset_names, preset_text
 from leantune.lab.replay.tables.description import parse_description
 from tests.cli.tiny import invoke

@@ -1,14 +1,18 @@
-"""What the doctor finds, on this machine and on machines made up for it."""
+"""What the doctor finds and says, on this machine and on machines made up for it; its parts are pyproject.toml's."""
 
+import json
 import os
+import re
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leantune.cli import doctor
-from leantune.cli.doctor import Diagnosis, Finding, PartFinding, Status
-from leantune.cli.parts import BASE, PARTS, Part
+from leantune.cli.command import encoded
+from leantune.cli.doctor import BASE, PARTS, Diagnosis, Finding, Part, PartFinding, Status, answer
 
 GONE = "leantune_no_such_module"
 
@@ -133,3 +137,81 @@ def test_blas_check_of_a_broken_numpy_says_so(monkeypatch: pytest.MonkeyPatch) -
     found = doctor.check_blas()
     assert found.status is Status.BROKEN
     assert "scipy.linalg" in found.detail
+
+
+RAY = PartFinding(Part("ray", "ray", "several machines", ("ray",)), Status.MISSING, hint="pip install 'leantune[ray]'")
+STARLETTE = PartFinding(Part("starlette", "starlette", "page", ("ui",)), Status.MISSING, hint="pip install ui")
+UVICORN = PartFinding(Part("uvicorn", "uvicorn", "page", ("ui",)), Status.MISSING, hint="pip install ui")
+NUMPY = PartFinding(Part("numpy", "numpy", "arrays"), Status.OK, "2.4.6")
+BROKEN = PartFinding(Part("scipy", "scipy", "designs"), Status.BROKEN, "1.0", "OSError: [x]; try: pip install scipy")
+CORES = Finding("cores", Status.OK, "2 of 4 may be used")
+WELL = Diagnosis("1.2.3", (CORES,), (NUMPY, RAY, STARLETTE, UVICORN))
+ILL = Diagnosis("1.2.3", (CORES,), (NUMPY, BROKEN))
+
+
+def test_json_tells_versions_extras_and_hints() -> None:
+    told: Any = encoded(answer(WELL).document)
+    assert (told["leantune"], told["healthy"]) == ("1.2.3", True)
+    assert told["system"] == [{"name": "cores", "status": "ok", "detail": "2 of 4 may be used", "hint": ""}]
+    numpy, ray, *_ = told["parts"]
+    assert (numpy["version"], numpy["extras"]) == ("2.4.6", [])
+    assert (ray["version"], ray["extras"], ray["hint"]) == (None, ["ray"], "pip install 'leantune[ray]'")
+
+
+def test_an_ill_diagnosis_is_json() -> None:
+    told: Any = encoded(answer(ILL).document)
+    assert told["healthy"] is False
+    assert json.loads(json.dumps(told)) == told
+
+
+def test_tables_show_each_command_once_on_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    answer(WELL).print(as_json=False)
+    shown = capsys.readouterr().out
+    assert "for ray: pip install 'leantune[ray]'\n" in shown
+    assert "for starlette, uvicorn: pip install ui\n" in shown
+    assert "always needs works" in shown
+
+
+def test_tables_keep_brackets_of_an_error_and_say_that_something_is_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    answer(ILL).print(as_json=False)
+    shown = capsys.readouterr().out
+    assert "scipy: OSError: [x]; try: pip install scipy\n" in shown
+    assert "is broken" in shown
+
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TOOLS_OF_CONTRIBUTORS = "dev"
+
+
+def distributions(requirements: list[str]) -> set[str]:
+    names = [re.match(r"[\w.-]+", requirement) for requirement in requirements]
+    return {name.group().lower() for name in names if name is not None}
+
+
+def declared() -> dict[str, set[str]]:
+    extras = {extra: distributions(listed) for extra, listed in PROJECT["optional-dependencies"].items()}
+    del extras[TOOLS_OF_CONTRIBUTORS]
+    return {BASE: distributions(PROJECT["dependencies"])} | extras
+
+
+def test_the_table_and_pyproject_agree() -> None:
+    told: dict[str, set[str]] = {}
+    for part in PARTS:
+        for extra in part.extras:
+            told.setdefault(extra, set()).add(part.distribution.lower())
+    assert told == declared()
+
+
+def test_no_part_is_listed_twice() -> None:
+    assert len({part.distribution for part in PARTS}) == len(PARTS)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.distribution)
+def test_each_part_says_what_it_is_for(part: Part) -> None:
+    assert part.purpose
+    assert part.is_base == (part.extras == (BASE,))
+
+
+def test_the_command_for_an_extra_names_the_extra_and_is_quoted_for_a_shell() -> None:
+    assert Part("ray", "ray", "clusters", ("ray",)).install_command == "pip install 'leantune[ray]'"
+    assert Part("numpy", "numpy", "arrays").install_command == "pip install --force-reinstall numpy"

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from leantune.cli.live import HINT, RUNS_SHOWN, bar, draw, live_view
-from leantune.cli.progress import Progress
+from leantune.cli.standing import Progress
 from leantune.executors.base import Report
 from leantune.history import History, Note, NoteKind
 from leantune.problem import Budget, Problem, minimize

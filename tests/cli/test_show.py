@@ -1,11 +1,12 @@
 """Results as lines and as JSON: both tell the same."""
 
 import json
-import math
+from collections.abc import Iterable
 from dataclasses import replace
 
 from leantune.cli import show
-from leantune.cli.failures import printable
+from leantune.cli.command import encoded
+from leantune.cli.terminal import printable
 from leantune.history import Estimate, History, Note, NoteKind, TrialState
 from leantune.problem import Budget, Problem, minimize
 from leantune.run.ledger import TimeRules
@@ -48,12 +49,12 @@ HELD = Verification(
 )
 
 
-def text(lines: list[str]) -> str:
+def text(lines: Iterable[str]) -> str:
     return printable("\n".join(lines))
 
 
 def json_of(told: object) -> str:
-    return json.dumps(told, allow_nan=False)  # raises where a number is none
+    return json.dumps(encoded(told), allow_nan=False)  # raises where a number is none
 
 
 def test_a_recommendation_says_what_to_use_what_to_expect_and_how_sure_it_is() -> None:
@@ -101,15 +102,14 @@ def test_a_recommendation_in_json_keeps_every_digit() -> None:
     assert (told["feasible"], told["tested"], told["why"], told["notes"]) == (True, True, RECOMMENDED.why, [])
 
 
-def test_numbers_that_nobody_knows_are_null() -> None:
-    assert show.number(math.nan) is None
-    assert show.number(None) is None
-    assert show.number(0.0) == 0.0
-    assert show.money_json(Money(None, 1.0, 0.0)) == {"budget": None, "spent": 1.0, "reserved": 0.0, "left": None}
+def test_money_without_a_limit_has_no_rest() -> None:
+    told = encoded(show.study_json(replace(standing(mixed()), money=Money(None, 1.0, 0.0))))
+    assert isinstance(told, dict)
+    assert told["dollars"] == {"budget": None, "spent": 1.0, "reserved": 0.0, "left": None}
 
 
 def test_status_tells_trials_money_best_workers_what_runs_and_what_failed() -> None:
-    told = text(show.status_lines(standing(mixed()), None, [WORKER], 210.0))
+    told = text(show.status(standing(mixed()), None, [WORKER], 210.0).lines)
     assert told.startswith("Study digits: not over yet\n")
     for part in (
         "goal      maximize accuracy, subject to cost ≤ $0.10 and time ≤ 60 s",
@@ -126,11 +126,11 @@ def test_status_tells_trials_money_best_workers_what_runs_and_what_failed() -> N
         "note: fallback: none of 8 pairs promises anything; the largest expected accuracy (2 trials)",
     ):
         assert part in told
-    assert "over, all 5 trials" in show.status_lines(standing(mixed()), "all 5 trials are used", [], 0.0)[0]
+    assert "over, all 5 trials" in show.status(standing(mixed()), "all 5 trials are used", [], 0.0).lines[0]
 
 
 def test_status_in_json() -> None:
-    told = json.loads(json_of(show.status_json(standing(mixed()), "spent", [WORKER], 210.0)))
+    told = json.loads(json_of(show.status(standing(mixed()), "spent", [WORKER], 210.0).document))
     assert (told["study"], told["store"], told["strategy"], told["seed"]) == (
         "digits",
         "sqlite:///leantune.db",
@@ -143,7 +143,7 @@ def test_status_in_json() -> None:
     trials = dict.fromkeys(("proposed", "queued", "revoked", "lost", "stopped", "paused"), 0)
     assert told["trials"] == trials | {"total": 5, "done": 3, "failed": 1, "running": 1}
     paused = standing(mixed().move(4, TrialState.PAUSED, time=201.0))
-    assert json.loads(json_of(show.status_json(paused, "spent", [], 210.0)))["trials"]["paused"] == 1
+    assert json.loads(json_of(show.status(paused, "spent", [], 210.0).document))["trials"]["paused"] == 1
     assert told["dollars"]["budget"] == 5
     assert told["best"]["trial"] == 3
     assert (told["best"]["metrics"], told["best"]["seconds"]) == ({"accuracy": 0.91}, 10.0)
@@ -157,7 +157,7 @@ def test_status_in_json() -> None:
 
 def test_a_new_study_without_prices() -> None:
     free = Problem(Space(a=choice(1, 2)), minimize("loss"), budget=Budget(hours=2))
-    told = text(show.status_lines(standing(History(), free), None, [], 0.0))
+    told = text(show.status(standing(History(), free), None, [], 0.0).lines)
     assert "$" not in told
     assert "training  0 s of 2 h" in told
     assert "workers   none" in told
@@ -166,22 +166,22 @@ def test_a_new_study_without_prices() -> None:
 
 def test_the_end_of_a_run_with_and_without_a_recommendation() -> None:
     over, stopped = End(Outcome.OVER, "all trials are used"), End(Outcome.INTERRUPTED, "stopped by the user")
-    told = text(show.end_lines(standing(mixed()), over, RECOMMENDED, ""))
+    told = text(show.ended(standing(mixed()), over, RECOMMENDED, "").lines)
     assert told.startswith("Study digits: over, all trials are used\n")
     assert "Recommended configuration:" in told
     assert "trials    5 of 10" in told
-    assert "trials    5 of 10" not in text(show.end_lines(standing(mixed()), over, RECOMMENDED, "", shown=True))
-    nothing = text(show.end_lines(standing(History()), over, None, "there is nothing to recommend yet"))
+    assert "trials    5 of 10" not in text(show.ended(standing(mixed()), over, RECOMMENDED, "", shown=True).lines)
+    nothing = text(show.ended(standing(History()), over, None, "there is nothing to recommend yet").lines)
     assert nothing.endswith("No recommendation: there is nothing to recommend yet")
-    assert "ecommend" not in text(show.end_lines(standing(mixed()), stopped, None, ""))
-    plain = json.loads(json_of(show.end_json(standing(mixed()), stopped, None, "")))
+    assert "ecommend" not in text(show.ended(standing(mixed()), stopped, None, "").lines)
+    plain = json.loads(json_of(show.ended(standing(mixed()), stopped, None, "").document))
     assert (plain["outcome"], plain["reason"], plain["recommendation"]) == ("interrupted", "stopped by the user", None)
-    full = json.loads(json_of(show.end_json(standing(mixed()), over, RECOMMENDED, "")))
+    full = json.loads(json_of(show.ended(standing(mixed()), over, RECOMMENDED, "").document))
     assert full["recommendation"] == json.loads(json_of(show.recommendation_json(RECOMMENDED)))
 
 
 def test_a_dry_run_tells_size_proposals_costs_and_limits() -> None:
-    told = text(show.dry_run_lines("digits", "eic, seed 1", PROBLEM, DRY))
+    told = text(show.dry_run("digits", "eic, seed 1", PROBLEM, DRY).lines)
     for part in (
         "Dry run of digits: nothing was started",
         "space       80 configurations, 160 with each of 2 shares of the data",
@@ -201,21 +201,21 @@ def test_a_dry_run_of_an_endless_space_without_prices_and_limits() -> None:
     dry = replace(
         DRY, size=None, pairs=None, first=(replace(DRY.first[0], time_limit=None, worst_case_usd=None),), resumes=0
     )
-    told = text(show.dry_run_lines("digits", "eic", PROBLEM, dry))
+    told = text(show.dry_run("digits", "eic", PROBLEM, dry).lines)
     assert "infinitely many configurations" in told
     assert "no time limit, no price" in told
     assert "nothing: the study is new" in told
     limited = replace(dry, rules=TimeRules(20.0), first=(), over="all is spent")
-    told = text(show.dry_run_lines("digits", "eic", PROBLEM, limited))
+    told = text(show.dry_run("digits", "eic", PROBLEM, limited).lines)
     assert "20 s a run, then 30 s to end" in told
     assert "Nothing would be started: all is spent" in told
-    assert text(show.dry_run_lines("digits", "eic", PROBLEM, replace(DRY, over="x"))).endswith(
+    assert text(show.dry_run("digits", "eic", PROBLEM, replace(DRY, over="x")).lines).endswith(
         "Then the study is over: x"
     )
 
 
 def test_a_dry_run_in_json() -> None:
-    told = json.loads(json_of(show.dry_run_json("digits", "eic", PROBLEM, DRY)))
+    told = json.loads(json_of(show.dry_run("digits", "eic", PROBLEM, DRY).document))
     assert (told["configurations"], told["pairs"], told["trials_so_far"], told["parallel"]) == (80, 160, 5, 2)
     assert (told["time_limit"], told["grace"]) == (None, 30.0)
     assert [p["worst_case_usd"] for p in told["proposals"]] == [0.0061, 0.0091]
@@ -223,25 +223,25 @@ def test_a_dry_run_in_json() -> None:
 
 
 def test_a_verification_that_held() -> None:
-    told = text(show.verification_lines(PROBLEM, HELD))
+    told = text(show.verification("digits", PROBLEM, HELD).lines)
     assert told.startswith("Verified: every limit held\n")
     assert "Measured on all data, trial 3:" in told
     assert "accuracy  0.91 (predicted 0.910 ± 0.010)" in told
     assert "time      10 s" in told
     assert "cost <= 0.10 USD  held" in told
-    plain = json.loads(json_of(show.verification_json(HELD)))
+    plain = json.loads(json_of(show.verification("digits", PROBLEM, HELD).document))
     assert (plain["held"], plain["failed"], plain["trial"], plain["seconds"]) == (True, "", 3, 10.0)
     assert plain["limits"][1] == {"limit": "time <= 1 min", "value": 10.0, "held": True}
 
 
 def test_a_verification_whose_limit_broke_or_whose_run_failed() -> None:
     broke = replace(HELD, limits=(LimitCheck("time <= 1 min", 90.0, False),))
-    told = text(show.verification_lines(PROBLEM, broke))
+    told = text(show.verification("digits", PROBLEM, broke).lines)
     assert told.startswith("Not verified: time <= 1 min did not hold\n")
     assert "time <= 1 min  BROKEN" in told
     failed = Verification(RECOMMENDED, mixed().trial(2), None, (), "exit code 3")
-    told = text(show.verification_lines(PROBLEM, failed))
+    told = text(show.verification("digits", PROBLEM, failed).lines)
     assert told.startswith("Not verified: the run failed, exit code 3\n")
-    assert json.loads(json_of(show.verification_json(failed)))["held"] is False
+    assert json.loads(json_of(show.verification("digits", PROBLEM, failed).document))["held"] is False
     free = replace(HELD, limits=())
-    assert show.verification_lines(PROBLEM, free)[0] == "Verified: the run came through; there is no limit"
+    assert show.verification("digits", PROBLEM, free).lines[0] == "Verified: the run came through; there is no limit"

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from leantune.cli import spot_prices
+from tests.cli import tiny
 from tests.cloud.fake_aws import FakeAws, serving
 
 ROWS = """\
@@ -21,18 +20,13 @@ timestamp,instance_type,availability_zone,product,price
 2026-03-01T00:00:00Z,own.type,us-east-1a,Windows,0.5
 """
 
-app = typer.Typer()
-app.command()(spot_prices.prices)
-
 
 def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return tiny.invoke("spot", "prices", *arguments)
 
 
 def told(*arguments: object) -> Any:
-    result = invoke(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
+    return tiny.told("spot", "prices", *arguments)
 
 
 @pytest.fixture(autouse=True)

@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
-from leantune.cli import spot_run
 from leantune.cli.app import app
 from leantune.jobfile import parse_job
 from leantune.store.database import Database
+from tests.cli import tiny
 
 # Counts to ten, losing less and less, down to its floor; goes on from its checkpoint, leaves one when asked to end.
 TRAINS = """
@@ -40,8 +39,6 @@ def resting(step: int) -> str:
     return TRAINS.replace("REST", str(step))
 
 
-APP = typer.Typer()
-APP.command()(spot_run.run)
 JOB = {
     "name": "floors",
     "train": [sys.executable, "-I", "-S", "-u", "train.py", "{floor}", "{checkpoint_dir}"],
@@ -65,10 +62,7 @@ def make_job(folder: Path, code: str = resting(7), **changes: object) -> Path:
 
 
 def invoke(*arguments: object) -> Result:
-    result = CliRunner().invoke(APP, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+    return tiny.invoke("spot", "run", *arguments)
 
 
 @pytest.mark.slow

@@ -10,26 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from leantune.cli.spot_train import train
-from leantune.revocation.predictors import load
+from leantune.cli.spot_train import Scored, best_of, counted_tries
+from leantune.cli.terminal import activity
+from leantune.lab.training.training import Attempt, judged, train_kind
+from leantune.revocation.predictors import load, predictor
 from leantune.revocation.saved import load as load_saved
-from tests.revocation.made import markets
+from tests.cli import tiny
+from tests.revocation.made import SMALL, markets, small_slices
 
 pytest.importorskip("safetensors")
 QUICK = ("--predictors", "hazard,logistic", "--tries", 2, "--processes", 1, "--questions", 800)
 
 
 def invoke(*arguments: object) -> Result:
-    """The command alone, in an app of its own."""
-    app = typer.Typer()
-    app.command()(train)
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+    return tiny.invoke("spot", "train", *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +125,21 @@ def test_an_out_that_is_a_file_is_refused(history: Path) -> None:
     result = invoke("--prices", history, "--out", history, *QUICK)
     assert result.exit_code == 2
     assert "cannot be made" in result.stderr
+
+
+def test_every_try_is_told_with_its_number(capsys: pytest.CaptureFixture[str]) -> None:
+    slices = small_slices()
+    heard: list[Attempt] = []
+    train_kind("hazard", slices, SMALL, heard.append)
+    with activity("spot train", 2, quiet=0.0) as tell:
+        done = counted_tries(tell, 2)
+        done(heard[0])
+        done(heard[0])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"spot train: try 1 of 2: hazard, validation Brier score {heard[0].brier:.4f}"
+    assert lines[1].startswith("spot train: try 2 of 2")
+
+
+def test_the_best_may_be_the_untrained_one() -> None:
+    untrained = Scored(judged(predictor(), small_slices().test))
+    assert best_of([untrained]) is untrained

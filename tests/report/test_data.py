@@ -127,5 +127,5 @@ def test_notes_are_counted_and_differ_only_by_their_words() -> None:
     (note, count), *rest = counted_notes(view.history, (NoteKind.FALLBACK,)).items()
     assert (count, rest) == (3, [])
     assert str(note) == "fallback: none of 1881 pairs promises anything; the largest expected accuracy"
-    assert origins(view) == {"models": 120 - 9 - 3, "start": 9, "fallback": 3}
-    assert origins(real_view())["verification"] == 1
+    assert origins(view) == {"the models": 120 - 9 - 3, "the strategy's start": 9, "a fallback": 3}
+    assert origins(real_view())["the verification"] == 1

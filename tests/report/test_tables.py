@@ -10,7 +10,9 @@ import pytest
 
 from leantune.history import History, TrialState
 from leantune.report import tables
+from leantune.report.data import StudyView
 from leantune.store.rows import Money
+from leantune.strategies.proposals import Recommendation
 from leantune.text import NBSP, exact_text, usd
 from tests.report.studies import EDGES, START, anywhere, long_view, real_view
 
@@ -26,28 +28,36 @@ def headings(html: str) -> list[str]:
     return [unescape(re.sub(r"<[^>]*>", "", text)) for text in re.findall(r"<th [^>]*>(.*?)</th>", html)]
 
 
-def test_the_recommended_values_can_be_copied() -> None:
-    view = real_view()
+def best_of(view: StudyView) -> Recommendation:
     assert view.recommendation is not None
-    shown = {row[0]: row[1] for row in rows(tables.settings(view))}
-    for name, value in view.recommendation.configuration.items():
+    return view.recommendation
+
+
+def certainty(view: StudyView) -> str:
+    return tables.certainty(view, best_of(view))
+
+
+def test_the_recommended_values_can_be_copied() -> None:
+    best = best_of(real_view())
+    shown = {row[0]: row[1] for row in rows(tables.settings(best))}
+    for name, value in best.configuration.items():
         assert shown[name].startswith(exact_text(value))
     assert "vCPUs" in shown["cluster"]
-    assert {row[0]: row[1] for row in rows(tables.settings(anywhere()))}["share of the data"] == "1/60"
+    assert {row[0]: row[1] for row in rows(tables.settings(best_of(anywhere())))}["share of the data"] == "1/60"
 
 
 def test_certainty_has_prediction_measurement_limit_and_verdict() -> None:
-    html = tables.certainty(real_view())
+    html = certainty(real_view())
     assert headings(html) == ["", "predicted (± 1 sd)", "measured", "limit", "probability", "verdict"]
     by_metric = {row[0]: row for row in rows(html)}
     assert set(by_metric) == {"accuracy", "cost", "time"}
     assert by_metric["time"][3] == "time ≤ 10 min"
     assert by_metric["time"][4].endswith("(asked: 95 %)")
     assert by_metric["cost"][5] in ("kept", "broken")
-    unmeasured = tables.certainty(real_view(verified=False))
+    unmeasured = certainty(real_view(verified=False))
     assert "measured" not in headings(unmeasured)
     assert {row[-1] for row in rows(unmeasured)[1:]} == {"not measured"}
-    assert headings(tables.certainty(EDGES["minimised"]())) == ["", "measured"]
+    assert headings(certainty(EDGES["minimised"]())) == ["", "measured"]
 
 
 def test_shares_add_up() -> None:

@@ -1,22 +1,22 @@
 """The `leantune` command: one typer app that only parses; what each command does is imported when it runs.
 
-Exit codes are those of `leantune.cli.exit_codes`, for every command.
+Exit codes are those of `leantune.cli.command`, for every command.
 """
 
 import io
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperGroup
 from typer.main import get_group
 
 import leantune
+from leantune.cli.command import MEANINGS, Answer, AsJson, ExitCode, command, explained
 from leantune.cli.completion import job_files, study_names, table_names
-from leantune.cli.exit_codes import MEANINGS, ExitCode, explained
-from leantune.cli.failures import print_json, told_errors
+from leantune.cli.terminal import mode_of
 
 WELL, BAD_NEWS, WRONG_INPUT = ExitCode.WELL, ExitCode.BAD_NEWS, ExitCode.WRONG_INPUT
 NOTHING_YET, STORE_TROUBLE, INTERRUPTED = ExitCode.NOTHING_YET, ExitCode.STORE_TROUBLE, ExitCode.INTERRUPTED
@@ -29,7 +29,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-JobFile = Annotated[Path, typer.Argument(metavar="JOB", help="The job file.", autocompletion=job_files)]
 OptionalJobFile = Annotated[
     Path | None, typer.Argument(metavar="JOB", help="The study's job file.", autocompletion=job_files)
 ]
@@ -39,7 +38,6 @@ Store = Annotated[
 Study = Annotated[
     str | None, typer.Option(metavar="NAME", help="The study's name in that store.", autocompletion=study_names)
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Plain = Annotated[bool, typer.Option("--plain", help="Print plain lines, also on a terminal.")]
 
 
@@ -69,22 +67,19 @@ def leantune_command(
     """  # noqa: D301 (typer reads the backspace: what follows keeps its lines)
 
 
-@app.command(
-    epilog=explained(
-        *MEANINGS,
-        well="the study is over, and there is a recommendation",
-        bad_news="trial after trial failed and none came through",
-        nothing_yet="the study is over, and there is nothing to recommend",
-    )
+@command(
+    app,
+    *MEANINGS,
+    well="the study is over, and there is a recommendation",
+    bad_news="trial after trial failed and none came through",
+    nothing_yet="the study is over, and there is nothing to recommend",
 )
 def run(
-    job: JobFile,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be run first and what it may cost; start nothing.")
-    ] = False,
+    job: Annotated[Path, typer.Argument(metavar="JOB", help="The job file.", autocompletion=job_files)],
+    dry_run: bool = Option(False, "--dry-run", help="Say what would be run first and what it may cost; start nothing."),
     as_json: AsJson = False,
     plain: Plain = False,
-) -> None:
+) -> Answer:
     """Run a job's study to its end and recommend a configuration.
 
     May be stopped at any time and goes on when run again. Ctrl-C once asks the running trials to save a checkpoint;
@@ -96,19 +91,15 @@ def run(
       $ leantune run job.yaml
       $ leantune run job.yaml --json
     """  # noqa: D301 (as above)
-    with told_errors(as_json=as_json):
-        from leantune.cli import studies
-        from leantune.cli.watching import mode_of
+    from leantune.cli import studies
 
-        if dry_run:
-            code = studies.dry_run(job, as_json=as_json)
-        else:
-            code = studies.run(studies.Target(job), mode_of(plain=plain, as_json=as_json))
-    raise typer.Exit(code)
+    if dry_run:
+        return studies.dry_run(job)
+    return studies.run(studies.Target(job), mode_of(plain=plain, as_json=as_json))
 
 
-@app.command(epilog=explained(WELL, WRONG_INPUT, STORE_TROUBLE))
-def status(job: OptionalJobFile = None, store: Store = None, study: Study = None, as_json: AsJson = False) -> None:
+@command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
+def status(job: OptionalJobFile = None, store: Store = None, study: Study = None, as_json: AsJson = False) -> Answer:
     """Say how a study stands.
 
     Trials, dollars, the best result so far, who works on it, what runs and what failed.
@@ -118,15 +109,13 @@ def status(job: OptionalJobFile = None, store: Store = None, study: Study = None
       $ leantune status job.yaml
       $ leantune status --store sqlite:///leantune.db --study digits --json
     """  # noqa: D301 (as above)
-    with told_errors(as_json=as_json):
-        from leantune.cli import studies
+    from leantune.cli import studies
 
-        code = studies.status(studies.Target(job, store, study), as_json=as_json)
-    raise typer.Exit(code)
+    return studies.status(studies.Target(job, store, study))
 
 
-@app.command(epilog=explained(WELL, WRONG_INPUT, NOTHING_YET, STORE_TROUBLE))
-def recommend(job: OptionalJobFile = None, store: Store = None, study: Study = None, as_json: AsJson = False) -> None:
+@command(app, WELL, WRONG_INPUT, NOTHING_YET, STORE_TROUBLE)
+def recommend(job: OptionalJobFile = None, store: Store = None, study: Study = None, as_json: AsJson = False) -> Answer:
     """Say which configuration to use, and how sure that is.
 
     By what is known now: with the metrics to expect and the probability of each limit.
@@ -136,31 +125,26 @@ def recommend(job: OptionalJobFile = None, store: Store = None, study: Study = N
       $ leantune recommend job.yaml
       $ leantune recommend --store sqlite:///leantune.db --study digits --json
     """  # noqa: D301 (as above)
-    with told_errors(as_json=as_json):
-        from leantune.cli import studies
+    from leantune.cli import studies
 
-        code = studies.recommend(studies.Target(job, store, study), as_json=as_json)
-    raise typer.Exit(code)
+    return studies.recommend(studies.Target(job, store, study))
 
 
-@app.command(
-    epilog=explained(
-        *MEANINGS,
-        well="the run came through, and every limit held",
-        bad_news="a limit did not hold, or the run failed",
-        nothing_yet="there is nothing to recommend yet, or the budget does not cover the run (see --beyond-budget)",
-    )
+@command(
+    app,
+    *MEANINGS,
+    well="the run came through, and every limit held",
+    bad_news="a limit did not hold, or the run failed",
+    nothing_yet="there is nothing to recommend yet, or the budget does not cover the run (see --beyond-budget)",
 )
 def verify(
     job: OptionalJobFile = None,
     store: Store = None,
     study: Study = None,
-    beyond_budget: Annotated[
-        bool, typer.Option("--beyond-budget", help="Raise the budget where it does not cover this run.")
-    ] = False,
+    beyond_budget: bool = Option(False, "--beyond-budget", help="Raise the budget where it does not cover this run."),
     as_json: AsJson = False,
     plain: Plain = False,
-) -> None:
+) -> Answer:
     """Run the recommendation on all the data and check the limits.
 
     One run, paid from the budget; Ctrl-C as in `leantune run`.
@@ -170,25 +154,22 @@ def verify(
       $ leantune verify job.yaml
       $ leantune verify job.yaml --beyond-budget --json
     """  # noqa: D301 (as above)
-    with told_errors(as_json=as_json):
-        from leantune.cli import studies
-        from leantune.cli.watching import mode_of
+    from leantune.cli import studies
 
-        target = studies.Target(job, store, study)
-        code = studies.verify(target, mode_of(plain=plain, as_json=as_json), beyond_budget=beyond_budget)
-    raise typer.Exit(code)
+    mode = mode_of(plain=plain, as_json=as_json)
+    return studies.verify(studies.Target(job, store, study), mode, beyond_budget=beyond_budget)
 
 
-@app.command(epilog=explained(WELL, WRONG_INPUT, STORE_TROUBLE))
+@command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
 def extend(
     job: OptionalJobFile = None,
     store: Store = None,
     study: Study = None,
-    usd: Annotated[float | None, typer.Option(help="Dollars in all.")] = None,
-    trials: Annotated[int | None, typer.Option(help="Trials in all.")] = None,
-    hours: Annotated[float | None, typer.Option(help="Hours of training in all.")] = None,
+    usd: float | None = Option(None, help="Dollars in all."),
+    trials: int | None = Option(None, help="Trials in all."),
+    hours: float | None = Option(None, help="Hours of training in all."),
     as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Raise a study's budget; run it again to go on.
 
     The numbers are new totals. They are written to the store and, where one is given, to the job file.
@@ -198,26 +179,21 @@ def extend(
       $ leantune extend job.yaml --trials 8
       $ leantune extend --store sqlite:///leantune.db --study digits --trials 9 --json
     """  # noqa: D301 (as above)
-    with told_errors(as_json=as_json):
-        from leantune.cli import studies
-        from leantune.problem import Budget
+    from leantune.cli import studies
+    from leantune.problem import Budget
 
-        target = studies.Target(job, store, study)
-        code = studies.extend(target, Budget(usd, trials, hours), as_json=as_json)
-    raise typer.Exit(code)
+    return studies.extend(studies.Target(job, store, study), Budget(usd, trials, hours))
 
 
-@app.command(epilog=explained(WELL, WRONG_INPUT, STORE_TROUBLE))
+@command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
 def report(
     job: OptionalJobFile = None,
     store: Store = None,
     study: Study = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to write [default: NAME-report.html].")
-    ] = None,
-    show_it: Annotated[bool, typer.Option("--open/--no-open", help="Open it in a browser.")] = False,
+    output: Path | None = Option(None, "--output", "-o", help="The file to write [default: NAME-report.html]."),
+    show_it: bool = Option(False, "--open/--no-open", help="Open it in a browser."),
     as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Write one HTML file about a study, with its plots.
 
     It holds everything it needs and opens without a network.
@@ -227,35 +203,25 @@ def report(
       $ leantune report job.yaml
       $ leantune report --store sqlite:///leantune.db --study digits -o digits.html --json
     """  # noqa: D301 (as above)
-    with told_errors(as_json=as_json):
-        from leantune.cli import studies
+    from leantune.cli import studies
 
-        target = studies.Target(job, store, study)
-        code = studies.report(target, output, show_it=show_it, as_json=as_json)
-    raise typer.Exit(code)
+    return studies.report(studies.Target(job, store, study), output, show_it=show_it)
 
 
-@app.command(
-    epilog=explained(
-        WELL,
-        BAD_NEWS,
-        WRONG_INPUT,
-        STORE_TROUBLE,
-        INTERRUPTED,
-        well="the study is over",
-        bad_news="trial after trial failed and none came through",
-    )
+@command(
+    app,
+    *(WRONG_INPUT, STORE_TROUBLE, INTERRUPTED),
+    well="the study is over",
+    bad_news="trial after trial failed and none came through",
 )
 def worker(
     job: OptionalJobFile = None,
     store: Store = None,
     study: Study = None,
-    parallel: Annotated[
-        int | None, typer.Option(min=1, help="Runs at once on this worker [default: the job's].")
-    ] = None,
+    parallel: int | None = Option(None, min=1, help="Runs at once on this worker [default: the job's]."),
     as_json: AsJson = False,
     plain: Plain = False,
-) -> None:
+) -> Answer:
     """Join a study from another terminal or machine.
 
     With --store and --study the job file is the one kept in the store; its programs start in the present folder.
@@ -265,84 +231,54 @@ def worker(
       $ leantune worker job.yaml
       $ leantune worker --store sqlite:///leantune.db --study digits --parallel 2
     """  # noqa: D301 (as above)
-    with told_errors(as_json=as_json):
-        from leantune.cli import studies
-        from leantune.cli.watching import mode_of
+    from leantune.cli import studies
 
-        target = studies.Target(job, store, study)
-        code = studies.worker(target, mode_of(plain=plain, as_json=as_json), parallel)
-    raise typer.Exit(code)
+    return studies.worker(studies.Target(job, store, study), mode_of(plain=plain, as_json=as_json), parallel)
 
 
-class Incumbent(StrEnum):
-    """Whose rule recommends: each strategy's own, or one that all share."""
-
-    PAPER = "paper"
-    COMMON = "common"
-
-
+DEFAULT_ITERATIONS = 44  # tests of a replay without a budget
 Table = Annotated[
-    str | None,
-    typer.Argument(metavar="TABLE", help="A table by its name, or its YAML file.", autocompletion=table_names),
+    str | None, Argument(metavar="TABLE", help="A table by its name, or its YAML file.", autocompletion=table_names)
 ]
-Strategies = Annotated[
-    str, typer.Option(metavar="LIST", help="Strategies, such as trimtuner-gp,eic,'nephele(horizon=1)'.")
-]
-Seeds = Annotated[int, typer.Option(min=1, help="Runs of each strategy, with the seeds 0, 1, ...")]
-Iterations = Annotated[
-    int | None, typer.Option(min=1, help="Tests after the start [default: 44, or until the budget is spent].")
-]
-BudgetUsd = Annotated[float | None, typer.Option(metavar="USD", help="Dollars that a run may spend.")]
 Filter = Annotated[
-    str, typer.Option("--filter", metavar="FILTER", help="none, cea:0.2, random:0.1, direct or cmaes, for all.")
+    str, Option("--filter", metavar="FILTER", help="none, cea:0.2, random:0.1, direct or cmaes, for all.")
 ]
-Rule = Annotated[Incumbent, typer.Option(help="Whose rule recommends: each paper's own, or one for all.")]
-TestsAtOnce = Annotated[int, typer.Option(min=1, help="Tests at once in a run.")]
-NoiseFactor = Annotated[
-    float, typer.Option(min=0.0, metavar="FACTOR", help="Scatter of every test: 1 for that of the table's deviations.")
+Noise = Annotated[
+    float, Option(min=0.0, metavar="FACTOR", help="Scatter of every test: 1 for that of the table's deviations.")
 ]
-ProblemName = Annotated[str, typer.Option(metavar="NAME", help="Another problem of the table.")]
-Data = Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the tables' CSV files.")]
-Processes = Annotated[
-    int | None, typer.Option(min=0, help="Runs at once [default: one for each core]; 0: in this process.")
-]
-Results = Annotated[Path, typer.Option(metavar="DIR", help="The folder where results are kept.")]
-RowsFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Write every test to a CSV file.")]
-OnlyFacts = Annotated[bool, typer.Option("--facts", help="Only say what is in the table.")]
-OnlyList = Annotated[bool, typer.Option("--list", help="Only list the tables that are known by name.")]
 
 
-@app.command(
-    epilog=explained(
-        WELL,
-        WRONG_INPUT,
-        STORE_TROUBLE,
-        INTERRUPTED,
-        wrong_input="the command line or the table is wrong; nothing was started",
-        store_trouble="results cannot be kept",
-        interrupted="interrupted by Ctrl-C; runs that had ended are kept, and the same command goes on",
-    )
+@command(
+    app,
+    WELL,
+    wrong_input="the command line or the table is wrong; nothing was started",
+    store_trouble="results cannot be kept",
+    interrupted="interrupted by Ctrl-C; runs that had ended are kept, and the same command goes on",
 )
 def replay(  # noqa: PLR0913 - its options, all by name
     table: Table = None,
     *,
-    strategies: Strategies = "",
-    seeds: Seeds = 8,
-    iterations: Iterations = None,
-    budget_usd: BudgetUsd = None,
+    strategies: str = Option("", metavar="LIST", help="Strategies, such as trimtuner-gp,eic,'nephele(horizon=1)'."),
+    seeds: int = Option(8, min=1, help="Runs of each strategy, with the seeds 0, 1, ..."),
+    iterations: int | None = Option(
+        None, min=1, help="Tests after the start [default: 44, or until the budget is spent]."
+    ),
+    budget_usd: float | None = Option(None, metavar="USD", help="Dollars that a run may spend."),
     filter_spec: Filter = "",
-    incumbent: Rule = Incumbent.PAPER,
-    parallel: TestsAtOnce = 1,
-    noise: NoiseFactor = 0.0,
-    problem: ProblemName = "",
-    data: Data = None,
-    processes: Processes = None,
-    results: Results = Path("leantune-replay"),
-    rows: RowsFile = None,
-    facts: OnlyFacts = False,
-    list_them: OnlyList = False,
+    incumbent: Literal["paper", "common"] = Option(
+        "paper", help="Whose rule recommends: each paper's own, or one for all."
+    ),
+    parallel: int = Option(1, min=1, help="Tests at once in a run."),
+    noise: Noise = 0.0,
+    problem: str = Option("", metavar="NAME", help="Another problem of the table."),
+    data: Path | None = Option(None, metavar="DIR", help="The folder of the tables' CSV files."),
+    processes: int | None = Option(None, min=0, help="Runs at once [default: one for each core]; 0: in this process."),
+    results: Path = Option(Path("leantune-replay"), metavar="DIR", help="The folder where results are kept."),
+    rows: Path | None = Option(None, metavar="FILE", help="Write every test to a CSV file."),
+    facts: bool = Option(False, "--facts", help="Only say what is in the table."),
+    list_them: bool = Option(False, "--list", help="Only list the tables that are known by name."),
     as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Compare strategies on measured tables.
 
     A table has every result already, so a study of it takes no training: dollars and seconds are the table's. Without a
@@ -355,34 +291,29 @@ def replay(  # noqa: PLR0913 - its options, all by name
       $ leantune replay trimtuner-rnn --facts --json
       $ leantune replay measured.yaml --strategies eic,random --seeds 2 --iterations 4
     """  # noqa: D301 (as above)
-    with told_errors(as_json=as_json):
-        from leantune.cli import replay as replaying
-        from leantune.lab.replay.pool import Source
+    from leantune.cli import replay as replaying
+    from leantune.lab.replay.pool import Source
+    from leantune.lab.replay.runs import Settings
 
-        source = Source(table or "", data, problem)
-        if table is None or list_them:
-            code = replaying.list_presets(data, as_json=as_json)
-        elif facts:
-            code = replaying.tell_facts(source, as_json=as_json)
-        else:
-            length = (iterations, budget_usd, parallel, noise)
-            compared = replaying.Comparison(source, strategies, seeds, filter_spec, *length)
-            output = replaying.Output(incumbent, results, rows, as_json)
-            code = replaying.compare(compared, output, processes)
-    raise typer.Exit(code)
-
-
-@app.command(
-    epilog=explained(
-        WELL,
-        BAD_NEWS,
-        WRONG_INPUT,
-        well="everything that LeanTune always needs works (extras may be missing)",
-        bad_news="a part that LeanTune always needs is missing or broken",
-        wrong_input="the command line is wrong",
+    if table is None or list_them:
+        return replaying.presets(data)
+    source = Source(table, data, problem)
+    if facts:
+        return replaying.table_facts(source)
+    tests = DEFAULT_ITERATIONS if iterations is None and budget_usd is None else iterations
+    common = Settings("", filter_spec, tests, budget_usd, parallel, noise)
+    return replaying.compare(
+        source, strategies, common, range(seeds), rule=incumbent, results=results, rows=rows, processes=processes
     )
+
+
+@command(
+    app,
+    well="everything that LeanTune always needs works (extras may be missing)",
+    bad_news="a part that LeanTune always needs is missing or broken",
+    wrong_input="the command line is wrong",
 )
-def doctor(as_json: AsJson = False) -> None:
+def doctor(as_json: AsJson = False) -> Answer:
     """Say what is installed, what is missing and how to get it.
 
     \b
@@ -390,16 +321,9 @@ def doctor(as_json: AsJson = False) -> None:
       $ leantune doctor
       $ leantune doctor --json
     """  # noqa: D301 (as above)
-    from leantune.cli.doctor import examine
-    from leantune.cli.doctor_report import as_document, print_tables
+    from leantune.cli.doctor import answer, examine
 
-    diagnosis = examine()
-    if as_json:
-        print_json(as_document(diagnosis))
-    else:
-        print_tables(diagnosis)
-    if not diagnosis.healthy:
-        raise typer.Exit(BAD_NEWS)
+    return answer(examine())
 
 
 class LaterGroup(TyperGroup):

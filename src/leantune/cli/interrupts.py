@@ -6,7 +6,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Protocol
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -49,10 +48,6 @@ class Interrupts:
             self._noticed = True  # the loop cleans up from now on: a third must not disturb it
             raise KeyboardInterrupt
 
-    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """The handler."""
-        self.interrupt()
-
 
 @contextmanager
 def interruptible() -> Iterator[Interrupts]:
@@ -61,7 +56,7 @@ def interruptible() -> Iterator[Interrupts]:
     if threading.current_thread() is not threading.main_thread():  # where Python allows no handlers
         yield interrupts
         return
-    before = {number: signal.signal(number, interrupts.on_signal) for number in SIGNALS}
+    before = {number: signal.signal(number, lambda *_: interrupts.interrupt()) for number in SIGNALS}
     try:
         yield interrupts
     finally:

@@ -10,21 +10,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leantune.cli.failures import printable
-from leantune.cli.progress import Progress, Run
-from leantune.cli.standing import Standing, reasons
-from leantune.cli.words import (
-    best_words,
-    count_words,
-    expected_words,
-    goal_words,
-    money_words,
-    outcome_words,
-    reported_words,
-    stopping_words,
-)
-from leantune.history import NoteKind, Trial, TrialState
-from leantune.run.events import Ended
+from leantune.cli.standing import Progress, Run, Standing, expected_words, goal_words, reported_words, stopping_words
+from leantune.cli.terminal import printable
+from leantune.history import NoteKind, TrialState
 from leantune.text import counted, described, duration, usd
 
 REFRESHES = 4  # a second
@@ -75,26 +63,19 @@ def _summary(standing: Standing) -> Table:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(ratio=1)
     budget, history, money = standing.problem.budget, standing.history, standing.money
-    grid.add_row("trials", _measure(count_words(standing), len(history.finished), len(history.pending), budget.trials))
+    grid.add_row("trials", _measure(standing.count_words, len(history.finished), len(history.pending), budget.trials))
     if standing.has_dollars:
-        grid.add_row("dollars", _measure(_money(standing), money.spent, money.reserved, money.budget_usd))
+        of = "" if money.budget_usd is None else f" of {usd(money.budget_usd)}"
+        grid.add_row("dollars", _measure(standing.money_words + of, money.spent, money.reserved, money.budget_usd))
     if budget.hours is not None:
         used = f"{duration(history.seconds)} of {budget.hours:g} h"
         grid.add_row("training", _measure(used, history.seconds, 0.0, budget.hours * 3600.0))
-    grid.add_row("best", _text(best_words(standing.problem, standing.best), _best_style(standing)))
-    if standing.best is not None:
-        grid.add_row("", _text(described(standing.best.trial.configuration)))
-    return grid
-
-
-def _money(standing: Standing) -> str:
-    limit = standing.money.budget_usd
-    return money_words(standing.money) + ("" if limit is None else f" of {usd(limit)}")
-
-
-def _best_style(standing: Standing) -> str:
     best = standing.best
-    return "" if best is None else "green" if best.kept and best.answers else "yellow"
+    colour = "" if best is None else "green" if best.kept and best.answers else "yellow"
+    grid.add_row("best", _text(standing.best_words, colour))
+    if best is not None:
+        grid.add_row("", _text(described(best.trial.configuration)))
+    return grid
 
 
 def _measure(words: str, used: float, promised: float, limit: float | None) -> Text:
@@ -122,23 +103,21 @@ def _table(*headings: str) -> Table:
 
 
 def _running(progress: Progress, now: float) -> Table:
+    rows = [
+        (run.trial, _time(run, now), _text("" if run.report is None else reported_words(run.report)))
+        for run in progress.runs.values()
+    ]
+    rows += [
+        (trial, duration(max(0.0, now - trial.moves[-1].time)), _text("on another worker", "dim"))
+        for trial in progress.elsewhere
+    ]
     table = _table("running", "configuration", "data", "time", "last report")
-    runs = list(progress.runs.values())
-    for run in runs[:RUNS_SHOWN]:
-        report = "" if run.report is None else reported_words(run.report)
-        table.add_row(*_trial_cells(run.trial), _text(_time(run, now)), _text(report))
-    room = RUNS_SHOWN - min(len(runs), RUNS_SHOWN)
-    for trial in progress.elsewhere[:room]:
-        since = _text(duration(max(0.0, now - trial.moves[-1].time)))
-        table.add_row(*_trial_cells(trial), since, _text("on another worker", "dim"))
-    hidden = len(runs) + len(progress.elsewhere) - RUNS_SHOWN
-    if hidden > 0:
-        table.add_row("", f"and {hidden} more")
+    for trial, time, report in rows[:RUNS_SHOWN]:
+        words = (f"trial {trial.number}", described(trial.configuration), str(trial.fraction), time)
+        table.add_row(*map(_text, words), report)
+    if len(rows) > RUNS_SHOWN:
+        table.add_row("", f"and {len(rows) - RUNS_SHOWN} more")
     return table
-
-
-def _trial_cells(trial: Trial) -> tuple[Text, Text, Text]:
-    return _text(f"trial {trial.number}"), _text(described(trial.configuration)), _text(str(trial.fraction))
 
 
 def _time(run: Run, now: float) -> str:
@@ -147,23 +126,16 @@ def _time(run: Run, now: float) -> str:
 
 
 def _ended(progress: Progress) -> Table:
-    table = _table("ended", "state", "data", "time", *(["dollars"] if progress.standing.has_dollars else []), "outcome")
+    standing = progress.standing
+    table = _table("ended", "state", "data", "time", *(["dollars"] if standing.has_dollars else []), "outcome")
     for event in reversed(progress.ended):
-        table.add_row(*_ended_cells(event, progress.standing))
+        trial = event.trial
+        dollars = [usd(event.dollars)] if standing.has_dollars else []
+        outcome = standing.outcome_words(trial, event.cause)
+        state = _text(trial.state.value, STATE_STYLE.get(trial.state, ""))
+        rest = (str(trial.fraction), duration(event.seconds), *dollars, outcome)
+        table.add_row(_text(f"trial {trial.number}"), state, *map(_text, rest))
     return table
-
-
-def _ended_cells(event: Ended, standing: Standing) -> list[Text]:
-    trial = event.trial
-    dollars = [_text(usd(event.dollars))] if standing.has_dollars else []
-    return [
-        _text(f"trial {trial.number}"),
-        _text(trial.state.value, STATE_STYLE.get(trial.state, "")),
-        _text(str(trial.fraction)),
-        _text(duration(event.seconds)),
-        *dollars,
-        _text(outcome_words(standing.problem, trial, event.cause)),
-    ]
 
 
 def _lines(progress: Progress) -> Iterator[tuple[str, str]]:
@@ -171,7 +143,7 @@ def _lines(progress: Progress) -> Iterator[tuple[str, str]]:
     if progress.proposed is not None:
         trial = progress.proposed.trial
         expected = expected_words(trial.expected)
-        reason = reasons(trial.notes, progress.standing.notes)
+        reason = progress.standing.reasons(trial)
         why = f"trial {trial.number} was proposed in {duration(progress.proposed.seconds)}: {reason}"
         yield (f"{why}; expected {expected}" if expected else why), ""
     if progress.waiting:

@@ -1,18 +1,23 @@
-"""What `leantune replay` does: check everything, replay what is not kept yet, print what came of it."""
+"""What `leantune replay` does: check everything, replay what is not kept yet, say what came of it.
+
+What is infinite (never arrived) or unknown is null in JSON and empty in a CSV.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
-from leantune.cli import replay_show as show
-from leantune.cli.activity import bar
-from leantune.cli.exit_codes import ExitCode
-from leantune.cli.failures import is_drawn_on, print_result, say, warn
+from leantune.cli.command import Answer, Json, encoded, picked
 from leantune.cli.interrupts import interruptible
+from leantune.cli.standing import goal_words
+from leantune.cli.terminal import activity, aligned, say, warn
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StrategyError
 from leantune.files import write_whole
@@ -20,108 +25,125 @@ from leantune.lab.replay.contenders import contender, split_specs
 from leantune.lab.replay.facts import facts
 from leantune.lab.replay.kept import Kept
 from leantune.lab.replay.pool import Done, Source, Task, run_all
-from leantune.lab.replay.runs import PAPER, Settings, check
-from leantune.lab.replay.summary import summarise
+from leantune.lab.replay.runs import Row, Settings, check
+from leantune.lab.replay.summary import Arrivals, Summary, summarise
 from leantune.lab.replay.tables import MeasuredTable, default_data, preset_names, preset_text
+from leantune.lab.replay.tables.described import ProblemText
 from leantune.lab.replay.tables.description import parse_description
 from leantune.lab.replay.truth import Truth
-from leantune.problem import Problem
+from leantune.problem import At, Direction, Problem
 from leantune.strategies.registry import RECIPES
-from leantune.text import counted, duration
+from leantune.text import counted, duration, listed, percent, quantity, share_of_data, significant, usd
 
-DEFAULT_ITERATIONS = 44
-QUIET_SECONDS = 10.0  # between plain lines about progress
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What is compared: strategies as they were typed, how many seeds, how long, how many tests at once, how noisy."""
-
-    source: Source
-    strategies: str
-    seeds: int
-    filter: str = ""
-    iterations: int | None = None
-    budget_usd: float | None = None
-    parallel: int = 1
-    noise: float = 0.0
-
-    def settings(self) -> list[Settings]:
-        """One for each strategy; with a budget and no iterations, a run ends with its money."""
-        iterations = DEFAULT_ITERATIONS if self.iterations is None and self.budget_usd is None else self.iterations
-        specs = dict.fromkeys(split_specs(self.strategies))
-        how = (self.filter, iterations, self.budget_usd, self.parallel, self.noise)
-        return [Settings(spec, *how) for spec in specs]
+Runs = Mapping[Settings, Mapping[int, Sequence[Row]]]  # the rows of each seed
 
 
-@dataclass(frozen=True)
-class Output:
-    """By which rule recommendations are judged, and where results go."""
+def presets(data: Path | None) -> Answer:
+    """Say which tables are known by name, with their goals and limits, and whether their files are there.
 
-    rule: str = PAPER
-    results: Path = Path("leantune-replay")
-    rows: Path | None = None
-    as_json: bool = False
-
-
-def list_presets(data: Path | None, *, as_json: bool) -> ExitCode:
-    """Say which tables are known by name, and whether their files are there."""
-    presets = []
+    The main problem of a table has no name.
+    """
+    tables: list[Json] = []
+    lines = ["Tables that come with a description (or name a YAML of your own, docs/replay-tables.md):"]
     for name in preset_names():
         description = parse_description(preset_text(name), f"preset {name}")
-        presets.append(show.Preset(name, description, (data or default_data()) / description.file))
-    print_result(show.presets_json(presets), show.presets_lines(presets), as_json=as_json)
-    return ExitCode.WELL
+        file = (data or default_data()) / description.file
+        problems = {
+            problem: {
+                **picked(described.goal, "goal=metric direction at"),
+                "limits": [limit.written for limit in described.limits],
+            }
+            for problem, described in description.problems.items()
+        }
+        tables.append({"name": name, "problems": problems, "file": file, "there": file.is_file()})
+        flags = ((f"--problem {key}" if key else "main", _wanted(one)) for key, one in description.problems.items())
+        lines += [f"  {name}", *aligned(flags, "    "), *([] if file.is_file() else [f"    no file {file}"])]
+    if not all(preset["there"] for preset in tables):
+        lines.append("Name the folder that holds the files with --data DIR (or LEANTUNE_DATA).")
+    return Answer({"presets": tables}, lines)
 
 
-def tell_facts(source: Source, *, as_json: bool) -> ExitCode:
+def _wanted(problem: ProblemText) -> str:
+    limits = listed(limit.written for limit in problem.limits)
+    goal = f"{problem.goal.direction.value} {problem.goal.metric}, {_at(problem.goal.at)}"
+    return f"{goal}, subject to {limits}" if limits else goal
+
+
+def _at(at: At) -> str:
+    return "at any share of the data" if at is At.ANYWHERE else f"at {at.value} data"
+
+
+def table_facts(source: Source) -> Answer:
     """Say what is true of a table."""
     table = source.load()
-    print_result(facts(table), show.facts_lines(table, facts(table)), as_json=as_json)
-    return ExitCode.WELL
+    return Answer(facts(table), facts_lines(table, facts(table)))
 
 
-def compare(compared: Comparison, output: Output, processes: int | None) -> ExitCode:
-    """Replay every strategy with every seed and summarise; nothing is started before all of it is known to be right."""
-    table = compared.source.load()
-    contestants, seeds = _checked(compared, output, table), range(compared.seeds)
-    tasks = {(settings, seed): Task(compared.source, settings, seed) for settings in contestants for seed in seeds}
-    kept = Kept(output.results)
-    with _progress(len(tasks), output.results, RealClock()) as done, interruptible():
-        found = run_all([*tasks.values()], kept, processes=processes, done=done)
+def compare(
+    source: Source,
+    strategies: str,
+    common: Settings,
+    seeds: Sequence[int],
+    *,
+    rule: str,
+    results: Path,
+    rows: Path | None,
+    processes: int | None,
+) -> Answer:
+    """Replay every strategy with every seed and summarise; nothing is started before all of it is known to be right.
+
+    common: the settings of all strategies. rule: by which recommendations are judged. results: the folder where runs
+    are kept. rows: a CSV file for every test.
+    """
+    table = source.load()
+    _check_target(rows)
+    contestants = _contestants(source, table, strategies, common)
+    tasks = {(settings, seed): Task(source, settings, seed) for settings in contestants for seed in seeds}
+    kept, progress = Kept(results), Progress(len(tasks), RealClock())
+    with activity("replay", len(tasks)) as tell, interruptible():
+
+        def done(what: Done) -> None:
+            progress.after(what)
+            tell(progress.words, progress.count)
+
+        try:
+            found = run_all([*tasks.values()], kept, processes=processes, done=done)
+        except KeyboardInterrupt:
+            say(f"{progress.count} of {counted(len(tasks), 'run')} are kept in {results}", err=True)
+            raise
     if kept.damaged:
         warn(f"{counted(len(kept.damaged), 'kept result')} could not be read and ran again: {kept.damaged[0]}")
     runs = {settings: {seed: found[tasks[settings, seed]] for seed in seeds} for settings in contestants}
     labelled = {settings.label: [*ran.values()] for settings, ran in runs.items()}
-    summaries = summarise(Truth.of(table), labelled, output.rule)
-    rows = show.rows_json(table.problem, runs, output.rule) if output.as_json or output.rows else []
-    if output.rows:
-        _write(output.rows, show.rows_csv(rows))
-    document = show.comparison_json(table, facts(table), output.rule, summaries, rows)
-    lines = [*show.table_lines(table), *show.summary_lines(table.problem, summaries)]
-    print_result(document, lines, as_json=output.as_json)
-    return ExitCode.WELL
+    summaries = summarise(Truth.of(table), labelled, rule)
+    if rows is not None:
+        _write(rows, rows_csv(rows_json(table.problem, runs, rule)))
+    document = comparison_json(table, rule, summaries, rows_json(table.problem, runs, rule))
+    return Answer(document, [*table_lines(table), *summary_lines(table.problem, summaries)])
 
 
 # -- what may be wrong
 
 
-def _checked(compared: Comparison, output: Output, table: MeasuredTable) -> list[Settings]:
+def _check_target(rows: Path | None) -> None:
+    if rows is not None and not rows.absolute().parent.is_dir():
+        raise InvalidInput("there is no such folder", where=str(rows.parent), hint="Correct --rows, or make it")
+    if rows is not None and rows.is_dir():
+        raise InvalidInput("this is a folder", where=str(rows), hint="Name a file: --rows rows.csv")
+
+
+def _contestants(source: Source, table: MeasuredTable, strategies: str, common: Settings) -> list[Settings]:
     """The settings of each strategy, once all of them are known to be able to run."""
-    if not compared.strategies:
+    if not strategies:
         hint = f"Give --strategies; these serve it: {', '.join(_serving(table.problem))}"
         raise StrategyError("no strategies to compare", where=table.name, hint=hint)
-    if output.rows is not None and not output.rows.absolute().parent.is_dir():
-        raise InvalidInput("there is no such folder", where=str(output.rows.parent), hint="Correct --rows, or make it")
-    if output.rows is not None and output.rows.is_dir():
-        raise InvalidInput("this is a folder", where=str(output.rows), hint="Name a file: --rows rows.csv")
-    chosen = compared.settings()
+    chosen = [replace(common, strategy=spec) for spec in dict.fromkeys(split_specs(strategies))]
     for settings in chosen:
         contender(settings.strategy, settings.filter)
         try:
             check(table, settings)
         except StrategyError as error:
-            raise StrategyError(error.what, where=error.where, hint=error.hint + _others(compared.source)) from None
+            raise StrategyError(error.what, where=error.where, hint=error.hint + _others(source)) from None
     return chosen
 
 
@@ -147,9 +169,6 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         hint = "Correct --rows; the results are kept, and the same command is quick"
         raise InvalidInput(f"the rows cannot be written: {error.strerror}", where=str(path), hint=hint) from None
-
-
-# -- progress
 
 
 class Progress:
@@ -182,37 +201,159 @@ class Progress:
         return ", ".join(parts)
 
 
-@contextmanager
-def _progress(total: int, results: Path, clock: Clock) -> Iterator[Callable[[Done], None]]:
-    """Within the block progress is shown on standard error; an interrupt is told what is kept."""
-    progress = Progress(total, clock)
-    try:
-        with _bar(progress) if is_drawn_on(sys.stderr) else _plain_lines(progress, clock) as done:
-            yield done
-    except KeyboardInterrupt:
-        say(f"{progress.count} of {counted(total, 'run')} are kept in {results}", err=True)
-        raise
+# -- facts
 
 
-@contextmanager
-def _plain_lines(progress: Progress, clock: Clock) -> Iterator[Callable[[Done], None]]:
-    told = clock.now()
+def facts_lines(table: MeasuredTable, facts: Mapping[str, object]) -> list[str]:
+    """What is true of a table."""
+    metric, best, cost = table.problem.goal.metric, facts["best"], facts["best_cost"]
+    rows = [(name.replace("_", " "), str(facts[name])) for name in ("rows", "configurations", "feasible")]
+    rows.append(("within 5 % of the best", str(facts["near_optimal"])))
+    if isinstance(best, float):
+        price = f" for {usd(cost)}" if isinstance(cost, float) and metric != "cost" else ""
+        rows.append(
+            (
+                "best",
+                f"{metric} {quantity(metric, best)}{price}, on {share_of_data(Fraction(str(facts['best_fraction'])))}",
+            )
+        )
+        chosen = facts["best_configuration"]
+        assert isinstance(chosen, Mapping)
+        rows.append(("", ", ".join(f"{name} = {value}" for name, value in _flat(chosen).items())))
+    return [*table_lines(table), *aligned(rows)]
 
-    def done(what: Done) -> None:
-        nonlocal told
-        progress.after(what)
-        if progress.count == progress.total or clock.now() - told >= QUIET_SECONDS:
-            told = clock.now()
-            say(f"replay: {progress.words}", err=True)
 
-    yield done
+def table_lines(table: MeasuredTable) -> list[str]:
+    """Which table and problem, and what is odd about the file."""
+    named = f", problem {table.problem_name}" if table.problem_name else ""
+    at = "" if len(table.problem.fractions) == 1 else f" ({_at(table.problem.goal.at)})"
+    return [
+        f"Table {table.name}{named}: {goal_words(table.problem)}{at}",
+        *(f"  note: {remark.text}" for remark in table.remarks),
+    ]
 
 
-@contextmanager
-def _bar(progress: Progress) -> Iterator[Callable[[Done], None]]:
-    def done(what: Done) -> None:
-        progress.after(what)
-        draw(progress.words, progress.count)
+# -- the summary
 
-    with bar(progress.words, progress.total) as draw:
-        yield done
+
+def summary_lines(problem: Problem, summaries: Iterable[Summary]) -> list[str]:
+    """One block a strategy."""
+    lines = []
+    for summary in summaries:
+        head = f"{counted(summary.seeds, 'seed')}, {significant(summary.tests, 3)} tests each"
+        money = f" for {usd(summary.dollars)}" if summary.dollars > 0 else ""
+        rows = [(_level_words(problem, arrived), _arrival_words(arrived)) for arrived in summary.arrivals]
+        close = f"{percent(summary.within_5)} within 5 % of the best, {percent(summary.within_1)} within 1 %"
+        end = f"{percent(summary.feasible)} of the seeds feasible, {close}"
+        rows += [("at the end", end), ("a test", _test_words(summary))]
+        lines += [f"{summary.strategy}: {head}{money}", *aligned(rows)]
+    return lines
+
+
+def _level_words(problem: Problem, arrived: Arrivals) -> str:
+    if problem.goal.direction is Direction.MAXIMIZE:
+        return f"{percent(arrived.level)} of the best"
+    full = " at full data" if arrived.full else ""
+    return f"{arrived.level:g} x the best{full}"
+
+
+def _arrival_words(arrived: Arrivals) -> str:
+    dollars = arrived.dollars
+    reached = f"{dollars.finite} of {counted(dollars.count, 'seed')}"
+    if not dollars.finite:
+        return f"{reached}; never"
+    if not math.isfinite(dollars.value):
+        return f"{reached}; median never"
+    high = usd(dollars.high) if math.isfinite(dollars.high) else "never"
+    money = f"{usd(dollars.value)} ({usd(dollars.low)} to {high}), " if dollars.value > 0 else ""
+    spent = f"{money}{duration(arrived.seconds.value)} of training, test {significant(arrived.tests.value, 3)}"
+    return f"{reached}; median {spent}"
+
+
+def _test_words(summary: Summary) -> str:
+    parts = [f"{usd(summary.dollars_per_test)} on average"] if summary.dollars_per_test > 0 else []
+    if math.isfinite(summary.share_of_data):
+        parts.append(f"on {percent(summary.share_of_data)} of the data after the start")
+        parts.append(f"chosen in {duration(summary.ask_seconds)}")
+    return ", ".join(parts) or "none after the start"
+
+
+def comparison_json(table: MeasuredTable, rule: str, summaries: Sequence[Summary], rows: Iterable[Json]) -> Json:
+    """{table, problem: {name, goal: {metric, direction, at}, limits}, remarks, facts, incumbent, summary: [{strategy,
+    seeds, tests, dollars, arrivals: [{level, full, dollars, seconds, tests, thinking}], feasible, within_5, within_1,
+    dollars_per_test, share_of_data, ask_seconds}], rows}.
+
+    An arrival is {value, low, high, finite, count}: the median over seeds, its 95 % interval, and how many arrived.
+    """
+    return {
+        "table": table.name,
+        "problem": {
+            "name": table.problem_name,
+            "goal": picked(table.problem.goal, "metric direction at"),
+            "limits": [limit.text for limit in table.problem.constraints],
+        },
+        "remarks": [remark.text for remark in table.remarks],
+        "facts": facts(table),
+        "incumbent": rule,
+        "summary": summaries,
+        "rows": rows,
+    }
+
+
+# -- rows
+
+
+def rows_json(problem: Problem, runs: Runs, rule: str) -> Iterator[Json]:
+    """[{strategy, seed, test, start, configuration, fraction, test_dollars, test_seconds, cut, dollars, seconds,
+    ask_seconds, notes, recommendation: {configuration, fraction, sure, feasible, metrics, accuracy_c, cno, cno_full}}].
+
+    dollars and seconds are sums up to this test; recommendation is null while there is none. Goals to maximise have an
+    accuracy_c, goals to minimise a cno (over the best of all fractions) and a cno_full (over the best at full data).
+    """
+    for settings, seeds in runs.items():
+        for seed, rows in seeds.items():
+            for row in rows:
+                test = row.as_json()
+                del test["advice"]
+                yield {
+                    "strategy": settings.label,
+                    "seed": seed,
+                    **test,
+                    "recommendation": _advice_json(problem, row, rule),
+                }
+
+
+def _advice_json(problem: Problem, row: Row, rule: str) -> Json | None:
+    advice = row.advice.get(rule)
+    if advice is None:
+        return None
+    minimise = problem.goal.direction is Direction.MINIMIZE
+    return {
+        **picked(advice, "configuration fraction sure"),
+        **picked(advice.verdict, "feasible metrics accuracy_c"),
+        "cno": advice.verdict.ratio if minimise else None,
+        "cno_full": advice.verdict.ratio_full if minimise else None,
+    }
+
+
+def rows_csv(rows: Iterable[Json]) -> str:
+    """The rows of `rows_json` as a CSV: what is nested has dots in its name, notes are one text."""
+    flat = [_flat(row) for row in map(encoded, rows) if isinstance(row, Mapping)]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple):
+            flat[f"{prefix}{name}"] = "; ".join(map(str, value))
+        elif value is not None:
+            flat[f"{prefix}{name}"] = value
+    return flat

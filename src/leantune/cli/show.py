@@ -1,31 +1,23 @@
 """How results read: as lines for people and as one JSON object for programs, side by side so that they stay equal.
 
 Keys of the JSON objects are promises: they may be joined by new ones, never renamed. Dollars, seconds and metrics are
-plain numbers, null where nobody knows them or where there is no limit; a share of the data is exact text ("1/4", "1").
+plain numbers, null where nobody knows them or where there is no limit; a share of the data is exact text ("1/4", "1");
+a prediction is {mean, sd}; a budget {usd, trials, hours}.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from leantune.cli.standing import Best, Standing
-from leantune.cli.words import (
-    aligned,
-    best_words,
-    budget_words,
-    cause_words,
-    count_words,
-    expected_words,
-    goal_words,
-    money_words,
-    trial_words,
-)
-from leantune.history import Estimate, Trial, TrialState
-from leantune.problem import COST, TIME, Budget, Problem
+from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
+from leantune.cli.standing import Best, Standing, budget_words, cause_words, expected_words, goal_words, trial_words
+from leantune.cli.terminal import aligned
+from leantune.history import Note, TrialState
+from leantune.problem import COST, TIME, Problem
 from leantune.run.loop import End
-from leantune.space import Cluster, Configuration
-from leantune.store.rows import Money, WorkerRow
+from leantune.space import Cluster
+from leantune.store.rows import WorkerRow
 from leantune.strategies.proposals import Recommendation
 from leantune.study.launch import DryRun, Forecast, Verification
 from leantune.text import (
@@ -41,71 +33,8 @@ from leantune.text import (
     usd,
 )
 
-Json = dict[str, object]
-
-
-# -- small parts of the JSON
-
-
-def number(value: float | None) -> float | None:
-    """A number that JSON can hold."""
-    return None if value is None or not math.isfinite(value) else value
-
-
-def configuration_json(configuration: Configuration) -> Json:
-    """Values by name; a cluster as {type, nodes, vcpus, memory_gib, usd_per_hour}."""
-    return {
-        name: _cluster_json(value) if isinstance(value, Cluster) else value for name, value in configuration.items()
-    }
-
-
-def _cluster_json(cluster: Cluster) -> Json:
-    return {
-        "type": cluster.type,
-        "nodes": cluster.nodes,
-        "vcpus": cluster.vcpus,
-        "memory_gib": cluster.memory_gib,
-        "usd_per_hour": cluster.usd_per_hour,
-    }
-
-
-def estimates_json(estimates: Mapping[str, Estimate]) -> Json:
-    """{metric: {mean, sd}}."""
-    return {name: {"mean": number(each.mean), "sd": number(each.sd)} for name, each in estimates.items()}
-
-
-def money_json(money: Money) -> Json:
-    """{budget, spent, reserved, left}, in dollars; budget and left are null without a limit."""
-    return {
-        "budget": money.budget_usd,
-        "spent": money.spent,
-        "reserved": money.reserved,
-        "left": number(money.left),
-    }
-
-
-def budget_json(budget: Budget) -> Json:
-    """{usd, trials, hours}; null is no limit."""
-    return {"usd": budget.usd, "trials": budget.trials, "hours": budget.hours}
-
-
-def best_json(best: Best | None) -> Json | None:
-    """{trial, fraction, configuration, metrics, cost, seconds, on_answer, limits_kept}; null while there is none.
-
-    on_answer: measured where an answer may lie (on all data, unless the goal lies anywhere).
-    """
-    if best is None:
-        return None
-    return {
-        "trial": best.trial.number,
-        "fraction": str(best.seen.fraction),
-        "configuration": configuration_json(best.trial.configuration),
-        "metrics": {name: number(value) for name, value in best.seen.metrics.items()},
-        "cost": number(best.seen.cost),
-        "seconds": number(best.seen.seconds),
-        "on_answer": best.answers,
-        "limits_kept": best.kept,
-    }
+encoded.register(Cluster, lambda cluster: picked(cluster, "type nodes vcpus memory_gib usd_per_hour"))
+encoded.register(Note, str)
 
 
 # -- the recommendation
@@ -131,18 +60,11 @@ def _sure(probability: float, measured: bool) -> str:
 
 
 def recommendation_json(recommended: Recommendation) -> Json:
-    """{configuration, fraction, metrics: {name: {mean, sd}}, limits: [{limit, probability}], feasible, tested, why,
-    notes}.
-    """
+    """The same for a program; a cluster in the configuration is {type, nodes, vcpus, memory_gib, usd_per_hour}."""
     return {
-        "configuration": configuration_json(recommended.configuration),
-        "fraction": str(recommended.fraction),
-        "metrics": estimates_json(recommended.metrics),
-        "limits": [{"limit": text, "probability": number(sure)} for text, sure in recommended.probabilities.items()],
-        "feasible": recommended.feasible,
-        "tested": recommended.tested,
-        "why": recommended.why,
-        "notes": list(map(str, recommended.notes)),
+        **picked(recommended, "configuration fraction metrics"),
+        "limits": [{"limit": text, "probability": sure} for text, sure in recommended.probabilities.items()],
+        **picked(recommended, "feasible tested why notes"),
     }
 
 
@@ -151,151 +73,116 @@ def recommendation_json(recommended: Recommendation) -> Json:
 
 def study_lines(standing: Standing) -> list[str]:
     """Trials, money and the best result, in two columns."""
-    rows = [("trials", count_words(standing))]
+    rows = [("trials", standing.count_words)]
     if standing.has_dollars:
-        rows.append(("dollars", money_words(standing.money)))
+        rows.append(("dollars", standing.money_words))
     hours = standing.problem.budget.hours
     trained = standing.history.seconds
     rows.append(("training", duration(trained) if hours is None else f"{duration(trained)} of {hours:g} h"))
-    rows.append(("best", best_words(standing.problem, standing.best)))
+    rows.append(("best", standing.best_words))
     if standing.best is not None:
         rows.append(("", described(standing.best.trial.configuration)))
     lines = aligned(rows)
     return [*lines, *(f"  note: {note} ({counted(count, 'trial')})" for note, count in standing.notes.items())]
 
 
-def _by_state(standing: Standing) -> dict[str, int]:
-    """Trials by state."""
-    return {state.value: standing.counts.get(state.value, 0) for state in TrialState}
-
-
 def study_json(standing: Standing) -> Json:
-    """{study, store, strategy, seed, goal, limits, budget, trials: {total, by state...}, dollars, seconds, best,
-    notes: {text: trials}}.
-    """
-    problem = standing.problem
+    """The same for a program, with {text: trials} for notes."""
+    problem, best = standing.problem, standing.best
+    by_state = {state.value: standing.counts.get(state.value, 0) for state in TrialState}
     return {
-        "study": standing.name,
-        "store": standing.store,
-        "strategy": standing.strategy,
-        "seed": standing.seed,
-        "goal": {"metric": problem.goal.metric, "direction": problem.goal.direction.value},
+        **picked(standing, "study=name store strategy seed"),
+        "goal": picked(problem.goal, "metric direction"),
         "limits": [limit.text for limit in problem.constraints],
-        "budget": budget_json(problem.budget),
-        "trials": {"total": len(standing.history), **_by_state(standing)},
-        "dollars": money_json(standing.money),
+        "budget": problem.budget,
+        "trials": {"total": len(standing.history), **by_state},
+        "dollars": picked(standing.money, "budget=budget_usd spent reserved left"),
         "seconds": standing.history.seconds,
-        "best": best_json(standing.best),
-        "notes": {str(note): count for note, count in standing.notes.items()},
+        "best": None if best is None else _best_json(best),
+        "notes": standing.notes,
     }
 
 
-def status_lines(standing: Standing, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> list[str]:
-    """A study, who works on it, and what runs and failed last."""
-    head = f"Study {standing.name}: {'not over yet' if stop_reason is None else f'over, {stop_reason}'}"
+def _best_json(best: Best) -> Json:
+    """on_answer: measured where an answer may lie (on all data, unless the goal lies anywhere)."""
+    return {
+        **picked(best, "trial=trial.number fraction=seen.fraction configuration=trial.configuration"),
+        **picked(best.seen, "metrics cost seconds"),
+        **picked(best, "on_answer=answers limits_kept=kept"),
+    }
+
+
+def status(standing: Standing, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> Answer:
+    """A study, who works on it, what runs and what failed (the last of them, for people)."""
+    trials = standing.history.trials
+    running = [(trial, _ago(trial.moves[-1].time, now)) for trial in trials if trial.state is TrialState.RUNNING]
+    failed = [(trial.number, trial.moves[-1].cause) for trial in trials if trial.state is TrialState.FAILED]
+    at_work = [
+        f"{worker.id} ({counted(worker.slots, 'run')} at once, seen {duration(_ago(worker.seen, now))} ago)"
+        for worker in workers
+    ]
     about = [
         ("goal", goal_words(standing.problem)),
         ("strategy", f"{standing.strategy}, seed {standing.seed}"),
         ("budget", budget_words(standing.problem.budget)),
         ("store", standing.store),
-        ("workers", _worker_words(workers, now)),
+        ("workers", "; ".join(at_work) or "none"),
     ]
-    running = [trial for trial in standing.history.pending if trial.state is TrialState.RUNNING]
-    failed = [trial for trial in standing.history.trials if trial.state is TrialState.FAILED][-3:]
-    return [
-        head,
+    lines = [
+        f"Study {standing.name}: {'not over yet' if stop_reason is None else f'over, {stop_reason}'}",
         *aligned(about),
         *study_lines(standing),
-        *(
-            f"  running: trial {trial.number}, {trial_words(trial)}, {duration(_runs_for(trial, now))}"
-            for trial in running
-        ),
-        *(f"  failed: trial {trial.number}, {cause_words(trial.moves[-1].cause)}" for trial in failed),
+        *(f"  running: trial {trial.number}, {trial_words(trial)}, {duration(ran)}" for trial, ran in running),
+        *(f"  failed: trial {number}, {cause_words(cause)}" for number, cause in failed[-3:]),
     ]
-
-
-def _runs_for(trial: Trial, now: float) -> float:
-    return max(0.0, now - trial.moves[-1].time)
-
-
-def _worker_words(workers: Sequence[WorkerRow], now: float) -> str:
-    each = (
-        f"{worker.id} ({counted(worker.slots, 'run')} at once, seen {duration(max(0.0, now - worker.seen))} ago)"
-        for worker in workers
-    )
-    return "; ".join(each) or "none"
-
-
-def status_json(standing: Standing, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> Json:
-    """The study's keys and {over, stop_reason, running: [{trial, fraction, configuration, seconds}], failed: [{trial,
-    cause}], workers: [{id, host, pid, slots, seen_seconds_ago}]}.
-    """
-    trials = standing.history.trials
-    return {
+    document = {
         **study_json(standing),
         "over": stop_reason is not None,
         "stop_reason": stop_reason,
-        "running": [
-            {
-                "trial": trial.number,
-                "fraction": str(trial.fraction),
-                "configuration": configuration_json(trial.configuration),
-                "seconds": _runs_for(trial, now),
-            }
-            for trial in trials
-            if trial.state is TrialState.RUNNING
-        ],
-        "failed": [
-            {"trial": trial.number, "cause": trial.moves[-1].cause}
-            for trial in trials
-            if trial.state is TrialState.FAILED
-        ],
+        "running": [{**picked(trial, "trial=number fraction configuration"), "seconds": ran} for trial, ran in running],
+        "failed": [{"trial": number, "cause": cause} for number, cause in failed],
         "workers": [
-            {
-                "id": worker.id,
-                "host": worker.host,
-                "pid": worker.pid,
-                "slots": worker.slots,
-                "seen_seconds_ago": max(0.0, now - worker.seen),
-            }
-            for worker in workers
+            {**picked(worker, "id host pid slots"), "seen_seconds_ago": _ago(worker.seen, now)} for worker in workers
         ],
     }
+    return Answer(document, lines)
+
+
+def _ago(time: float, now: float) -> float:
+    return max(0.0, now - time)
 
 
 # -- the end of a run
 
 
-def end_lines(
+def ended(
     standing: Standing, end: End, recommended: Recommendation | None, why_none: str, *, shown: bool = False
-) -> list[str]:
-    """How a run ended, what there is now (unless a live view has `shown` that), and what to use."""
-    return [
+) -> Answer:
+    """How a run ended, what there is now (for people unless a live view has `shown` that), and what to use."""
+    document = {
+        **study_json(standing),
+        **picked(end, "outcome reason"),
+        "recommendation": recommendation_json(recommended) if recommended else None,
+        "why_no_recommendation": why_none,
+    }
+    lines = [
         f"Study {standing.name}: {end.outcome.value}, {end.reason}",
         *([] if shown else study_lines(standing)),
         *(recommendation_lines(recommended) if recommended else []),
         *([f"No recommendation: {why_none}"] if why_none else []),
     ]
-
-
-def end_json(standing: Standing, end: End, recommended: Recommendation | None, why_none: str) -> Json:
-    """The study's keys and {outcome: over|enough|interrupted|failing, reason, recommendation, why_no_recommendation};
-    recommendation is null where there is none, and after an interruption.
-    """
-    return {
-        **study_json(standing),
-        "outcome": end.outcome.value,
-        "reason": end.reason,
-        "recommendation": recommendation_json(recommended) if recommended else None,
-        "why_no_recommendation": why_none,
-    }
+    return Answer(document, lines)
 
 
 # -- a dry run
 
 
-def dry_run_lines(name: str, strategy: str, problem: Problem, dry: DryRun) -> list[str]:
-    """What a run would do first."""
+def dry_run(name: str, strategy: str, problem: Problem, dry: DryRun) -> Answer:
+    """What a run would do first.
+
+    configurations and pairs are null where infinite, time_limit where each run gets its own; over says why nothing
+    would follow the proposals.
+    """
     rows = [
         ("goal", goal_words(problem)),
         ("space", _size_words(problem, dry)),
@@ -310,9 +197,27 @@ def dry_run_lines(name: str, strategy: str, problem: Problem, dry: DryRun) -> li
     for place, forecast in enumerate(dry.first, start=dry.resumes):
         lines += _forecast_lines(place, forecast)
     together = [forecast.worst_case_usd for forecast in dry.first if forecast.worst_case_usd is not None]
-    if len(together) > 1:
-        lines.append(f"Together they cost at most {usd(sum(together))}.")
-    return [*lines, f"Then the study is over: {dry.over}"] if dry.first and dry.over else lines
+    lines += [f"Together they cost at most {usd(sum(together))}."] if len(together) > 1 else []
+    lines += [f"Then the study is over: {dry.over}"] if dry.first and dry.over else []
+    proposals = [
+        {
+            **picked(forecast.proposal, "configuration fraction snapshots"),
+            **picked(forecast, "time_limit worst_case_usd"),
+            **picked(forecast.proposal, "expected notes"),
+        }
+        for forecast in dry.first
+    ]
+    document = {
+        "study": name,
+        "strategy": strategy,
+        "limits": [limit.text for limit in problem.constraints],
+        "fractions": problem.fractions,
+        **picked(dry, "configurations=size pairs budget trials_so_far=resumes"),
+        **picked(dry.rules, "time_limit grace parallel"),
+        "proposals": proposals,
+        "over": dry.over,
+    }
+    return Answer(document, lines)
 
 
 def _size_words(problem: Problem, dry: DryRun) -> str:
@@ -344,58 +249,33 @@ def _forecast_lines(place: int, forecast: Forecast) -> list[str]:
     ]
 
 
-def dry_run_json(name: str, strategy: str, problem: Problem, dry: DryRun) -> Json:
-    """{study, strategy, limits, fractions, configurations, pairs, budget, trials_so_far, time_limit, grace, parallel,
-    proposals: [{configuration, fraction, snapshots, time_limit, worst_case_usd, expected, notes}], over}; numbers of
-    configurations and pairs are null where infinite, time_limit where each run gets its own; over says why nothing
-    would follow the proposals.
-    """
-    return {
-        "study": name,
-        "strategy": strategy,
-        "limits": [limit.text for limit in problem.constraints],
-        "fractions": [str(share) for share in problem.fractions],
-        "configurations": dry.size,
-        "pairs": dry.pairs,
-        "budget": budget_json(dry.budget),
-        "trials_so_far": dry.resumes,
-        "time_limit": dry.rules.time_limit,
-        "grace": dry.rules.grace,
-        "parallel": dry.rules.parallel,
-        "proposals": [
-            {
-                "configuration": configuration_json(forecast.proposal.configuration),
-                "fraction": str(forecast.proposal.fraction),
-                "snapshots": [str(share) for share in forecast.proposal.snapshots],
-                "time_limit": number(forecast.time_limit),
-                "worst_case_usd": number(forecast.worst_case_usd),
-                "expected": estimates_json(forecast.proposal.expected),
-                "notes": list(map(str, forecast.proposal.notes)),
-            }
-            for forecast in dry.first
-        ],
-        "over": dry.over,
-    }
-
-
 # -- a verification
 
 
-def verification_lines(problem: Problem, checked: Verification) -> list[str]:
-    """Whether the limits held in the verifying run, and how it compares with what was predicted."""
-    lines = [_verdict(checked), *aligned((name, exact_text(v)) for name, v in checked.trial.configuration.items())]
-    if checked.measured is None:
-        return lines
-    rows = [
-        (name, f"{quantity(name, checked.measured.value(name))}{_predicted(checked.recommendation, name)}")
-        for name in (*problem.required_metrics, TIME, COST)
-        if math.isfinite(checked.measured.value(name))
-    ]
-    lines += [f"Measured on {share_of_data(checked.trial.fraction)}, trial {checked.trial.number}:", *aligned(rows)]
-    if checked.limits:
+def verification(name: str, problem: Problem, checked: Verification) -> Answer:
+    """Whether the limits held in the verifying run, and how it compares with what was predicted.
+
+    failed: the cause, or empty.
+    """
+    trial, seen = checked.trial, checked.measured
+    document = {
+        "study": name,
+        **picked(checked, "held failed trial=trial.number fraction=trial.fraction configuration=trial.configuration"),
+        "metrics": {} if seen is None else seen.metrics,
+        **picked(trial, "seconds cost"),
+        "limits": [picked(limit, "limit=text value held") for limit in checked.limits],
+        "recommendation": recommendation_json(checked.recommendation),
+    }
+    lines = [_verdict(checked), *aligned((name, exact_text(value)) for name, value in trial.configuration.items())]
+    if seen is not None:
+        metrics = [name for name in (*problem.required_metrics, TIME, COST) if math.isfinite(seen.value(name))]
+        predicted = {name: f" (predicted {estimated(name, e)})" for name, e in checked.recommendation.metrics.items()}
+        rows = [(name, f"{quantity(name, seen.value(name))}{predicted.get(name, '')}") for name in metrics]
+        lines += [f"Measured on {share_of_data(trial.fraction)}, trial {trial.number}:", *aligned(rows)]
+    if seen is not None and checked.limits:
         lines.append("Limits:")
         lines += aligned((limit.text, "held" if limit.held else "BROKEN") for limit in checked.limits)
-    return lines
+    return Answer(document, lines, ExitCode.WELL if checked.held else ExitCode.BAD_NEWS)
 
 
 def _verdict(checked: Verification) -> str:
@@ -405,27 +285,3 @@ def _verdict(checked: Verification) -> str:
     if broken:
         return f"Not verified: {listed(broken)} did not hold"
     return "Verified: every limit held" if checked.limits else "Verified: the run came through; there is no limit"
-
-
-def _predicted(recommended: Recommendation, name: str) -> str:
-    estimate = recommended.metrics.get(name)
-    return "" if estimate is None else f" (predicted {estimated(name, estimate)})"
-
-
-def verification_json(checked: Verification) -> Json:
-    """{held, failed, trial, fraction, configuration, metrics, seconds, cost, limits: [{limit, value, held}],
-    recommendation}; failed is the cause, or empty.
-    """
-    seen = checked.measured
-    return {
-        "held": checked.held,
-        "failed": checked.failed,
-        "trial": checked.trial.number,
-        "fraction": str(checked.trial.fraction),
-        "configuration": configuration_json(checked.trial.configuration),
-        "metrics": {} if seen is None else {name: number(value) for name, value in seen.metrics.items()},
-        "seconds": number(checked.trial.seconds),
-        "cost": number(checked.trial.cost),
-        "limits": [{"limit": limit.text, "value": number(limit.value), "held": limit.held} for limit in checked.limits],
-        "recommendation": recommendation_json(checked.recommendation),
-    }

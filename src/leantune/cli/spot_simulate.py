@@ -2,261 +2,117 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from leantune.cli.exit_codes import ExitCode
-from leantune.cli.failures import print_result, told_errors, warn
+from leantune.cli.command import Answer, Json, picked, typed_names
+from leantune.cli.terminal import Tell, activity, columned, utc, warn
+from leantune.cloud.billing import POLICIES, BillingPolicy
+from leantune.cloud.feeds import Mode
+from leantune.cloud.prices import read_prices
 from leantune.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from leantune.cli.activity import Tell
-    from leantune.lab.simulate.comparison import Plan, Tally
-    from leantune.lab.simulate.policies import Taste
-    from leantune.lab.simulate.setup import Pool, Revoking
-    from leantune.lab.simulate.workloads import RecordedJob
+from leantune.lab.simulate.comparison import POLL, Plan, Tally, Tuning, compare, saved_share
+from leantune.lab.simulate.gantt import Page, write_gantt
+from leantune.lab.simulate.policies import Taste
+from leantune.lab.simulate.setup import (
+    GENERATED_DAYS,
+    GENERATED_START,
+    PAPER_TYPES,
+    Pool,
+    Revoking,
+    file_pool,
+    generated_pool,
+    read_instances,
+    with_generated_prices,
+)
+from leantune.lab.simulate.simulation import TuningRules
+from leantune.lab.simulate.workloads import families, recorded_jobs, stretched
+from leantune.report.html import Tile
+from leantune.revocation.predictors import named_or_saved
+from leantune.text import NBSP, counted, duration, percent, usd
+from leantune.units import parse_quantity
 
 ON_DEMAND = "on-demand"
 GENERATED = "generated"
 ALL = "all"
-TIMELINE = Path("leantune-spot.html")
+HEADINGS = (
+    "policy", "dollars", "$/1000 steps", "selected", "finished", "free steps", "taken", "checkpoints", "boot",
+    "restore", "lost", "top 1", "top 3",
+)  # fmt: skip
 
 
-class Regimes(StrEnum):
-    """Whose prices are imitated."""
+def simulate(plan: Plan, smooth_seed: int | None, target: Path | None) -> Answer:
+    """Simulate, and draw where each job ran.
 
-    VOLATILE = "volatile"
-    SMOOTH = "smooth"
-
-
-class Causes(StrEnum):
-    """What takes machines away."""
-
-    PRICE = "price"
-    CAPACITY = "capacity"
-    BOTH = "both"
-
-
-class Providers(StrEnum):
-    """Whose rules of billing and notice hold."""
-
-    AWS = "aws"
-    GCP = "gcp"
-    AZURE = "azure"
-
-
-Workload = Annotated[str, typer.Option(metavar="FAMILY", help="Recorded jobs of one family, or all.")]
-Hours = Annotated[float, typer.Option(help="Hours of the median job on 4 vCPUs; the recorded ones are stretched.")]
-Prices = Annotated[str, typer.Option(metavar="FILE", help="A price history (CSV or JSON), or generated.")]
-RegimeName = Annotated[Regimes, typer.Option(help="Generated prices as in 2016, or as they are today.")]
-Types = Annotated[str, typer.Option(help="Only these machine types, such as r4.large,m4.2xlarge.")]
-Days = Annotated[float | None, typer.Option(help="Days of prices from the start on [default: 30, or all of the file].")]
-Start = Annotated[str, typer.Option(metavar="TIME", help="When the tuning begins, such as 2016-04-01T12:00 (UTC).")]
-Policy = Annotated[
-    str,
-    typer.Option(
-        help="ours, paper, random, oracle, on-demand, single-cheapest, single-fastest; several with commas between."
-    ),
-]
-Theta = Annotated[float, typer.Option(help="Share of the steps after which the end of a job is predicted.")]
-Mcnt = Annotated[int, typer.Option(help="How many of the best go on to the end.")]
-RiskPredictor = Annotated[str, typer.Option(metavar="NAME", help="Who predicts revocations: a name or a trained file.")]
-Traces = Annotated[Path | None, typer.Option(metavar="FILE", help="Preemption traces of the markets, a YAML mapping.")]
-Revocations = Annotated[
-    Causes | None, typer.Option(help="What takes machines away [default: price; both where traces are given].")
-]
-Provider = Annotated[Providers, typer.Option(help="Whose rules of billing and notice hold.")]
-FinishBy = Annotated[str, typer.Option(metavar="TIME", help="All must be over within this time, such as '30 h'.")]
-HourValue = Annotated[float, typer.Option(metavar="USD", help="What an hour of one job's time is worth.")]
-Exponent = Annotated[float, typer.Option(metavar="B", help="A step takes C0 / vCPUs^B seconds.")]
-Speeds = Annotated[Path | None, typer.Option(metavar="FILE", help="Measured speeds of types: Scout's runtimes, CSV.")]
-InstancesFile = Annotated[
-    Path | None, typer.Option("--instances", metavar="FILE", help="CSV of types that the catalogue does not have.")
-]
-Seed = Annotated[int, typer.Option(help="Of generated prices, of traces' luck and of random choices.")]
-Html = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help=f"Where the timeline is drawn [default: {TIMELINE}; nowhere with --json]."),
-]
-NoHtml = Annotated[bool, typer.Option("--no-html", help="Draw no timeline.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
-
-
-@dataclass(frozen=True)
-class PriceOptions:
-    """Which markets, as they were typed."""
-
-    prices: str
-    regime: str
-    types: tuple[str, ...]
-    days: float | None
-    start: str
-    instances: Path | None
-
-
-def simulate(  # noqa: PLR0913 - its options, all by name
-    *,
-    workload: Workload = ALL,
-    hours: Hours = 4.0,
-    prices: Prices = GENERATED,
-    regime: RegimeName = Regimes.VOLATILE,
-    types: Types = "",
-    days: Days = None,
-    start: Start = "",
-    policy: Policy = "ours,random,oracle,on-demand",
-    theta: Theta = 0.7,
-    mcnt: Mcnt = 3,
-    predictor: RiskPredictor = "online-hazard",
-    traces: Traces = None,
-    revocations: Revocations = None,
-    provider: Provider = Providers.AWS,
-    finish_by: FinishBy = "",
-    hour_value: HourValue = 0.0,
-    exponent: Exponent = 0.6,
-    speeds: Speeds = None,
-    instances: InstancesFile = None,
-    seed: Seed = 0,
-    html: Html = None,
-    no_html: NoHtml = False,
-    as_json: AsJson = False,
-) -> None:
-    """See what a tuning would cost on spot machines, before renting one.
-
-    Recorded training jobs are tuned by SpotTune's loop on simulated markets: every second is billed by the provider's
-    rules, machines are taken away by prices or by real preemption traces. Where each job ran is drawn to an HTML file.
-
-    \b
-    Examples:
-      $ leantune spot simulate
-      $ leantune spot simulate --workload ResNet --regime smooth --policy ours,on-demand
-      $ leantune spot simulate --prices history.csv --instances types.csv --finish-by "30 h" --json
-    """  # noqa: D301 (typer reads the backspace: what follows keeps its lines)
-    with told_errors(as_json=as_json):
-        from leantune.lab.simulate.policies import Taste
-
-        asked = PriceOptions(prices, regime.value, _listed(types, "--types"), days, start, instances)
-        revoking = _revoking(revocations, traces, provider, seed)
-        pool = _pool(asked, revoking)
-        rules = _Rules(theta, mcnt, finish_by)
-        taste = Taste(hour_value, seed)
-        plan = _plan(pool, _tunings(workload, hours), revoking, rules, taste, _Speeds(exponent, speeds), predictor)
-        plan = replace(plan, policies=_listed(policy, "--policy"))
-        target = None if no_html or (as_json and html is None) else _writable(html or TIMELINE)
-        _run(plan, None if asked.prices == GENERATED and regime is Regimes.SMOOTH else seed, target, as_json=as_json)
-    raise typer.Exit(ExitCode.WELL)
-
-
-@dataclass(frozen=True)
-class _Rules:
-    theta: float
-    mcnt: int
-    finish_by: str
-
-
-@dataclass(frozen=True)
-class _Speeds:
-    exponent: float
-    table: Path | None
-
-
-def _run(plan: Plan, smooth_seed: int | None, target: Path | None, *, as_json: bool) -> None:
-    from leantune.cli import spot_simulate_show as show
-    from leantune.cli.activity import activity
-    from leantune.lab.simulate.gantt import write_gantt
-
+    smooth_seed: of the smooth prices at which the first policy is simulated once more; None: it is not.
+    """
+    first = plan.policies[0]
     with activity("simulating") as tell:
-        everyone = replace(plan, policies=(*plan.policies, ON_DEMAND))
-        told = _compared(everyone, tell)
-        smooth = None if smooth_seed is None else _smooth(plan, smooth_seed, tell)
-    tallies = [told[name] for name in dict.fromkeys(plan.policies)]
-    found = show.Found(plan, tallies, told[ON_DEMAND], smooth)
-    for note in show.notes(found):
+        compared = _compared(replace(plan, policies=(*plan.policies, ON_DEMAND)), tell)
+        smooth = None
+        if smooth_seed is not None:
+            pool = with_generated_prices(plan.pool, "smooth", seed=smooth_seed)
+            both = _compared(replace(plan, pool=pool, policies=(first, ON_DEMAND)), tell)
+            smooth = both[first], both[ON_DEMAND]
+    found = Found(plan, [compared[name] for name in dict.fromkeys(plan.policies)], compared[ON_DEMAND], smooth)
+    for note in notes(found):
         warn(note)
     if target is not None:
-        write_gantt(show.page(found), plan, tallies, target)
-    print_result(show.found_json(found, target), show.lines(found, target), as_json=as_json)
+        write_gantt(page(found), plan, found.tallies, target)
+    return Answer(found_json(found, target), lines(found, target))
 
 
 def _compared(plan: Plan, tell: Tell) -> dict[str, Tally]:
-    from leantune.lab.simulate.comparison import compare
-
     return {tally.policy: tally for tally in compare(plan, tell)}
-
-
-def _smooth(plan: Plan, seed: int, tell: Tell) -> tuple[Tally, Tally]:
-    """The first policy and machines on demand, where the same machines have the smooth prices of today."""
-    from leantune.lab.simulate.setup import with_generated_prices
-
-    pool = with_generated_prices(plan.pool, Regimes.SMOOTH.value, seed=seed)
-    first = plan.policies[0]
-    told = _compared(replace(plan, pool=pool, policies=(first, ON_DEMAND)), tell)
-    return told[first], told[ON_DEMAND]
 
 
 # -- what was typed
 
 
-def _listed(text: str, option: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+def _named(text: str, option: str) -> tuple[str, ...]:
+    names = typed_names(text)
     if text and not names:
         raise InvalidInput(f"{text!r} names nothing", where=option, hint="Write names with commas between")
     return names
 
 
-def _deadline(text: str, start: float) -> float | None:
-    from leantune.units import parse_quantity
-
-    if not text:
-        return None
-    seconds = parse_quantity(text, "time")
-    if seconds <= 0:
-        hint = "Give a time from the start on that is above 0, such as '30 h'"
-        raise InvalidInput(f"{text!r} is over before it begins", where="--finish-by", hint=hint)
-    return start + seconds
+def revoking_of(cause: Mode | None, traces: Path | None, provider: str, seed: int) -> Revoking:
+    """What takes machines away: prices, and traces where there are any, unless a cause is named."""
+    return Revoking(cause or ("price" if traces is None else "both"), traces, POLICIES[provider], seed)
 
 
-def _revoking(cause: Causes | None, traces: Path | None, provider: Providers, seed: int) -> Revoking:
-    from leantune.cloud.billing import POLICIES
-    from leantune.lab.simulate.setup import Revoking
-
-    mode = cause or (Causes.BOTH if traces is not None else Causes.PRICE)
-    return Revoking(mode.value, traces, POLICIES[provider.value], seed)
-
-
-def _pool(asked: PriceOptions, revoking: Revoking) -> Pool:
-    from leantune.cloud.prices import read_prices
-    from leantune.lab.simulate.setup import (
-        GENERATED_DAYS,
-        GENERATED_START,
-        PAPER_TYPES,
-        file_pool,
-        generated_pool,
-        read_instances,
-    )
-
-    if asked.days is not None and not 0 < asked.days <= 400:
-        raise InvalidInput(f"--days is {asked.days:g}", where="simulate", hint="Give more than 0 and at most 400")
-    start = _moment(asked.start) if asked.start else None
-    known = read_instances(asked.instances) if asked.instances else None
-    if asked.prices == GENERATED:
+def pool_of(
+    prices: str,
+    regime: str,
+    types: str,
+    days: float | None,
+    start: str,
+    instances: Path | None,
+    revoking: Revoking,
+) -> Pool:
+    """The markets: generated ones, or those of a file of prices."""
+    names = _named(types, "--types")
+    if days is not None and not 0 < days <= 400:
+        raise InvalidInput(f"--days is {days:g}", where="simulate", hint="Give more than 0 and at most 400")
+    begin = _moment(start) if start else None
+    known = read_instances(instances) if instances else None
+    if prices == GENERATED:
         return generated_pool(
-            asked.types or PAPER_TYPES,
-            regime=asked.regime,
-            start=GENERATED_START if start is None else start,
-            days=asked.days or GENERATED_DAYS,
+            names or PAPER_TYPES,
+            regime=regime,
+            start=GENERATED_START if begin is None else begin,
+            days=days or GENERATED_DAYS,
             instances=known,
             revoking=revoking,
         )
-    loaded = read_prices(Path(asked.prices))
+    loaded = read_prices(Path(prices))
     for trouble in loaded.report.troubles():
-        warn(f"{asked.prices}: {trouble}")
-    options = {"types": asked.types, "instances": known, "start": start, "days": asked.days}
-    return file_pool(loaded.series, Path(asked.prices).name, **options, revoking=revoking)  # type: ignore[arg-type]
+        warn(f"{prices}: {trouble}")
+    return file_pool(
+        loaded.series, Path(prices).name, types=names, instances=known, start=begin, days=days, revoking=revoking
+    )
 
 
 def _moment(text: str) -> float:
@@ -268,46 +124,269 @@ def _moment(text: str) -> float:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
-def _tunings(workload: str, hours: float) -> tuple[tuple[RecordedJob, ...], ...]:
-    from leantune.lab.simulate.workloads import families, recorded_jobs, stretched
-
+def tunings(workload: str, hours: float) -> tuple[Tuning, ...]:
+    """The recorded jobs of one family, or of all, stretched."""
     same = {name.lower(): name for name in families()}
     names = families() if workload == ALL and same else (same.get(workload.lower(), workload),)
     return tuple(stretched(recorded_jobs(name), hours) for name in names)
 
 
-def _plan(
+def rules_of(pool: Pool, billing: BillingPolicy, theta: float, mcnt: int, finish_by: str) -> TuningRules:
+    """When jobs are judged, and by when all must be over."""
+    seconds = parse_quantity(finish_by, "time") if finish_by else None
+    if seconds is not None and seconds <= 0:
+        hint = "Give a time from the start on that is above 0, such as '30 h'"
+        raise InvalidInput(f"{finish_by!r} is over before it begins", where="--finish-by", hint=hint)
+    deadline = None if seconds is None else pool.start + seconds
+    return TuningRules(theta=theta, mcnt=mcnt, notice=max(billing.notice_seconds - POLL, 0.0), finish_by=deadline)
+
+
+def plan_of(
     pool: Pool,
-    tunings: tuple[tuple[RecordedJob, ...], ...],
     revoking: Revoking,
-    typed: _Rules,
-    taste: Taste,
-    speeds: _Speeds,
+    jobs: tuple[Tuning, ...],
+    rules: TuningRules,
+    speeds: tuple[float, Path | None],
+    policy: str,
     predictor: str,
+    hour_value: float,
 ) -> Plan:
-    from leantune.lab.simulate.comparison import POLL, Plan
-    from leantune.lab.simulate.simulation import TuningRules
-    from leantune.revocation.predictors import named_or_saved
-
-    if speeds.table is not None and not speeds.table.is_file():
-        raise InvalidInput("there is no such file", where=str(speeds.table), hint="Correct --speeds, or leave it out")
-    notice = max(revoking.policy.notice_seconds - POLL, 0.0)
-    return Plan(
-        pool,
-        tunings,
-        pool.speeds(exponent=speeds.exponent, table=speeds.table),
-        rules=TuningRules(
-            theta=typed.theta, mcnt=typed.mcnt, notice=notice, finish_by=_deadline(typed.finish_by, pool.start)
-        ),
-        taste=taste,
-        billing=revoking.policy,
-        exponent=speeds.exponent,
-        risk=named_or_saved(predictor),
-    )
+    """What is compared. speeds: by the power of the vCPUs, or measured, in a file."""
+    exponent, file = speeds
+    if file is not None and not file.is_file():
+        raise InvalidInput("there is no such file", where=str(file), hint="Correct --speeds, or leave it out")
+    measured = pool.speeds(exponent=exponent, table=file)
+    names, taste, risk = _named(policy, "--policy"), Taste(hour_value, revoking.seed), named_or_saved(predictor)
+    return Plan(pool, jobs, measured, names, rules, taste, revoking.policy, exponent, risk)
 
 
-def _writable(path: Path) -> Path:
+def writable(path: Path) -> Path:
+    """The file of the timeline; InvalidInput where it cannot be written."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         hint = "Name a file in a folder that exists, --html timeline.html, or give --no-html"
         raise InvalidInput("the timeline cannot be written there", where=str(path), hint=hint)
     return path
+
+
+# -- what came out
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came out. on_demand: the yardstick, also where nobody asked to see it.
+
+    smooth: the first policy and on demand at the smooth prices of today; None where the prices are smooth already.
+    """
+
+    plan: Plan
+    tallies: Sequence[Tally]
+    on_demand: Tally
+    smooth: tuple[Tally, Tally] | None
+
+    @property
+    def first(self) -> Tally:
+        """The policy that the sentences are about."""
+        return self.tallies[0]
+
+    @property
+    def gap_closed(self) -> float | None:
+        """(random - ours) / (random - oracle) in dollars per kept step; None where one of them is missing."""
+        per_step = {tally.policy: tally.usd_per_1000_steps for tally in self.tallies}
+        ours, blind, knowing = (per_step.get(name) for name in ("ours", "random", "oracle"))
+        if ours is None or blind is None or knowing is None or blind <= knowing:
+            return None
+        return (blind - ours) / (blind - knowing)
+
+
+# -- sentences
+
+
+def headline(found: Found) -> str:
+    """What was saved, and how long it took."""
+    first, plain = found.first, found.on_demand
+    if first.policy == plain.policy:
+        return f"On demand it costs {usd(first.usd)} and is finished after {duration(first.finished_seconds)}."
+    share = saved_share(first, plain)
+    times = f"finished after {duration(first.finished_seconds)} instead of {duration(plain.finished_seconds)}"
+    if share < 0:
+        return f"{_name(first)} costs {usd(first.usd)}, more than the {usd(plain.usd)} on demand; {times}."
+    return (
+        f"{_name(first)} costs {usd(first.usd)} instead of {usd(plain.usd)} on demand: {percent(share)} saved, {times}."
+    )
+
+
+def sentences(found: Found) -> list[str]:
+    """What is left of it on smooth prices, and how close it comes to knowing the future."""
+    told = []
+    if found.smooth is not None and found.first.policy != found.on_demand.policy:
+        first, plain = found.smooth
+        share = saved_share(first, plain)
+        left = f"{percent(share)} would be saved" if share > 0 else "nothing would be saved"
+        told.append(
+            f"At smooth prices, as they are today, {left} with the same machines: {usd(first.usd)} instead of "
+            f"{usd(plain.usd)}, {percent(first.free_share)} of the steps free instead of "
+            f"{percent(found.first.free_share)}."
+        )
+    if found.gap_closed is not None:
+        closed = f"{100 * found.gap_closed:.0f}{NBSP}%"
+        told.append(
+            f"In dollars per kept step, ours closes {closed} of the gap between a random market and an oracle that "
+            "knows the future."
+        )
+    return told
+
+
+def notes(found: Found) -> list[str]:
+    """What a reader should know before believing it."""
+    told = [f"{found.plan.pool.source}: {trouble}" for trouble in found.plan.pool.troubles]
+    pool, finish_by = found.plan.pool, found.plan.rules.finish_by
+    if late := _beyond(found, pool.end):
+        told.append(f"prices are taken to stay as they were after {_minute(pool.end)} ({late})")
+    if late := _beyond(found, pool.traced_until):
+        told.append(f"traces end at {_minute(pool.traced_until)}: no spot machine was to be had after that ({late})")
+    if finish_by is not None and (late := _beyond(found, finish_by)):
+        told.append(f"not finished within {duration(finish_by - pool.start)}: {late}")
+    return told + [f"{tally.policy}: {note}" for tally in found.tallies for note in tally.notes]
+
+
+def _beyond(found: Found, moment: float) -> str:
+    """The policies whose tunings went on after a moment."""
+    seconds = moment - found.plan.pool.start
+    return ", ".join(tally.policy for tally in found.tallies if tally.finished_seconds > seconds)
+
+
+def _minute(time: float) -> str:
+    return f"{utc(time):%Y-%m-%d %H:%M} UTC"
+
+
+def _name(tally: Tally) -> str:
+    return tally.policy[0].upper() + tally.policy[1:]
+
+
+def _kicker(found: Found) -> str:
+    plan = found.plan
+    names = ", ".join(dict.fromkeys(jobs[0].family for jobs in plan.tunings))
+    jobs = counted(sum(map(len, plan.tunings)), "job")
+    markets = counted(sum(not feed.on_demand for feed in plan.pool.feeds), "spot market")
+    return (
+        f"{jobs} of {names}; {markets}, {plan.pool.source}, from {_minute(plan.pool.start)}; "
+        f"theta {plan.rules.theta:g}, the best {plan.rules.mcnt} go on; billed as {plan.billing.provider} does"
+    )
+
+
+# -- tables
+
+
+def table_rows(tallies: Sequence[Tally]) -> list[tuple[str, ...]]:
+    """One row for each policy, as `HEADINGS` say."""
+    return [
+        (
+            tally.policy,
+            usd(tally.usd),
+            "–" if tally.usd_per_1000_steps is None else usd(tally.usd_per_1000_steps),
+            duration(tally.selected_seconds),
+            duration(tally.finished_seconds),
+            percent(tally.free_share),
+            f"{tally.revocations:,} of {tally.machines:,}",
+            *(_tenths(tally.overhead[part]) for part in ("checkpoint", "boot", "restore")),
+            _tenths(tally.lost_steps / (tally.kept_steps + tally.lost_steps) if tally.kept_steps else 0.0),
+            *(_hits(tally, count) for count in (1, 3)),
+        )
+        for tally in tallies
+    ]
+
+
+def _tenths(share: float) -> str:
+    return f"{100 * share:.1f}{NBSP}%"
+
+
+def _hits(tally: Tally, count: int) -> str:
+    if len(tally.results) > 1:
+        return f"{tally.hits(count)} of {len(tally.results)}"
+    return "hit" if tally.hits(count) else "missed"
+
+
+def lines(found: Found, target: Path | None) -> list[str]:
+    """The table and the sentences."""
+    drawn = [f"Where each job ran: {target}"] if target is not None else []
+    return [
+        _kicker(found),
+        *columned(HEADINGS, table_rows(found.tallies)),
+        headline(found),
+        *sentences(found),
+        *drawn,
+    ]
+
+
+def found_json(found: Found, target: Path | None) -> Json:
+    """{prices, start, jobs, families, types, speeds, theta, mcnt, provider, predictor, policies: [{policy, usd,
+    refund_usd, usd_per_1000_steps, selected_seconds, finished_seconds, free_share, revocations, machines, kept_steps,
+    lost_steps, overhead: {checkpoint, boot, restore}, tunings, top_1, top_3, notes}], on_demand_usd, saved_share,
+    smooth: {usd, on_demand_usd, saved_share, free_share} or null, gap_closed or null, notes, html}.
+
+    saved_share is that of the first policy against on demand; top_1 and top_3 count tunings.
+    """
+    plan, smooth = found.plan, found.smooth
+    return {
+        "prices": plan.pool.source,
+        "start": utc(plan.pool.start),
+        "jobs": sum(map(len, plan.tunings)),
+        "families": [jobs[0].family for jobs in plan.tunings],
+        "types": plan.pool.types,
+        **picked(plan, "speeds=speeds.source theta=rules.theta mcnt=rules.mcnt"),
+        **picked(plan, "provider=billing.provider predictor=risk.name"),
+        "policies": [_tally_json(tally) for tally in found.tallies],
+        "on_demand_usd": found.on_demand.usd,
+        "saved_share": saved_share(found.first, found.on_demand),
+        "smooth": smooth
+        and {
+            "usd": smooth[0].usd,
+            "on_demand_usd": smooth[1].usd,
+            "saved_share": saved_share(*smooth),
+            "free_share": smooth[0].free_share,
+        },
+        "gap_closed": found.gap_closed,
+        "notes": notes(found),
+        "html": target,
+    }
+
+
+def _tally_json(tally: Tally) -> Json:
+    money = "policy usd refund_usd usd_per_1000_steps selected_seconds finished_seconds free_share"
+    return {
+        **picked(tally, f"{money} revocations machines kept_steps lost_steps overhead"),
+        "tunings": len(tally.results),
+        "top_1": tally.hits(1),
+        "top_3": tally.hits(3),
+        "notes": tally.notes,
+    }
+
+
+# -- the page
+
+
+def page(found: Found) -> Page:
+    """The words around the timeline."""
+    first, plain = found.first, found.on_demand
+    overhead = first.overhead
+    parts = ", ".join(f"{name} {_tenths(share)}" for name, share in overhead.items())
+    hits = "hit" if len(first.results) == 1 and first.hits(3) else f"{first.hits(3)} of {len(first.results)}"
+    after = f"selected after {duration(first.selected_seconds)}; on demand {duration(plain.finished_seconds)}"
+    tiles = (
+        Tile(f"dollars, {first.policy}", usd(first.usd), (f"{usd(plain.usd)} on demand",)),
+        Tile("finished after", duration(first.finished_seconds), (after,)),
+        Tile("free steps", percent(first.free_share), (f"{usd(first.refund_usd)} given back",)),
+        Tile("taken by the provider", f"{first.revocations:,}", (f"of {counted(first.machines, 'machine')}",)),
+        Tile("overhead", _tenths(sum(overhead.values())), (parts,)),
+        Tile("best setting in the top 3", hits, (f"in the top 1: {_hits(first, 1)}",)),
+    )
+    return Page(
+        "LeanTune spot simulation",
+        f"LeanTune spot simulation · {_kicker(found)}",
+        headline(found),
+        sentences(found),
+        tiles,
+        HEADINGS,
+        table_rows(found.tallies),
+        [f"Speeds: {found.plan.speeds.source}.", f"Risk by {found.plan.risk.name}.", *notes(found)],
+    )

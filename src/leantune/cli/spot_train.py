@@ -2,94 +2,114 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from leantune.cli.command import Answer, Json, typed_names
+from leantune.cli.interrupts import interruptible
+from leantune.cli.terminal import Tell, activity, columned, utc, warn
+from leantune.cloud.catalog import catalogue
+from leantune.cloud.generated import generate_prices
+from leantune.cloud.markets import Market, PriceSeries
+from leantune.cloud.price_store import PriceStore
+from leantune.cloud.prices import read_prices
+from leantune.errors import InvalidInput
+from leantune.lab.training.training import Attempt, Judged, Plan, Result, Slices, judged, train_kind
+from leantune.revocation.kinds import KINDS, kind_of
+from leantune.revocation.predictors import predictor
+from leantune.revocation.saved import Saved, save
+from leantune.revocation.trained import SUFFIX
+from leantune.text import counted
 
-from leantune.cli.exit_codes import ExitCode
-from leantune.cli.failures import print_result, told_errors, warn
-
-if TYPE_CHECKING:
-    from leantune.cli.spot_train_show import Outcome, Outcomes
-    from leantune.cloud.markets import PriceSeries
-    from leantune.lab.training.training import Plan
-
-DEFAULT_PREDICTORS = "hazard,logistic,boosted,tributary,revpred"
-DAYS = 60
 _GENERATED_TYPES = ("m5.large", "m5.xlarge", "m5.2xlarge", "m4.4xlarge", "c5.xlarge", "c5.4xlarge")
 _GENERATED_UNTIL = datetime(2026, 8, 1, tzinfo=UTC).timestamp()  # the date of the shipped catalogue
 
-Prices = Annotated[
-    Path | None,
-    typer.Option(metavar="PATH", help="Prices: a CSV or JSON file, or a folder of kept prices; else generated ones."),
-]
-Predictors = Annotated[str, typer.Option(metavar="LIST", help="Which to train, or all.")]
-PerMarket = Annotated[bool, typer.Option("--per-market/--pooled", help="A model for each market, or one for all.")]
-Tries = Annotated[int, typer.Option(min=1, help="Tries of each predictor's options; validation chooses.")]
-Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the predictors are written.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same predictors.")]
-Days = Annotated[float, typer.Option(help="Use the last so many days of prices.")]
-Processes = Annotated[
-    int | None, typer.Option(min=1, help="Tries at once [default: one for each core, at most one for each try].")
-]
-Questions = Annotated[int, typer.Option(min=100, help="Training questions, over all markets.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores of a predictor; file and seconds: of its training, None for the one that needs none."""
+
+    judged: Judged
+    file: Path | None = None
+    seconds: float | None = None
 
 
-def train(  # noqa: PLR0913 - the options of a command
-    *,
-    prices: Prices = None,
-    predictors: Predictors = DEFAULT_PREDICTORS,
-    per_market: PerMarket = False,
-    tries: Tries = 4,
-    out: Out = Path("leantune-predictors"),
-    seed: Seed = 0,
-    days: Days = DAYS,
-    processes: Processes = None,
-    questions: Questions = 60_000,
-    as_json: AsJson = False,
-) -> None:
-    """Learn from price history how likely each market takes a machine away within the hour.
+def train(kinds: Sequence[str], series: Sequence[PriceSeries], source: str, plan: Plan, folder: Path) -> Answer:
+    """Train each kind, score all on the same questions, and write a file for each."""
+    slices = Slices.of(series, plan)
+    tries = len(kinds) * plan.tries * (len(series) if plan.per_market else 1)
+    with activity("spot train", tries, quiet=0.0) as tell, interruptible():
+        done = counted_tries(tell, tries)
+        results = [train_kind(kind, slices, plan, done) for kind in kinds]
+    trained = []
+    for result in results:
+        scores = judged(result.predictor, slices.test)
+        trained.append(Scored(scores, _kept(result, scores, source, plan, folder), result.seconds))
+    untrained = Scored(judged(predictor(), slices.test))
+    split = slices.split
+    periods = {
+        name: [f"{utc(time):%Y-%m-%d %H:%M}" for time in (period.begin, period.end)]
+        for name, period in (("train", split.train), ("validation", split.validation), ("test", split.test))
+    }
+    document: Json = {
+        "source": source,
+        "markets": [str(one.market) for one in series],
+        "periods": periods,
+        "predictors": [{**vars(row.judged), "file": row.file, "seconds": row.seconds} for row in trained],
+        "untrained": untrained.judged,
+        "best": best_of([untrained, *trained]).judged.name,
+    }
+    head = [
+        f"{counted(len(series), 'market')} of {source}",
+        f"{untrained.judged.pooled.count:,} questions from {' until '.join(periods['test'])} UTC, "
+        f"{untrained.judged.pooled.base_rate:.1%} of them revoked:",
+    ]
+    return Answer(document, [*head, *score_lines(trained, untrained)])
 
-    Trains on the first 60 % of the time, tunes on the next 15 %, and scores every predictor on the last 25 %; a simple
-    count of the past week, which needs no training, is scored with them. Each predictor is written to its own file.
 
-    \b
-    Examples:
-      $ leantune spot train --prices history.csv
-      $ leantune spot train --prices history.csv --predictors boosted --out predictors
-      $ leantune spot train --prices history.csv --predictors all --per-market --json
-    """  # noqa: D301 (typer reads the backspace: what follows keeps its lines)
-    with told_errors(as_json=as_json):
-        from leantune.cli import spot_train_show as show
-        from leantune.lab.training.training import Plan
+def counted_tries(tell: Tell, total: int) -> Callable[[Attempt], None]:
+    """Hears of every try, and tells it with its number."""
+    count = 0
 
-        kinds, folder = _kinds(predictors), _folder(out)
-        series, source = _last_days(*_series(prices, seed, days), days)
-        at_once = min(processes or os.cpu_count() or 1, tries * (len(series) if per_market else 1))
-        part = max(questions // 4, 1)
-        plan = Plan(tries, seed, per_market, questions, part, 2 * part, processes=at_once)
-        outcomes = _trained(kinds, series, plan)
-        found = [_kept(outcome, source, plan, folder) for outcome in outcomes.rows]
-        result = source, series, outcomes, found
-        print_result(show.as_json(*result), show.lines(*result), as_json=as_json)
-    raise typer.Exit(ExitCode.WELL)
+    def done(attempt: Attempt) -> None:
+        nonlocal count
+        count += 1
+        where = f" for {attempt.market}" if attempt.market else ""
+        score = f"validation Brier score {attempt.brier:.4f}"
+        tell(f"try {count} of {total}: {attempt.kind}{where}, {score}", count)
+
+    return done
+
+
+def best_of(rows: Sequence[Scored]) -> Scored:
+    """The least Brier score."""
+    return min(rows, key=lambda row: row.judged.pooled.brier)
+
+
+def score_lines(trained: Sequence[Scored], untrained: Scored) -> list[str]:
+    """The table of scores, least Brier score first, and which file to use."""
+    headings = ("predictor", "Brier", "log loss", "calibration", "accuracy", "F1", "PR area", "seconds")
+    rows = []
+    for row in (*trained, untrained):
+        s = row.judged.pooled
+        numbers = (s.brier, s.log_loss, s.calibration_error, s.accuracy, s.f1, s.area)
+        seconds = "-" if row.seconds is None else f"{row.seconds:.0f}"
+        rows.append((row.judged.name, *(f"{number:.4f}" for number in numbers), seconds))
+    rows.sort(key=lambda row: float(row[1]))
+    best = best_of([untrained, *trained])
+    use = f"Least Brier score: {best.judged.name}. Use {best.file or best.judged.name}"
+    return [*columned(headings, rows), use]
 
 
 # -- what is asked for
 
 
-def _kinds(text: str) -> list[str]:
-    from leantune.errors import InvalidInput
-    from leantune.revocation.kinds import KINDS, kind_of
-
-    names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    if names == ["all"]:
+def kinds_of(text: str) -> list[str]:
+    """The kinds that are named, or all."""
+    names = typed_names(text)
+    if names == ("all",):
         return list(KINDS)
     if not names:
         hint = f"Give --predictors all, or some of {', '.join(KINDS)}"
@@ -97,9 +117,8 @@ def _kinds(text: str) -> list[str]:
     return [kind_of(name).name for name in names]
 
 
-def _folder(out: Path) -> Path:
-    from leantune.errors import InvalidInput
-
+def made_folder(out: Path) -> Path:
+    """The folder for the files, made if need be."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -108,24 +127,15 @@ def _folder(out: Path) -> Path:
     return out
 
 
-def _series(path: Path | None, seed: int, days: float) -> tuple[list[PriceSeries], str]:
+def read_series(path: Path | None, seed: int, days: float) -> tuple[list[PriceSeries], str]:
     """(series by market, where they come from)."""
     if path is None:
-        from leantune.cloud.catalog import catalogue
-        from leantune.cloud.generated import generate_prices
-        from leantune.cloud.markets import Market
-
         table = catalogue("aws")
         usd = {Market(name, f"{table.region}a"): table[name].usd_per_hour or 0.0 for name in _GENERATED_TYPES}
         made = generate_prices(usd, start=_GENERATED_UNTIL - days * 86400.0, days=days, seed=seed)
         return list(made.values()), f"generated volatile prices, seed {seed}"
     if path.is_dir():
-        from leantune.cloud.price_store import PriceStore
-
         return list(PriceStore(path).load().values()), str(path)
-    from leantune.cli.activity import activity
-    from leantune.cloud.prices import read_prices
-
     with activity(f"reading {path.name}") as tell:
         loaded = read_prices(path, progress=lambda rows: tell(f"{rows:,} rows"))
     for trouble in loaded.report.troubles():
@@ -133,11 +143,8 @@ def _series(path: Path | None, seed: int, days: float) -> tuple[list[PriceSeries
     return list(loaded.series.values()), str(path)
 
 
-def _last_days(series: Sequence[PriceSeries], source: str, days: float) -> tuple[list[PriceSeries], str]:
+def last_days(series: Sequence[PriceSeries], source: str, days: float) -> list[PriceSeries]:
     """What the last days hold of each market; markets that had gone before are left out."""
-    from leantune.cloud.markets import PriceSeries
-    from leantune.errors import InvalidInput
-
     if not series:
         raise InvalidInput("there are no prices", where=source, hint="Import some: leantune spot prices history.csv")
     if not days > 0:
@@ -150,41 +157,18 @@ def _last_days(series: Sequence[PriceSeries], source: str, days: float) -> tuple
             times = one.times[first:].copy()
             times[0] = max(times[0], since)
             chosen.append(PriceSeries(one.market, times, one.prices[first:], end=one.end))
-    return chosen, source
+    return chosen
 
 
-# -- training
-
-
-def _trained(kinds: Sequence[str], series: Sequence[PriceSeries], plan: Plan) -> Outcomes:
-    from leantune.cli.interrupts import interruptible
-    from leantune.cli.spot_train_show import Outcome, Outcomes, progress
-    from leantune.lab.training.training import Slices, judged, train_kind
-    from leantune.revocation.predictors import predictor
-
-    slices = Slices.of(series, plan)
-    attempts = len(kinds) * plan.tries * (len(series) if plan.per_market else 1)
-    rows = []
-    with progress(attempts) as done, interruptible():
-        for kind in kinds:
-            result = train_kind(kind, slices, plan, done)
-            rows.append(Outcome(result, judged(result.predictor, slices.test)))
-    return Outcomes(slices, rows, judged(predictor(), slices.test))
-
-
-def _kept(outcome: Outcome, source: str, plan: Plan, folder: Path) -> Path:
+def _kept(result: Result, scores: Judged, source: str, plan: Plan, folder: Path) -> Path:
     """The file of a trained predictor, with all that one may want to know about it later."""
-    from leantune.revocation.saved import Saved, save
-    from leantune.revocation.trained import SUFFIX
-
-    result = outcome.result
-    provenance: dict[str, Any] = {
+    provenance: Json = {
         "source": source,
-        "markets": list(outcome.judged.markets),
+        "markets": list(scores.markets),
         "plan": asdict(plan),
         "options": {attempt.market: asdict(attempt.options) for attempt in result.kept},
         "validation_brier": {attempt.market: attempt.brier for attempt in result.kept},
-        "test": asdict(outcome.judged),
+        "test": asdict(scores),
     }
     path = folder / f"{result.predictor.kind}{SUFFIX}"
     save(Saved(result.predictor, provenance), path)

@@ -1,16 +1,36 @@
-"""A study at one moment, as `status`, the live view and the plain lines tell of it. Pure: computed from its history."""
+"""A study and a run of it at one moment, and the words in which `status`, the live view and the plain lines tell of it.
+
+Pure: computed from history and events. Words are one line each.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
-from leantune.history import History, Note, NoteKind, Observation, ObservationKind, Trial, counted_notes
-from leantune.problem import At, Constraint, Direction, Problem
-from leantune.store.rows import Money
+from leantune.executors.base import Report
+from leantune.history import (
+    Estimate,
+    History,
+    Note,
+    NoteKind,
+    Observation,
+    ObservationKind,
+    Trial,
+    TrialState,
+    counted_notes,
+)
+from leantune.problem import At, Budget, Constraint, Direction, Problem
+from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
+from leantune.store.rows import Booking, Money
 from leantune.strategies.recommending import excess
+from leantune.text import counted, described, estimated, limit_text, listed, quantity, share_of_data, usd
+
+ENDED_SHOWN = 6  # ended runs that are remembered
+LONGEST_CAUSE = 300  # characters of a failure's cause in a line
 
 # Notes that concern the whole study: told when they are new, and counted.
 _WORTH_TELLING = (NoteKind.FALLBACK, NoteKind.CAP, NoteKind.EXTRA_RUNS, NoteKind.POOL)
@@ -76,8 +96,167 @@ class Standing:
         """Whether anybody pays."""
         return self.problem.space.has_prices or self.money.budget_usd is not None or self.money.spent > 0
 
+    # -- in words
 
-def reasons(notes: Iterable[Note], told: Collection[Note] = ()) -> str:
-    """Why a trial was proposed, without what concerns the whole study and is among the notes that were told."""
-    known = {note.without_numbers for note in told}
-    return "; ".join(str(note) for note in notes if note.without_numbers not in known)
+    @property
+    def count_words(self) -> str:
+        """Trials by state, against the budget."""
+        verifying = sum(trial.verifies for trial in self.history.trials)
+        total, most = len(self.history) - verifying, self.problem.budget.trials
+        states = ", ".join(f"{count} {state}" for state, count in sorted(self.counts.items()))
+        number = f"{total:,}" if most is None else f"{total:,} of {most:,}"
+        number += f" and {counted(verifying, 'verification')}" if verifying else ""
+        return f"{number} ({states})" if states else number
+
+    @property
+    def money_words(self) -> str:
+        """Dollars spent, reserved and left."""
+        money = self.money
+        left = "no limit" if money.budget_usd is None else f"left {usd(max(money.left, 0.0))}"
+        return f"spent {usd(money.spent)}, reserved {usd(money.reserved)}, {left}"
+
+    @property
+    def best_words(self) -> str:
+        """The best result: its value, where it was measured, and what it breaks."""
+        best, goal = self.best, self.problem.goal.metric
+        if best is None:
+            return "no result yet"
+        value = f"{goal} {quantity(goal, best.seen.value(goal))}, {share_of_data(best.seen.fraction)}"
+        if not best.answers:
+            return f"{value} (no result on all data yet), trial {best.trial.number}"
+        if best.kept:
+            return f"{value}{', all limits kept' if self.problem.constraints else ''}, trial {best.trial.number}"
+        broken = [f"{limit_text(one)} ({quantity(one.metric, best.seen.value(one.metric))})" for one in best.broken]
+        what = listed(broken) or "a limit, as far as it was measured"
+        return f"{value}, breaks {what}, trial {best.trial.number}"
+
+    def outcome_words(self, trial: Trial, cause: str) -> str:
+        """What a run that ended brought: the metrics that matter to the problem, or why there are none."""
+        if trial.state is not TrialState.DONE or not trial.observations:
+            return cause_words(cause)
+        seen = trial.observations[-1]
+        return ", ".join(f"{name} {quantity(name, seen.value(name))}" for name in self.problem.required_metrics)
+
+    def reasons(self, trial: Trial) -> str:
+        """Why a trial was proposed, without what concerns the whole study and is told once."""
+        known = {note.without_numbers for note in self.notes}
+        return "; ".join(str(note) for note in trial.notes if note.without_numbers not in known)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a trial on this worker; `began` is when it was started."""
+
+    trial: Trial
+    attempt: int
+    began: float
+    booking: Booking
+    report: Report | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A run of a study so far: `standing` is what the store knows, the rest what this worker has seen.
+
+    waiting: why nothing can be started now; stopping: set once the user asked for the end; over: the loop has ended.
+    """
+
+    standing: Standing
+    began: float
+    parallel: int
+    runs: Mapping[int, Run] = field(default_factory=lambda: MappingProxyType({}))
+    ended: tuple[Ended, ...] = ()
+    proposed: Proposed | None = None
+    recovered: int = 0
+    waiting: str = ""
+    stopping: Stopping | None = None
+    over: bool = False
+
+    def after(self, event: Event, now: float) -> Progress:
+        """The state after an event."""
+        match event:
+            case Proposed():
+                new = replace(self, proposed=event, waiting="")
+            case Started(trial, attempt, booking):
+                new = self._with_run(Run(trial, attempt, now, booking))
+            case Reported(report):
+                run = self.runs.get(report.number)
+                new = self if run is None else self._with_run(replace(run, report=report))
+            case Ended():
+                new = replace(self._without_run(event.trial.number), ended=(*self.ended, event)[-ENDED_SHOWN:])
+            case Rented() | Judged():
+                new = self
+            case Recovered():
+                new = replace(self, recovered=self.recovered + 1)
+            case Waiting(reason):
+                new = replace(self, waiting=reason)
+            case Stopping():
+                new = replace(self, stopping=event)
+        return new
+
+    def _with_run(self, run: Run) -> Progress:
+        return replace(self, runs=MappingProxyType({**self.runs, run.trial.number: run}), waiting="")
+
+    def _without_run(self, number: int) -> Progress:
+        others = {other: run for other, run in self.runs.items() if other != number}
+        return replace(self, runs=MappingProxyType(others), waiting="")
+
+    @property
+    def elsewhere(self) -> tuple[Trial, ...]:
+        """Trials that other workers run."""
+        running = (trial for trial in self.standing.history.pending if trial.state is TrialState.RUNNING)
+        return tuple(trial for trial in running if trial.number not in self.runs)
+
+
+# -- words
+
+
+def expected_words(expected: Mapping[str, Estimate]) -> str:
+    """What the models predict, on one line."""
+    return ", ".join(f"{name} {estimated(name, estimate)}" for name, estimate in expected.items())
+
+
+def cause_words(cause: str) -> str:
+    """Why something failed, on one line; cut in the middle, because the end names the log file."""
+    line = " ".join(cause.split())
+    half = LONGEST_CAUSE // 2
+    return line if len(line) <= LONGEST_CAUSE else f"{line[:half]} … {line[-half:]}"
+
+
+def budget_words(budget: Budget) -> str:
+    """The limits of a study."""
+    parts = [
+        "" if budget.usd is None else usd(budget.usd),
+        "" if budget.trials is None else counted(budget.trials, "trial"),
+        "" if budget.hours is None else f"{budget.hours:g} h of training",
+    ]
+    return listed(part for part in parts if part) or "no limit"
+
+
+def trial_words(trial: Trial) -> str:
+    """What a trial tests."""
+    return f"{described(trial.configuration)}; {share_of_data(trial.fraction)}"
+
+
+def goal_words(problem: Problem) -> str:
+    """What is wanted."""
+    goal = f"{problem.goal.direction.value} {problem.goal.metric}"
+    limits = listed(limit_text(limit) for limit in problem.constraints)
+    return f"{goal}, subject to {limits}" if limits else goal
+
+
+def reported_words(report: Report) -> str:
+    """What a running trial said about itself."""
+    metrics = ", ".join(f"{name} {quantity(name, value)}" for name, value in report.metrics.items())
+    step = "" if report.step is None else f", step {report.step:g}"
+    return f"{metrics}{step}" + ("" if report.fraction is None else f", {share_of_data(report.fraction)}")
+
+
+def stopping_words(stopping: Stopping) -> str:
+    """What happens after Ctrl-C, and what a second one does."""
+    runs = counted(stopping.running, "running trial")
+    if not stopping.running:
+        return "nothing is running"
+    if stopping.gently:
+        return f"asking {runs} to save a checkpoint; Ctrl-C again to end them at once"
+    return f"ending {runs} at once"

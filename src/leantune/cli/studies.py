@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leantune.cli import show
-from leantune.cli.exit_codes import ExitCode
-from leantune.cli.failures import print_result, warn
-from leantune.cli.watching import Mode, standing_of, watching
-from leantune.cli.words import budget_words
+from leantune.cli.command import Answer, ExitCode, Json
+from leantune.cli.standing import budget_words
+from leantune.cli.terminal import Mode, warn
+from leantune.cli.watching import standing_of, watching
 from leantune.errors import InvalidInput, StudyOver, UnknownStudy
 from leantune.jobfile import Job, load_job
 from leantune.problem import Budget
@@ -51,14 +51,12 @@ class Target:
         if self.job is None:
             opened = launch.open_stored(self.store or "", self.study or "")
         else:
-            job = _job_to_run(self.job) if to_run else load_job(self.job)
+            job = load_job(self.job)
             if to_run:
-                launch.check_place(job)
+                launch.check_place(warned(job))
             opened = self._opened(job, create=to_run)
-        try:
+        with closing(opened):
             yield opened
-        finally:
-            opened.close()
 
     @staticmethod
     def _opened(job: Job, *, create: bool) -> OpenedStudy:
@@ -78,9 +76,8 @@ class Target:
         return f"--store {shlex.quote(opened.database.url)} --study {shlex.quote(opened.job.name)}"
 
 
-def _job_to_run(path: Path) -> Job:
-    """The job file, with a word about what looks like a mistake in it."""
-    job = load_job(path)
+def warned(job: Job) -> Job:
+    """The job, with a word about what looks like a mistake in it."""
     for text in job.warnings:
         warn(text)
     return job
@@ -89,38 +86,32 @@ def _job_to_run(path: Path) -> Job:
 # -- run, worker
 
 
-def dry_run(path: Path, *, as_json: bool) -> ExitCode:
+def dry_run(path: Path) -> Answer:
     """Say what a run would do first."""
-    job = _job_to_run(path)
-    dry = launch.dry_run(job)
-    strategy = f"{job.strategy}, seed {job.seed}"
-    told = job.name, strategy, job.problem, dry
-    print_result(show.dry_run_json(*told), show.dry_run_lines(*told), as_json=as_json)
-    return ExitCode.WELL
+    job = warned(load_job(path))
+    return show.dry_run(job.name, f"{job.strategy}, seed {job.seed}", job.problem, launch.dry_run(job))
 
 
-def run(target: Target, mode: Mode) -> ExitCode:
+def run(target: Target, mode: Mode) -> Answer:
     """Work on the job's study until it is over, and recommend."""
     with target.opened(to_run=True) as opened:
         return _work(opened, target, mode, opened.job.run.parallel)
 
 
-def worker(target: Target, mode: Mode, parallel: int | None) -> ExitCode:
+def worker(target: Target, mode: Mode, parallel: int | None) -> Answer:
     """Join a study that exists."""
     with target.opened() as opened:
         return _work(opened, target, mode, parallel or opened.job.run.parallel, recommend=False)
 
 
-def _work(opened: OpenedStudy, target: Target, mode: Mode, parallel: int, *, recommend: bool = True) -> ExitCode:
+def _work(opened: OpenedStudy, target: Target, mode: Mode, parallel: int, *, recommend: bool = True) -> Answer:
     end = worked(opened, mode, parallel)
     recommended, why_none = None, ""
     if recommend and end.outcome in (Outcome.OVER, Outcome.ENOUGH):
         recommended, why_none = _recommended(opened)
-    standing = standing_of(opened)
-    lines = show.end_lines(standing, end, recommended, why_none, shown=mode is Mode.LIVE)
-    lines += _next_lines(opened, target, end, recommended, recommend)
-    print_result(show.end_json(standing, end, recommended, why_none), lines, as_json=mode is Mode.JSON)
-    return ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome]
+    answer = show.ended(standing_of(opened), end, recommended, why_none, shown=mode is Mode.LIVE)
+    lines = [*answer.lines, *_next_lines(opened, target, end, recommended, recommend)]
+    return replace(answer, lines=lines, code=ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome])
 
 
 def worked(opened: OpenedStudy, mode: Mode, parallel: int) -> End:
@@ -169,24 +160,20 @@ def _extension(budget: Budget) -> str:
 # -- status, recommend, verify
 
 
-def status(target: Target, *, as_json: bool) -> ExitCode:
+def status(target: Target) -> Answer:
     """Say how a study stands."""
     with target.opened() as opened:
-        facts = standing_of(opened), opened.stop_reason, opened.store.workers(), opened.clock.now()
-    print_result(show.status_json(*facts), show.status_lines(*facts), as_json=as_json)
-    return ExitCode.WELL
+        return show.status(standing_of(opened), opened.stop_reason, opened.store.workers(), opened.clock.now())
 
 
-def recommend(target: Target, *, as_json: bool) -> ExitCode:
+def recommend(target: Target) -> Answer:
     """Say which configuration to use."""
     with target.opened() as opened:
         recommended, name = opened.recommendation(), opened.job.name
-    document = {"study": name, **show.recommendation_json(recommended)}
-    print_result(document, show.recommendation_lines(recommended), as_json=as_json)
-    return ExitCode.WELL
+    return Answer({"study": name, **show.recommendation_json(recommended)}, show.recommendation_lines(recommended))
 
 
-def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> ExitCode:
+def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> Answer:
     """Run the recommendation on all the data, and say whether the limits held."""
     with target.opened() as opened:
         allowed = opened.store.budget().usd
@@ -204,15 +191,13 @@ def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> ExitCode:
             from leantune.jobfile.edit import with_budget
 
             with_budget(target.job, usd=problem.budget.usd)  # else the next run would take the raised budget back
-    document = {"study": name, **show.verification_json(checked)}
-    print_result(document, show.verification_lines(problem, checked), as_json=mode is Mode.JSON)
-    return ExitCode.WELL if checked.held else ExitCode.BAD_NEWS
+    return show.verification(name, problem, checked)
 
 
 # -- extend, report
 
 
-def extend(target: Target, new: Budget, *, as_json: bool) -> ExitCode:
+def extend(target: Target, new: Budget) -> Answer:
     """Raise the budget, in the store and in the job file."""
     from leantune.jobfile.edit import with_budget
 
@@ -224,11 +209,10 @@ def extend(target: Target, new: Budget, *, as_json: bool) -> ExitCode:
         name, study = opened.job.name, target.arguments(opened)
     command = "run" if target.job is not None else "worker"
     lines = [f"Study {name} may now use {budget_words(budget)}", f"Go on:   leantune {command} {study}"]
-    print_result({"study": name, "budget": show.budget_json(budget)}, lines, as_json=as_json)
-    return ExitCode.WELL
+    return Answer({"study": name, "budget": budget}, lines)
 
 
-def report(target: Target, output: Path | None, *, show_it: bool, as_json: bool) -> ExitCode:
+def report(target: Target, output: Path | None, *, show_it: bool) -> Answer:
     """Write the report, and open it where that was asked for."""
     from leantune.report.data import view_of
     from leantune.report.page import write_report
@@ -242,10 +226,9 @@ def report(target: Target, output: Path | None, *, show_it: bool, as_json: bool)
         raise InvalidInput(
             f"the report cannot be written: {error.strerror}", where=str(path), hint="Name another file with --output"
         ) from None
-    document = {"study": view.name, "report": str(path.resolve()), "bytes": path.stat().st_size}
-    print_result(document, [f"Report: {path}"], as_json=as_json)
     if show_it:
         import webbrowser
 
         webbrowser.open(path.resolve().as_uri())
-    return ExitCode.WELL
+    document: Json = {"study": view.name, "report": path.resolve(), "bytes": path.stat().st_size}
+    return Answer(document, [f"Report: {path}"])

@@ -11,17 +11,8 @@ from functools import cached_property
 from importlib.metadata import version
 
 from leantune.errors import StudyOver
-from leantune.history import (
-    Estimate,
-    History,
-    NoteKind,
-    Observation,
-    ObservationKind,
-    Trial,
-    TrialKind,
-    TrialState,
-)
-from leantune.problem import COST, TIME, At, Direction, Problem
+from leantune.history import Estimate, History, NoteKind, Observation, ObservationKind, Trial, TrialKind, TrialState
+from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
 from leantune.space import Configuration
 from leantune.store.rows import LedgerRow, Money, ReportRow
 from leantune.strategies.evidence import Evidence
@@ -148,6 +139,25 @@ class StudyView:
         best = self.recommendation
         return None if best is None else self.estimate(best.metrics, metric, best.configuration)
 
+    def measured(self, metric: str) -> float:
+        """What the run of the recommendation showed; NaN where nobody knows it."""
+        return math.nan if self.proof is None else self.proof[1].value(metric)
+
+    def cut_short(self, metric: str) -> bool:
+        """Whether that is only a lower bound of dollars or seconds, which proves nothing."""
+        proof = self.proof
+        return proof is not None and proof[1].kind is ObservationKind.CENSORED and metric in (COST, TIME)
+
+    def holds(self, limit: Constraint) -> bool:
+        """Whether the run of the recommendation proved to keep a limit."""
+        return limit.holds(self.measured(limit.metric)) and not self.cut_short(limit.metric)
+
+    @property
+    def metrics(self) -> list[str]:
+        """What a reader wants to know of a run: the goal, what is limited, dollars and seconds."""
+        limits = (limit.metric for limit in self.problem.constraints)
+        return list(dict.fromkeys([self.problem.goal.metric, *limits, COST, TIME]))
+
 
 def view_of(opened: OpenedStudy) -> StudyView:
     """A study in its store, as it is now."""
@@ -237,8 +247,13 @@ def _purpose(view: StudyView, trial: Trial) -> str:
     return "full" if trial.fraction == 1 else "part"
 
 
-_WANTED_BY: Mapping[TrialKind, str] = {TrialKind.VERIFICATION: "verification", TrialKind.ENQUEUED: "you"}
-_ORIGINS = (NoteKind.FALLBACK, NoteKind.START, NoteKind.MODELS, NoteKind.RANDOM)  # the first that a trial's notes have
+_WANTED_BY = {TrialKind.VERIFICATION: "the verification", TrialKind.ENQUEUED: "you (enqueued)"}
+_ORIGINS = {  # the first that a trial's notes have
+    NoteKind.FALLBACK: "a fallback",
+    NoteKind.START: "the strategy's start",
+    NoteKind.MODELS: "the models",
+    NoteKind.RANDOM: "chance",
+}
 
 
 def origins(view: StudyView) -> dict[str, int]:
@@ -246,7 +261,7 @@ def origins(view: StudyView) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for trial in view.history.trials:
         kinds = {note.kind for note in trial.notes}
-        origin = next((kind.value for kind in _ORIGINS if kind in kinds), "other")
-        verifies = trial.number == view.verification
-        counts["verification" if verifies else _WANTED_BY.get(trial.kind, origin)] += 1
+        origin = next((words for kind, words in _ORIGINS.items() if kind in kinds), "elsewhere")
+        kind = TrialKind.VERIFICATION if trial.number == view.verification else trial.kind
+        counts[_WANTED_BY.get(kind, origin)] += 1
     return dict(counts.most_common())

@@ -15,21 +15,13 @@ from leantune.report.marks import (
     Figure,
     Json,
     line,
+    marks,
     metric_axis,
-    points,
     rounded,
-    thinned,
+    scattered,
     trial_axis,
 )
-from leantune.text import (
-    clipped,
-    counted,
-    estimated,
-    limit_text,
-    percent,
-    plain,
-    time_unit,
-)
+from leantune.text import clipped, counted, estimated, limit_text, percent, plain, time_unit
 
 MOST_CURVES = 60
 MOST_STEPS = 200
@@ -63,20 +55,15 @@ def _progress(view: StudyView, name: str, title: str, axis: Axis, place: Callabl
     star = view.predicted(goal)
     y, hidden = goal_axis(view, view.results, [] if star is None else [star.mean], near_best=True)
     steps = best_so_far(view)
-    drawn, fewer = thinned(view.results)
-    traces = [
-        points(drawn, outcome, lambda r: axis.of(place(r)), lambda r: y.of(r.value(goal)))
-        for outcome in (Outcome.PART, Outcome.BROKE, Outcome.KEPT)
-    ]
+    traces, fewer = scattered(view.results, lambda r: axis.of(place(r)), lambda r: y.of(r.value(goal)))
+    end = axis.of(max(place(result) for result in view.results))
     if steps:
         ends = [axis.of(place(result)) for result, _ in steps]
         values = [y.of(value) for _, value in steps]
-        end = axis.of(max(place(result) for result in view.results))
         traces.insert(0, line([*ends, end], [*values, values[-1]], "@kept", shape="hv", width=2.5))
     kept = "that kept every limit" if view.problem.constraints else "on all data"
     caption = f"The line is the best result so far {kept}." if steps else f"No result {kept} yet."
     if star is not None and star.sd > 0:
-        end = axis.of(max(place(result) for result in view.results))
         traces.append(_star(goal, Estimate(end or 0.0, 0.0), star, Axis(""), y))
         caption += " The star is what is predicted for the recommendation, with its 95 % range."
     layout = {"xaxis": axis.layout(), "yaxis": y.layout()}
@@ -125,12 +112,8 @@ def _limit(view: StudyView, index: int, limit: Constraint, answers: Sequence[Res
     else:
         y, hidden = goal_axis(view, answers, [] if goal_star is None else [goal_star.mean])
     height = (lambda r: float(r.trial.number)) if goal == limit.metric else (lambda r: y.of(r.value(goal)))
-    traces = _forbidden(x, y, limit)
-    drawn, fewer = thinned(answers)
-    traces += [
-        points(drawn, outcome, lambda r: x.of(r.value(limit.metric)), height)
-        for outcome in (Outcome.BROKE, Outcome.KEPT)
-    ]
+    placed, fewer = scattered(answers, lambda r: x.of(r.value(limit.metric)), height, (Outcome.BROKE, Outcome.KEPT))
+    traces = [*_forbidden(x, y, limit), *placed]
     if goal != limit.metric and star is not None and goal_star is not None:
         traces.append(_star(goal, star, goal_star, x, y))
     kept = sum(limit.holds(value) for value in values)
@@ -156,16 +139,8 @@ def _forbidden(x: Axis, y: Axis, limit: Constraint) -> list[Json]:
 def _star(metric: str, across: Estimate, up: Estimate, x: Axis, y: Axis) -> Json:
     """Where the recommendation is predicted, with the 95 % range of both values."""
     words = "recommended" if up.sd == 0 else "recommended, as predicted"
-    trace: Json = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "recommended",
-        "x": [rounded(x.of(across.mean))],
-        "y": [rounded(y.of(up.mean))],
-        "marker": STAR,
-        "hovertext": [plain(f"{words}: {metric} {estimated(metric, up)}")],
-        "hoverinfo": "text",
-    }
+    texts = [plain(f"{words}: {metric} {estimated(metric, up)}")]
+    trace = marks("recommended", [x.of(across.mean)], [y.of(up.mean)], STAR, hovertext=texts)
     for key, axis, estimate in (("error_x", x, across), ("error_y", y, up)):
         if estimate.sd > 0:
             trace[key] = _bars([estimate.mean], [estimate.sd], axis, "@best")
@@ -194,24 +169,14 @@ def shares(view: StudyView) -> list[Figure]:
     fractions = view.problem.fractions
     if not view.history.trials or len(fractions) == 1:
         return []
-    drawn, fewer = thinned(view.results)
-    traces = [
-        points(drawn, outcome, lambda r: float(r.trial.number), lambda r: float(fractions.index(r.seen.fraction)))
-        for outcome in MARKS
-    ]
-    pending = view.history.pending
-    traces.append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "pending",
-            "x": [trial.number for trial in pending],
-            "y": [fractions.index(trial.fraction) for trial in pending],
-            "marker": {"symbol": "square-open", "color": "@soft", "size": 9},
-            "hovertext": [f"trial {trial.number}: {trial.state}" for trial in pending],
-            "hoverinfo": "text",
-        }
+    traces, fewer = scattered(
+        view.results, lambda r: float(r.trial.number), lambda r: float(fractions.index(r.seen.fraction)), MARKS
     )
+    pending = view.history.pending
+    places = [float(fractions.index(trial.fraction)) for trial in pending]
+    square = {"symbol": "square-open", "color": "@soft", "size": 9}
+    texts = [f"trial {trial.number}: {trial.state}" for trial in pending]
+    traces.append(marks("pending", [trial.number for trial in pending], places, square, hovertext=texts))
     ticks = list(range(len(fractions)))
     yaxis = {
         "title": {"text": "share of the data"},
@@ -251,13 +216,13 @@ def _prediction(view: StudyView, index: int, metric: str) -> Figure | None:
         return None
     axis = metric_axis(metric, [value for result, e in rows for value in (result.value(metric), e.mean)])
     expected = {result.index: e for result, e in rows}
-    drawn, fewer = thinned([result for result, _ in rows])
-    traces = [line([axis.low, axis.high], [axis.low, axis.high], "@soft", dash="dot", width=1.5)]
-    for outcome in (Outcome.PART, Outcome.BROKE, Outcome.KEPT):
-        trace = points(drawn, outcome, lambda r: axis.of(r.value(metric)), lambda r: axis.of(expected[r.index].mean))
+    traces, fewer = scattered(
+        [result for result, _ in rows], lambda r: axis.of(r.value(metric)), lambda r: axis.of(expected[r.index].mean)
+    )
+    for trace in traces:
         estimates = [expected[number] for number in trace["customdata"]]
         trace["error_y"] = _bars([e.mean for e in estimates], [e.sd for e in estimates], axis, "@bar")
-        traces.append(trace)
+    traces.insert(0, line([axis.low, axis.high], [axis.low, axis.high], "@soft", dash="dot", width=1.5))
     within = sum(abs(result.value(metric) - e.mean) <= INTERVAL * e.sd for result, e in rows)
     caption = (
         f"{within:,} of {counted(len(rows), 'measurement')} ({percent(within / len(rows))}) lie within the predicted"

@@ -16,6 +16,7 @@ from leantune.report.data import Outcome, Result
 from leantune.text import clipped, counted, plain, quantity, significant, time_unit
 
 Json = dict[str, Any]
+Place = Callable[[Result], float | None]  # where a result lies along an axis
 MOST_POINTS = 1500  # in one figure: more cannot be told apart, and make the page slow
 _MOST_TICKS = 4  # of a log axis: more names do not fit side by side in a small figure
 _MOST_POWERS = 7
@@ -27,6 +28,7 @@ MARKS: Mapping[Outcome, Json] = {
     Outcome.BROKE: {"symbol": "x-thin", "color": "@broke", "size": 8, "line": {"width": 2.2, "color": "@broke"}},
     Outcome.KEPT: {"symbol": "circle", "color": "@kept", "size": 9, "line": {"width": 1, "color": "@paper"}},
 }
+WITH_VALUE = (Outcome.PART, Outcome.BROKE, Outcome.KEPT)
 STAR: Json = {"symbol": "star", "color": "@best", "size": 15, "line": {"width": 1, "color": "@paper"}}
 AXIS: Json = {
     "automargin": True,
@@ -173,26 +175,27 @@ def thinned(results: Sequence[Result], most: int = MOST_POINTS) -> tuple[Sequenc
     return chosen, f" {most:,} of {counted(len(results), 'result')} are drawn, evenly chosen."
 
 
-def points(
-    results: Sequence[Result],
-    outcome: Outcome,
-    x: Callable[[Result], float | None],
-    y: Callable[[Result], float | None],
-) -> Json:
+def scattered(
+    results: Sequence[Result], x: Place, y: Place, outcomes: Iterable[Outcome] = WITH_VALUE
+) -> tuple[list[Json], str]:
+    """Results as marks, outcome by outcome, and a sentence where some of them are left out."""
+    drawn, fewer = thinned(results)
+    return [points(drawn, outcome, x, y) for outcome in outcomes], fewer
+
+
+def points(results: Sequence[Result], outcome: Outcome, x: Place, y: Place) -> Json:
     """Results of one outcome as marks."""
     chosen = [result for result in results if result.outcome is outcome]
     placed = [(x(result), y(result), result.index) for result in chosen]
     known = [row for row in placed if row[0] is not None and row[1] is not None]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": outcome.value,
-        "x": [rounded(row[0]) for row in known],
-        "y": [rounded(row[1]) for row in known],
-        "customdata": [row[2] for row in known],
-        "marker": MARKS[outcome],
-        "hoverinfo": "text",
-    }
+    xs, ys, indices = zip(*known, strict=True) if known else ((), (), ())
+    return marks(outcome.value, xs, ys, MARKS[outcome], customdata=list(indices))
+
+
+def marks(name: str, x: Sequence[float | None], y: Sequence[float | None], marker: Json, **more: Any) -> Json:
+    """Points that say something under the pointer."""
+    where = {"x": [*map(rounded, x)], "y": [*map(rounded, y)]}
+    return {"type": "scatter", "mode": "markers", "name": name, **where, "marker": marker, "hoverinfo": "text", **more}
 
 
 def line(x: Sequence[float | None], y: Sequence[float | None], color: str, **style: Any) -> Json:
@@ -201,8 +204,8 @@ def line(x: Sequence[float | None], y: Sequence[float | None], color: str, **sty
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": [rounded(value) for value in x],
-        "y": [rounded(value) for value in y],
+        "x": [*map(rounded, x)],
+        "y": [*map(rounded, y)],
         "line": {"color": color, "width": style.pop("width", 2), **shape},
         "hoverinfo": "skip",
         **style,

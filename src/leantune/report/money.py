@@ -7,11 +7,12 @@ from statistics import median
 
 from leantune.problem import COST
 from leantune.report.data import StudyView
-from leantune.report.marks import MOST_POINTS, Axis, Figure, Json, line, metric_axis, rounded, trial_axis
+from leantune.report.marks import MOST_POINTS, Axis, Figure, Json, line, marks, metric_axis, trial_axis
 from leantune.store.rows import LedgerRow
 from leantune.text import counted, percent, time_unit, usd
 
 _NEAR = 3.0  # a budget of more than that times the money in use would flatten the curve
+_THICK = {"width": 1.6}
 _ROUNDING = 1e-9  # relative: a sum of dollars is not exact
 
 
@@ -86,33 +87,16 @@ def _bookings(view: StudyView) -> list[Figure]:
         f"{f'{over:,} cost more' if over else 'none cost more'}."
     )
     caption += "" if every == 1 else f" {len(rows):,} of {counted(len(settled), 'run')} are drawn."
-    traces = [
-        _dots(numbers, [axis.of(row.reserved) for row in rows], "line-ew-open", "@soft", "set aside", rows),
-        _dots(numbers, [axis.of(cost) for cost in costs], "circle", "@kept", "paid", rows),
-    ]
-    layout: Json = {"xaxis": trial_axis(len(view.history)), "yaxis": axis.layout()}
-    return [Figure("ledger-bookings", "Set aside (–) and paid (●), run by run", caption, traces, layout)]
-
-
-def _dots(
-    numbers: Sequence[int],
-    values: Sequence[float | None],
-    symbol: str,
-    color: str,
-    name: str,
-    rows: Sequence[LedgerRow],
-) -> Json:
-    words = [
+    texts = [
         f"trial {row.trial}, attempt {row.attempt}<br>set aside {usd(row.reserved)}, paid {usd(row.settled or 0.0)}"
         for row in rows
     ]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": list(numbers),
-        "y": [rounded(value) for value in values],
-        "marker": {"symbol": symbol, "color": color, "size": 7, "line": {"width": 0 if symbol == "circle" else 1.6}},
-        "hovertext": words,
-        "hoverinfo": "text",
-    }
+    traces = [
+        marks(name, numbers, [*map(axis.of, values)], {**style, "size": 7}, hovertext=texts)
+        for name, values, style in (
+            ("set aside", [row.reserved for row in rows], {"symbol": "line-ew-open", "color": "@soft", "line": _THICK}),
+            ("paid", costs, {"symbol": "circle", "color": "@kept", "line": {"width": 0}}),
+        )
+    ]
+    layout: Json = {"xaxis": trial_axis(len(view.history)), "yaxis": axis.layout()}
+    return [Figure("ledger-bookings", "Set aside (–) and paid (●), run by run", caption, traces, layout)]

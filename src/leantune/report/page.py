@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped] # it ships no types
 
-from leantune.files import write_whole
 from leantune.problem import COST, TIME, At
 from leantune.report.data import Outcome, Result, StudyView
+from leantune.report.html import asset, items_html, page_html, tiles_html, write_page
 from leantune.report.marks import TEMPLATE, Figure
 from leantune.report.sections import Section, sections_of
-from leantune.report.verdict import Standing, Tile, Verdict, question, verdict_of
-from leantune.text import clipped, escaped, period, plain, quantity, script_json, share_of_data, value_text
+from leantune.report.verdict import Standing, Verdict, question, verdict_of
+from leantune.text import clipped, escaped, period, plain, quantity, share_of_data, value_text
 
 _BADGES = {
     Standing.VERIFIED: ("✓", "Verified"),
@@ -35,10 +34,8 @@ _HOVER_LINES, _HOVER_SETTINGS = 4, 3
 
 
 def write_report(view: StudyView, path: Path) -> None:
-    """Write the report; a reader finds the old file or the new one, never half of one."""
-    content = report_html(view).encode("utf-8", errors="replace")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, content)
+    """Write the report."""
+    write_page(report_html(view), path)
 
 
 def report_html(view: StudyView) -> str:
@@ -50,25 +47,14 @@ def report_html(view: StudyView) -> str:
         "results": {index: _words(view, view.results[index]) for index in sorted(_shown(sections))},
     }
     parts = [_header(view), _verdict(verdict_of(view)), _contents(sections), *(_section(view, s) for s in sections)]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{escaped(view.name)} – LeanTune report</title>"
-        f"<style>{_asset('page.css')}</style></head>\n<body><main>{''.join(parts)}</main>\n"
-        f'<script type="application/json" id="data">{script_json(data)}</script>\n'
-        f"<script>{get_plotlyjs()}</script>\n<script>{_asset('page.js')}</script></body></html>\n"
-    )
+    style, script = (asset("leantune.report", name) for name in ("page.css", "page.js"))
+    return page_html(f"{view.name} – LeanTune report", style, "".join(parts), data, [get_plotlyjs(), script])
 
 
 def _shown(sections: Sequence[Section]) -> set[int]:
     """The results that some figure draws."""
     traces = (trace for section in sections for figure in section.figures for trace in figure.data)
     return {index for trace in traces for index in trace.get("customdata", ())}
-
-
-def _asset(name: str) -> str:
-    return (files("leantune.report") / name).read_text(encoding="utf-8")
 
 
 def _words(view: StudyView, result: Result) -> str:
@@ -96,26 +82,13 @@ def _header(view: StudyView) -> str:
 
 def _verdict(verdict: Verdict) -> str:
     sign, word = _BADGES[verdict.standing]
-    cautions = "".join(f"<li>{escaped(text)}</li>" for text in verdict.cautions)
+    cautions = items_html(verdict.cautions)
     return (
         f'<section class="verdict {verdict.standing}" id="verdict">'
         f'<p class="badge"><b aria-hidden="true"><i>{sign}</i></b> {escaped(word)}</p>'
         f"<h2>{escaped(verdict.headline)}</h2><p>{escaped(verdict.sentence)}</p>"
-        f'<div class="tiles">{"".join(map(_tile, verdict.tiles))}</div>'
+        f"{tiles_html(verdict.tiles)}"
         f"{f'<ul class=cautions>{cautions}</ul>' if cautions else ''}</section>"
-    )
-
-
-def _tile(tile: Tile) -> str:
-    bar = ""
-    if tile.filled is not None:
-        width = 100 * min(max(tile.filled, 0.0), 1.0)
-        bar = f'<div class="gauge"><i style="width:{width:.1f}%"></i></div>'
-    of = f" <small>{escaped(tile.of)}</small>" if tile.of else ""
-    details = "".join(f'<p class="detail">{escaped(text)}</p>' for text in tile.details)
-    return (
-        f'<div class="tile{"" if tile.good else " over"}"><p class="label">{escaped(tile.label)}</p>'
-        f'<p class="value">{escaped(tile.value)}{of}</p>{bar}{details}</div>'
     )
 
 

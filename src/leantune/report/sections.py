@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,19 +10,12 @@ from leantune.history import NoteKind, counted_notes
 from leantune.problem import At
 from leantune.report import figures, money, settings, tables
 from leantune.report.data import StudyView, origins
+from leantune.report.html import amount, cell, table
 from leantune.report.marks import Figure
-from leantune.report.tables import amount, cell, table
 from leantune.text import clipped, counted, duration, escaped, limit_text, listed, moment, usd
 
-_ORIGIN = {
-    "start": "the strategy's start",
-    "models": "the models",
-    "random": "chance",
-    "fallback": "a fallback",
-    "you": "you (enqueued)",
-    "verification": "the verification",
-    "other": "elsewhere",
-}
+_SHARE = "Runs on a small share of the data are cheap, and teach the models about runs on all of it."
+_PREDICTIONS = "What the models said about each run before it started, against what was measured."
 
 
 @dataclass(frozen=True)
@@ -43,8 +37,8 @@ def sections_of(view: StudyView) -> Iterator[Section]:
         _recommendation(view),
         Section("progress", "Progress", figures=figures.progress(view), key=True),
         _limits(view),
-        _shares(view),
-        _predictions(view),
+        Section("shares", "Shares of the data", _SHARE, figures.shares(view), tables.shares(view), key=True, columns=1),
+        Section("predictions", "Predictions", _PREDICTIONS, figures.predictions(view), key=True, columns=3),
         _parameters(view),
         Section("curves", "Learning curves", figures=figures.curves(view), columns=1),
         _money(view),
@@ -61,7 +55,7 @@ def _recommendation(view: StudyView) -> Section:
         return Section("recommendation", "Recommendation")
     plain = (str(note) for note in best.notes if note.kind is not NoteKind.FALLBACK)
     notes = "".join(f'<p class="soft">{escaped(note)}</p>' for note in plain)
-    html = f'{notes}<div class="pair">{tables.settings(view)}{tables.certainty(view)}</div>'
+    html = f'{notes}<div class="pair">{tables.settings(best)}{tables.certainty(view, best)}</div>'
     return Section("recommendation", "Recommendation", best.why, html=html)
 
 
@@ -74,20 +68,6 @@ def _limits(view: StudyView) -> Section:
     star = f" The star is the recommendation{bars}." if starred else ""
     intro = f"Measured values of every run {where} against each limit.{star}"
     return Section("limits", "Limits", intro, drawn, key=True)
-
-
-def _shares(view: StudyView) -> Section:
-    if not view.history.trials or len(view.problem.fractions) == 1:
-        return Section("shares", "Shares of the data")
-    intro = "Runs on a small share of the data are cheap, and teach the models about runs on all of it."
-    return Section(
-        "shares", "Shares of the data", intro, figures.shares(view), tables.shares(view), key=True, columns=1
-    )
-
-
-def _predictions(view: StudyView) -> Section:
-    intro = "What the models said about each run before it started, against what was measured."
-    return Section("predictions", "Predictions", intro, figures.predictions(view), key=True, columns=3)
 
 
 def _parameters(view: StudyView) -> Section:
@@ -113,9 +93,7 @@ def _money(view: StudyView) -> Section:
 def _trials(view: StudyView) -> Section:
     if not view.history.trials:
         return Section("trials", "Trials")
-    states: dict[str, int] = {}
-    for trial in view.history.trials:
-        states[trial.state] = states.get(trial.state, 0) + 1
+    states = Counter(trial.state for trial in view.history.trials)
     intro = f"{counted(len(view.history), 'trial')}: {listed(f'{count:,} {state}' for state, count in states.items())}."
     words = "find in the table"
     find = f'<p class="find"><input type="search" id="find" placeholder="{words}" aria-label="{words}"></p>'
@@ -142,7 +120,7 @@ def _making(view: StudyView) -> Section:
         "strategy": f"{view.strategy}, seed {view.seed}",
         "started": moment(view.created),
         "ended": view.stop_reason or "not yet: it can go on",
-        "trials proposed by": listed(f"{_ORIGIN[name]} ({count:,})" for name, count in origins(view).items()),
+        "trials proposed by": listed(f"{name} ({count:,})" for name, count in origins(view).items()),
         "LeanTune": view.leantune_version,
     }
     html = table(["", ""], [[cell(name), cell(text)] for name, text in facts.items() if text], "facts")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from leantune.report.data import Outcome, Result, StudyView
 from leantune.report.figures import goal_axis
-from leantune.report.marks import Axis, Figure, Json, points, thinned
+from leantune.report.marks import Axis, Figure, Json, Place, scattered
 from leantune.space import Cluster, Clusters, Float, Integer, Parameter, Value
 from leantune.text import clipped, plain, value_text
 
@@ -49,21 +49,18 @@ def _parameter(view: StudyView, index: int, name: str, parameter: Parameter) -> 
     goal = view.problem.goal.metric
     scale = _scale(name, parameter)
     value_axis, hidden = goal_axis(view, view.results)
-    drawn, fewer = thinned(view.results)
 
     def along(result: Result) -> float | None:
         value = result.trial.configuration.get(name)
         return None if value is None else scale.beside(value, result.index)
 
-    def turned(outcome: Outcome, height: Callable[[Result], float | None]) -> Json:
-        return points(drawn, outcome, *((height, along) if scale.down else (along, height)))
+    def turned(height: Place) -> tuple[Place, Place]:
+        return (height, along) if scale.down else (along, height)
 
-    traces = [
-        turned(outcome, lambda r: value_axis.of(r.value(goal)))
-        for outcome in (Outcome.PART, Outcome.BROKE, Outcome.KEPT)
-    ]
+    traces, fewer = scattered(view.results, *turned(lambda r: value_axis.of(r.value(goal))))
+    failed, _ = scattered(view.results, *turned(lambda r: 0.03), [Outcome.FAILED])
     first, second = ("y", "x") if scale.down else ("x", "y")
-    traces.append({**turned(Outcome.FAILED, lambda r: 0.03), f"{second}axis": f"{second}2"})
+    traces.append({**failed[0], f"{second}axis": f"{second}2"})
     layout: Json = {
         f"{first}axis": scale.axis,
         f"{second}axis": value_axis.layout() if value_axis.low is not None else {"visible": False, "range": [0, 1]},

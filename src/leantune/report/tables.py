@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.problem import COST, TIME, Constraint
 from leantune.report.data import BROKEN_OFF, SPENDING, Outcome, StudyView, outcome_of, spending
+from leantune.report.html import NO_NUMBER, NOTHING, amount, cell, heading, table
 from leantune.space import Cluster, Float, Integer, Parameter, Value
 from leantune.space.options import Listed
+from leantune.strategies.proposals import Recommendation
 from leantune.text import (
     certain,
     clipped,
@@ -29,44 +31,10 @@ from leantune.text import (
 _LONGEST_CAUSE = 300
 _TONE = {"kept": "good", "broken": "bad"}
 MOST_ROWS = 300  # shown at once: a browser takes seconds to lay out thousands
-_NOTHING = "<td class=none>–</td>"
-_NO_NUMBER = '<td class="none n">–</td>'
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "plain") -> str:
-    """A table of cells that are HTML already."""
-    head = "".join(_heading(heading) for heading in headings)
-    body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
-    return (
-        f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
-
-
-def _heading(text: str, button: bool = False) -> str:
-    """Of a column of numbers where it begins with >."""
-    right = ' class="n"' if text.startswith(">") else ""
-    words = escaped(text.removeprefix(">"))
-    return f'<th scope="col"{right}>{f"<button type=button>{words}</button>" if button else words}</th>'
-
-
-def cell(text: object) -> str:
-    """A cell of text."""
-    return f"<td>{escaped(text)}</td>" if str(text) else _NOTHING
-
-
-def amount(text: str, value: float | None = None) -> str:
-    """A cell of a number, set to the right; `value` is what it is sorted by where the text does not begin with it."""
-    if text == "–":
-        return _NO_NUMBER
-    key = "" if value is None else f" data-v={value:.6g}"
-    return f"<td class=n{key}>{escaped(text)}</td>"
-
-
-def settings(view: StudyView) -> str:
+def settings(best: Recommendation) -> str:
     """The recommended values, to be copied."""
-    best = view.recommendation
-    if best is None:
-        return ""
     rows = [
         [cell(name), f"<td><code>{escaped(exact_text(value))}</code>{_machine(value)}</td>"]
         for name, value in best.configuration.items()
@@ -84,41 +52,33 @@ def _machine(value: Value) -> str:
     return f'<br><small class="soft">{escaped(words)}</small>'
 
 
-def certainty(view: StudyView) -> str:
+def certainty(view: StudyView, best: Recommendation) -> str:
     """What is predicted and measured of the recommendation, limit by limit."""
-    best = view.recommendation
-    if best is None:
-        return ""
     limits = view.problem.constraints
-    names = dict.fromkeys([view.problem.goal.metric, *(c.metric for c in limits), COST, TIME, *best.metrics])
     rows = []
-    for metric in names:
-        predicted = view.predicted(metric)
-        measured = math.nan if view.proof is None else view.proof[1].value(metric)
+    for metric in dict.fromkeys([*view.metrics, *best.metrics]):
+        predicted, measured = view.predicted(metric), view.measured(metric)
         if predicted is None and not math.isfinite(measured):
             continue
         told = "–" if predicted is None or (predicted.sd == 0 and view.proof) else estimated(metric, predicted)
+        first = [cell(metric), amount(told), amount(quantity(metric, measured))]
         own: Sequence[Constraint | None] = [c for c in limits if c.metric == metric]
-        for limit in own or (None,):
-            rows.append(
-                [cell(metric), amount(told), amount(quantity(metric, measured)), *_limit_cells(view, limit, measured)]
-            )
+        rows += [[*first, *_limit_cells(view, best, limit)] for limit in own or (None,)]
     headings = ["", ">predicted (± 1 sd)", ">measured", "limit", ">probability", "verdict"]
-    used = [0, *(index for index in range(1, 6) if any(row[index] not in (_NOTHING, _NO_NUMBER) for row in rows))]
+    used = [0, *(index for index in range(1, 6) if any(row[index] not in (NOTHING, NO_NUMBER) for row in rows))]
     return table([headings[index] for index in used], [[row[index] for index in used] for row in rows])
 
 
-def _limit_cells(view: StudyView, limit: Constraint | None, measured: float) -> list[str]:
-    best = view.recommendation
-    if limit is None or best is None:
-        return [_NOTHING, _NO_NUMBER, _NOTHING]
+def _limit_cells(view: StudyView, best: Recommendation, limit: Constraint | None) -> list[str]:
+    if limit is None:
+        return [NOTHING, NO_NUMBER, NOTHING]
+    predicted, measured = view.predicted(limit.metric), view.measured(limit.metric)
     sure = best.probabilities.get(limit.text)
-    asked = "" if limit.probability is None else f" (asked: {percent(limit.probability)})"
-    predicted = view.predicted(limit.metric)
     if predicted is None or predicted.sd == 0:  # it is a measurement: there is nothing to be sure of
         sure = None
+    asked = "" if limit.probability is None else f" (asked: {percent(limit.probability)})"
     held = "not measured" if not math.isfinite(measured) else "kept" if limit.holds(measured) else "broken"
-    if view.proof is not None and view.proof[1].kind is ObservationKind.CENSORED and limit.metric in (COST, TIME):
+    if view.cut_short(limit.metric):
         held = "cut short: unknown"
     return [
         f'<td class="w">{escaped(limit_text(limit))}</td>',
@@ -128,7 +88,9 @@ def _limit_cells(view: StudyView, limit: Constraint | None, measured: float) -> 
 
 
 def shares(view: StudyView) -> str:
-    """Trials, failures, dollars and time for each share of the data."""
+    """Trials, failures, dollars and time for each share of the data; nothing where there is one share."""
+    if not view.history.trials or len(view.problem.fractions) == 1:
+        return ""
     rows = []
     for fraction in view.problem.fractions:
         trials = [trial for trial in view.history.trials if trial.fraction == fraction]
@@ -160,12 +122,17 @@ def spent_on(view: StudyView) -> str:
         for name, dollars in parts.items()
         if dollars > 0
     ]
-    rows.append([cell("Together"), amount(usd(total)), "<td></td>", "<td></td>"])
     money = view.money
-    if money.reserved > 0:
-        rows.append([cell("Set aside for what runs now"), amount(usd(money.reserved)), "<td></td>", "<td></td>"])
-    if money.budget_usd is not None:
-        rows.append([cell("Left of the budget"), amount(usd(money.left)), "<td></td>", "<td></td>"])
+    sums = {
+        "Together": total,
+        "Set aside for what runs now": money.reserved if money.reserved > 0 else None,
+        "Left of the budget": None if money.budget_usd is None else money.left,
+    }
+    rows += [
+        [cell(name), amount(usd(dollars)), "<td></td>", "<td></td>"]
+        for name, dollars in sums.items()
+        if dollars is not None
+    ]
     return table(["", ">dollars", ">share", ""], rows, "bars")
 
 
@@ -185,7 +152,7 @@ def trials(view: StudyView) -> str:
     headings += ["what happened", "why it was proposed"]
     best = None if view.recommendation is None else view.recommendation.configuration.id
     rows = [_trial(view, trial, measures, trial.configuration.id == best) for trial in view.history.trials]
-    head = "".join(_heading(clipped(text), button=True) for text in headings)
+    head = "".join(heading(clipped(text), button=True) for text in headings)
     rows = [f"<tr>{row}" if index < MOST_ROWS else f"<tr hidden>{row}" for index, row in enumerate(rows)]
     return (
         f'<div class="scroll tall"><table class="trials" id="trial-table" data-most="{MOST_ROWS}">'
@@ -217,7 +184,7 @@ def _trial(view: StudyView, trial: Trial, measures: Sequence[str], best: bool) -
 def _measure(trial: Trial, seen: Observation | None, metric: str) -> str:
     value = trial.cost if metric == COST else math.nan if seen is None else seen.value(metric)
     if metric == COST and (seen is None or seen.cost is None) and not trial.cost:
-        return _NOTHING
+        return NOTHING
     bound = "≥ " if seen is not None and seen.kind is ObservationKind.CENSORED and metric in (COST, TIME) else ""
     text = f"{bound}{quantity(metric, value)}" if math.isfinite(value) else "–"
     return amount(text, value if metric == TIME else None)
@@ -227,12 +194,12 @@ def _kept(view: StudyView, seen: Observation | None) -> str:
     outcome = None if seen is None else outcome_of(view.problem, seen)
     if outcome is Outcome.KEPT:
         return "<td class=good>kept</td>"
-    return "<td class=bad>broken</td>" if outcome is Outcome.BROKE else _NOTHING
+    return "<td class=bad>broken</td>" if outcome is Outcome.BROKE else NOTHING
 
 
 def _setting(value: Value | None) -> str:
     if value is None:
-        return _NOTHING
+        return NOTHING
     if isinstance(value, int | float) and not isinstance(value, bool):
         return amount(value_text(value))
     return cell(clipped(value_text(value), 60))

@@ -10,6 +10,7 @@ from enum import StrEnum
 from leantune.history import NoteKind, ObservationKind, TrialState, counted_notes
 from leantune.problem import COST, TIME, At, Constraint, Direction
 from leantune.report.data import INTERVAL, StudyView, best_so_far, spending
+from leantune.report.html import Tile
 from leantune.space import Cluster, Configuration
 from leantune.strategies.recommending import excess
 from leantune.text import (
@@ -42,29 +43,10 @@ class Standing(StrEnum):
 
 
 _BEGIN = {
-    Standing.VERIFIED: "Use",
-    Standing.MEASURED: "Use",
-    Standing.PREDICTED: "Use",
     Standing.UNSURE: "Best compromise:",
     Standing.BROKEN: "Not within the limits:",
     Standing.NONE: "No recommendation yet",
 }
-
-
-@dataclass(frozen=True)
-class Tile:
-    """One number and what to know about it.
-
-    of: what the value is a part of. filled: how much of its limit is used, None where there is none. good: whether the
-    value keeps its limits.
-    """
-
-    label: str
-    value: str
-    details: tuple[str, ...] = ()
-    of: str = ""
-    filled: float | None = None
-    good: bool = True
 
 
 @dataclass(frozen=True)
@@ -82,7 +64,7 @@ def verdict_of(view: StudyView) -> Verdict:
     """The verdict on a study."""
     standing = _standing(view)
     best = view.recommendation
-    headline = _BEGIN[standing]
+    headline = _BEGIN.get(standing, "Use")
     if best is not None:
         part = "" if best.fraction == 1 else f", trained on {best.fraction} of the data"
         headline += f" {_named(best.configuration)}{part}"
@@ -129,15 +111,7 @@ def _broken(view: StudyView) -> list[Constraint]:
     """The limits that the run of the recommendation itself did not keep, or did not prove to keep."""
     if view.proof is None or excess(view.problem, view.proof[1]) == 0.0:
         return []
-    return [limit for limit in view.problem.constraints if not _holds(view, limit)]
-
-
-def _holds(view: StudyView, limit: Constraint) -> bool:
-    """A run that was cut short shows a lower bound of dollars and seconds, which proves nothing."""
-    assert view.proof is not None
-    seen = view.proof[1]
-    bound = seen.kind is ObservationKind.CENSORED and limit.metric in (COST, TIME)
-    return limit.holds(seen.value(limit.metric)) and not bound
+    return [limit for limit in view.problem.constraints if not view.holds(limit)]
 
 
 def _sentence(view: StudyView, standing: Standing) -> str:
@@ -162,10 +136,8 @@ def _sentence(view: StudyView, standing: Standing) -> str:
 
 
 def _bounded(view: StudyView, limit: Constraint) -> str:
-    assert view.proof is not None
-    seen = view.proof[1]
-    least = "at least " if seen.kind is ObservationKind.CENSORED and limit.metric in (COST, TIME) else ""
-    return f"{clipped(limit.metric)} was {least}{quantity(limit.metric, seen.value(limit.metric))}"
+    least = "at least " if view.cut_short(limit.metric) else ""
+    return f"{clipped(limit.metric)} was {least}{quantity(limit.metric, view.measured(limit.metric))}"
 
 
 def _every_limit(view: StudyView) -> str:
@@ -176,18 +148,13 @@ def _every_limit(view: StudyView) -> str:
 def _tiles(view: StudyView) -> Iterator[Tile]:
     """The goal, every limit, cost and time of a run, and what the study took."""
     if view.recommendation is not None:
-        yield from filter(None, (_metric_tile(view, metric) for metric in _shown_metrics(view)))
+        yield from filter(None, (_metric_tile(view, metric) for metric in view.metrics))
     yield _study_tile(view)
-
-
-def _shown_metrics(view: StudyView) -> list[str]:
-    limits = view.problem.constraints
-    return list(dict.fromkeys([view.problem.goal.metric, *(limit.metric for limit in limits), COST, TIME]))
 
 
 def _metric_tile(view: StudyView, metric: str) -> Tile | None:
     predicted = view.predicted(metric)
-    measured = math.nan if view.proof is None else view.proof[1].value(metric)
+    measured = view.measured(metric)
     known = math.isfinite(measured)
     if not known and predicted is None:
         return None
@@ -199,7 +166,7 @@ def _metric_tile(view: StudyView, metric: str) -> Tile | None:
     if known and predicted is not None and sd:
         details.append(f"predicted: {estimated(metric, predicted)}")
     upper = next((limit.limit for limit in limits if limit.upper and limit.limit > 0), None)
-    good = all(_holds(view, limit) if known else limit.holds(value) for limit in limits)
+    good = all(view.holds(limit) if known else limit.holds(value) for limit in limits)
     filled = None if upper is None else value / upper
     return Tile(_label(view, metric), quantity(metric, value), tuple(details), filled=filled, good=good)
 
@@ -216,7 +183,7 @@ def _limit_detail(view: StudyView, limit: Constraint, measured: bool) -> str:
     assert best is not None
     text = f"limit: {'at most' if limit.upper else 'at least'} {quantity(limit.metric, limit.limit)}"
     if measured:
-        return f"{text}, {'kept' if _holds(view, limit) else 'not kept'}"
+        return f"{text}, {'kept' if view.holds(limit) else 'not kept'}"
     sure = best.probabilities.get(limit.text)
     return text if sure is None else f"{text}, {certain(sure)} sure"
 
@@ -245,7 +212,7 @@ def _cautions(view: StudyView, standing: Standing) -> Iterator[str]:
         yield _best_kept(view)
     if best is not None and not best.feasible and standing in (Standing.VERIFIED, Standing.MEASURED):
         yield "It kept the limits when it was measured, but the models are less sure of them than asked."
-    missed = [clipped(metric) for metric in _shown_metrics(view) if _missed(view, metric)]
+    missed = [clipped(metric) for metric in view.metrics if _missed(view, metric)]
     if missed:
         yield f"Measured {listed(missed)} lay outside of the predicted 95 % range: trust other predictions less."
     yield from _verification_cautions(view)
@@ -266,9 +233,8 @@ def _missed(view: StudyView, metric: str) -> bool:
     predicted = view.predicted(metric)
     if view.proof is None or predicted is None or predicted.sd == 0:
         return False
-    seen = view.proof[1]
-    whole = seen.kind is ObservationKind.MEASURED
-    return whole and abs(seen.value(metric) - predicted.mean) > INTERVAL * predicted.sd
+    whole = view.proof[1].kind is ObservationKind.MEASURED
+    return whole and abs(view.measured(metric) - predicted.mean) > INTERVAL * predicted.sd
 
 
 def _best_kept(view: StudyView) -> str:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leantune.lab.simulate.comparison import Plan, Tally, compare
-from leantune.lab.simulate.gantt import MOST_PRICES, Page, Tile, chart, gantt_html, prices, write_gantt
+from leantune.lab.simulate.gantt import MOST_PRICES, Page, chart, gantt_html, prices, write_gantt
+from leantune.report.html import Tile
 from tests.lab.simulate.small import plan, recorded
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ PAGE = Page(
     "4 jobs",
     "Ours costs $1 instead of $2.",
     ["At smooth prices half of it is left."],
-    [Tile("dollars", "$1.00", "$2.00 on demand")],
+    [Tile("dollars", "$1.00", ("$2.00 on demand",))],
     ["policy", "dollars"],
     [["ours", "$1.00"], ["on-demand", "$2.00"]],
     ["a note"],

@@ -9,31 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from leantune.cloud.markets import PriceSeries
-from leantune.files import write_whole
 from leantune.lab.simulate.comparison import Plan, Tally, Tuning
 from leantune.lab.simulate.simulation import SimulationResult
+from leantune.report.html import Tile, asset, items_html, page_html, table, tiles_html, write_page
 from leantune.store.rows import StayRow
-from leantune.text import script_json
+from leantune.text import escaped
 
 Json = dict[str, Any]
 MOST_PRICES = 3000  # of one market: more cannot be told apart
-
-
-@dataclass(frozen=True)
-class Tile:
-    """One number of the header."""
-
-    label: str
-    value: str
-    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,32 +40,24 @@ class Page:
 
 
 def write_gantt(page: Page, plan: Plan, tallies: Sequence[Tally], path: Path) -> None:
-    """Write the page; a reader finds the old file or the new one, never half of one."""
-    content = gantt_html(page, plan, tallies).encode("utf-8", errors="replace")
-    write_whole(path, content)
+    """Write the page."""
+    write_page(gantt_html(page, plan, tallies), path)
 
 
 def gantt_html(page: Page, plan: Plan, tallies: Sequence[Tally]) -> str:
     """The whole page."""
-    longest = max(_last_second(plan, tally) for tally in tallies)
+    last = max(stay.over for tally in tallies for result in tally.results for stay in result.stays)
     data = {
         "start": plan.pool.start,
         "known": plan.pool.end - plan.pool.start,
         "theta": plan.rules.theta,
         "deadline": None if plan.rules.finish_by is None else plan.rules.finish_by - plan.pool.start,
         "offers": offers(plan),
-        "prices": prices(plan, longest),
+        "prices": prices(plan, last - plan.pool.start),
         "charts": [chart(plan, tally) for tally in tallies],
     }
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(page.title)}</title><style>{_asset('gantt.css')}</style></head>\n<body><main>"
-        f"{_header(page)}{_asset('gantt.html')}{_table(page)}{_notes(page)}</main>\n"
-        f'<script type="application/json" id="data">{script_json(data)}</script>\n'
-        f"<script>{_asset('gantt.js')}</script></body></html>\n"
-    )
+    style, stage, script = (asset("leantune.lab.simulate", f"gantt.{kind}") for kind in ("css", "html", "js"))
+    return page_html(page.title, style, f"{_header(page)}{stage}{_table(page)}{_notes(page)}", data, [script])
 
 
 def offers(plan: Plan) -> list[Json]:
@@ -184,38 +165,19 @@ def _steps(series: PriceSeries, start: float, until: float) -> Json:
     return {"t": np.round(times, 1).tolist(), "p": usd.tolist()}
 
 
-def _last_second(plan: Plan, tally: Tally) -> float:
-    return max(max(stay.over for stay in result.stays) - plan.pool.start for result in tally.results)
-
-
 def _header(page: Page) -> str:
-    tiles = "".join(
-        f'<div class="tile"><p class="label">{escape(tile.label)}</p><p class="value">{escape(tile.value)}</p>'
-        f'<p class="detail">{escape(tile.detail)}</p></div>'
-        for tile in page.tiles
-    )
-    sentences = "".join(f"<p>{escape(text)}</p>" for text in page.sentences)
     return (
-        f'<header><p class="kicker">{escape(page.kicker)}</p><h1>{escape(page.headline)}</h1>{sentences}'
-        f'<div class="tiles">{tiles}</div></header>'
+        f'<header><p class="kicker">{escaped(page.kicker)}</p><h1>{escaped(page.headline)}</h1>'
+        f"{items_html(page.sentences, 'p')}{tiles_html(page.tiles)}</header>"
     )
 
 
 def _table(page: Page) -> str:
-    if not page.rows:
-        return ""
-    head = "".join(f"<th>{escape(text)}</th>" for text in page.headings)
-    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in page.rows)
-    return (
-        '<section id="policies"><h2>Policies side by side</h2><div class="scroll"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
-    )
+    rows = [[f"<td>{escaped(cell)}</td>" for cell in row] for row in page.rows]
+    head = '<section id="policies"><h2>Policies side by side</h2>'
+    return f"{head}{table(page.headings, rows)}</section>" if rows else ""
 
 
 def _notes(page: Page) -> str:
-    items = "".join(f"<li>{escape(text)}</li>" for text in page.notes)
+    items = items_html(page.notes)
     return f'<section id="notes"><h2>Notes</h2><ul>{items}</ul></section>' if items else ""
-
-
-def _asset(name: str) -> str:
-    return (files("leantune.lab.simulate") / name).read_text(encoding="utf-8")

@@ -1,15 +1,13 @@
 """`leantune catalog show` and `refresh` end to end."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from leantune.cli import catalog_commands
+from tests.cli import tiny
 from tests.cloud.fake_aws import FakeAws, serving
 
 ROWS = """\
@@ -20,19 +18,13 @@ own.gpu,8,64,A100,2,3.5,,us-east-1a
 half.gpu,8,64,A100,0.5,3.5,,us-east-1a
 """
 
-app = typer.Typer()
-app.command("show")(catalog_commands.show)
-app.command("refresh")(catalog_commands.refresh)
-
 
 def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return tiny.invoke("catalog", *arguments)
 
 
 def told(*arguments: object) -> Any:
-    result = invoke(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
+    return tiny.told("catalog", *arguments)
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,135 @@
+"""What a person sees: text without control characters, rows in columns, and what a long command is doing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Protocol, TextIO
+
+import typer
+
+from leantune.clock import Clock, RealClock
+
+QUIET_SECONDS = 10.0  # between plain lines about what is going on
+# Texts come from training programs and files: an escape sequence in them must not reach a terminal.
+_CONTROLS = {
+    code: " " if chr(code) in "\t\r" else "\N{REPLACEMENT CHARACTER}" for code in (*range(32), *range(127, 160))
+}
+_TRANSLATION = {code: text for code, text in _CONTROLS.items() if chr(code) != "\n"} | {0xA0: " "}
+
+
+def printable(text: str) -> str:
+    """Text without control characters, its spaces plain; its lines stay lines."""
+    return text.translate(_TRANSLATION)
+
+
+def say(text: str, *, err: bool = False, colour: str | None = None) -> None:
+    """Print text, coloured where a terminal shows it and nobody set NO_COLOR."""
+    stream = sys.stderr if err else sys.stdout
+    coloured = colour is not None and stream.isatty() and not os.environ.get("NO_COLOR")
+    shown = typer.style(printable(text), fg=colour) if coloured else printable(text)
+    typer.echo(shown, err=err, color=coloured)
+
+
+def warn(text: str) -> None:
+    """A warning, on standard error: standard output belongs to the result."""
+    say(f"warning: {text}", err=True, colour="yellow")
+
+
+def is_drawn_on(stream: TextIO) -> bool:
+    """Whether the stream is a terminal that can show a picture again and again."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+class Mode(Enum):
+    """Where progress goes: a live view, plain lines, or plain lines beside a result in JSON."""
+
+    LIVE = "live"
+    PLAIN = "plain"
+    JSON = "json"
+
+
+def mode_of(*, plain: bool, as_json: bool) -> Mode:
+    """What the user asked for, and else what suits where standard output goes."""
+    if as_json:
+        return Mode.JSON
+    return Mode.LIVE if is_drawn_on(sys.stdout) and not plain else Mode.PLAIN
+
+
+# -- rows
+
+
+def utc(time: float) -> datetime:
+    """A moment, in the zone in which all moments are shown."""
+    return datetime.fromtimestamp(time, UTC)
+
+
+def columned(headings: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1, indent: str = "  ") -> list[str]:
+    """Lines of a table: the first `left` columns begin together, the others (numbers) end together."""
+    table = [headings, *rows] if headings else list(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        cells = [
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        return (indent + "  ".join(cells)).rstrip()
+
+    return [line(row) for row in table]
+
+
+def aligned(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
+    """Names, and what is said of each."""
+    return columned((), rows, left=2, indent=indent)
+
+
+# -- what is going on
+
+
+class Tell(Protocol):
+    """What is being done now, and how much of the total is done."""
+
+    def __call__(self, words: str, done: int = 0, /) -> None: ...
+
+
+@contextmanager
+def activity(
+    title: str, total: int | None = None, *, quiet: float = QUIET_SECONDS, clock: Clock | None = None
+) -> Iterator[Tell]:
+    """Within the block, what is told is shown after the title, on standard error.
+
+    On a terminal as one line that changes, with a bar where there is a total; else as plain lines: one when all is
+    done, before that at most one in `quiet` seconds.
+    """
+    if not is_drawn_on(sys.stderr):
+        yield _plain(title, total, quiet, clock or RealClock())
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    bar = (BarColumn(), TimeElapsedColumn()) if total else ()
+    columns = (SpinnerColumn(), *bar, TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(title, total=total)
+
+        def draw(words: str, done: int = 0, /) -> None:
+            shown.update(task, completed=done, description=printable(f"{title}: {words}"))
+
+        yield draw
+
+
+def _plain(title: str, total: int | None, quiet: float, clock: Clock) -> Tell:
+    last = clock.now()
+
+    def tell(words: str, done: int = 0, /) -> None:
+        nonlocal last
+        if done == total or clock.now() - last >= quiet:
+            last = clock.now()
+            say(f"{title}: {words}", err=True)
+
+    return tell
