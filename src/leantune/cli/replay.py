@@ -28,8 +28,7 @@ from leantune.lab.replay.pool import Done, Source, Task, run_all
 from leantune.lab.replay.runs import Row, Settings, check
 from leantune.lab.replay.summary import Arrivals, Summary, summarise
 from leantune.lab.replay.tables import MeasuredTable, default_data, preset_names, preset_text
-from leantune.lab.replay.tables.described import ProblemText
-from leantune.lab.replay.tables.description import parse_description
+from leantune.lab.replay.tables.description import ProblemText, parse_description
 from leantune.lab.replay.truth import Truth
 from leantune.problem import At, Direction, Problem
 from leantune.strategies.registry import RECIPES

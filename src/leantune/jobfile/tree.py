@@ -10,7 +10,7 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -34,6 +34,9 @@ _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?(?:\.inf|\.Inf|\.INF)|\.nan|\.NaN|\.NAN")
 _WRITE_OUT = "Write it out where it is needed"
+
+
+Reader: TypeAlias = Callable[["Entry"], Any]  # the value of an entry; JobError where it is not what is expected
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,25 @@ class Entry:
             if key not in names:
                 raise entry.unknown(f"unknown key {key!r}", synonyms.get(key, key), names, "Known keys:")
         return self.value
+
+    def read(
+        self, readers: Mapping[str, Reader], hint: str, needs: Mapping[str, str] = MappingProxyType({})
+    ) -> dict[str, Any]:
+        """The values of a mapping, each by the reader of its key; keys that are not given are left out.
+
+        needs: the keys that must be given, and what they are called.
+        """
+        given = self.fields(readers, hint)
+        for key, called in needs.items():
+            if key not in given:
+                raise self.error(f"{called} is missing", hint)
+        return {key: read(given[key]) for key, read in readers.items() if key in given}
+
+    def check_given(self, examples: Mapping[str, str]) -> None:
+        """Refuse a mapping that lacks one of these keys."""
+        for key, example in examples.items():
+            if key not in self.any_fields(""):
+                raise self.error(f"{key!r} is missing", f"Add {example}")
 
     def any_fields(self, hint: str) -> dict[str, Entry]:
         """The entries of a mapping whose keys are names the user gives."""

@@ -15,8 +15,7 @@ from leantune.errors import TableError
 from leantune.executors.replay import Measurement
 from leantune.files import digest
 from leantune.lab.replay.tables.columns import Columns
-from leantune.lab.replay.tables.described import Description, Remark
-from leantune.lab.replay.tables.description import parse_description
+from leantune.lab.replay.tables.description import Description, Remark, parse_description
 from leantune.lab.replay.tables.limits import state
 from leantune.lab.replay.tables.pairs import gather
 from leantune.lab.replay.tables.rows import read_rows
