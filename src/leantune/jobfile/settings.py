@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
 from leantune.executors.base import GRACE
 from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES, unknown_place
-from leantune.jobfile.tree import Entry
+from leantune.jobfile.tree import Entry, Reader
 from leantune.problem import Budget
 
 OWN, FREE = "own", "free"
@@ -22,6 +22,7 @@ DEFAULT_CHECKPOINTS = "./checkpoints"
 BUDGET_HINT = "Give at least one limit: budget: {usd: 5, trials: 44, hours: 8}"
 _RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
 _MARKET_HINT = "Write market: {prices: generated, regime: volatile, seed: 0, speed: 60}"
+_SPEED_HINT = "Write how many seconds of the market pass in one of yours, such as speed: 60"
 _STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
 
 
@@ -53,63 +54,36 @@ class RunSettings:
 
 def read_run(entry: Entry | None, folder: Path) -> RunSettings:
     """`run:`, with defaults for what it leaves out."""
-    default = RunSettings()
-    given = {} if entry is None else entry.fields([field.name for field in fields(RunSettings)], _RUN_HINT)
-
-    def whole(key: str, otherwise: int) -> int:
-        return given[key].whole("Write a whole number of at least 1", least=1) if key in given else otherwise
-
-    machine = given["machine"].text(_MACHINE_HINT) if "machine" in given else default.machine
-    if machine not in (OWN, FREE):
-        raise given["machine"].unknown(f"a machine is not {machine!r}", machine, (OWN, FREE))
-    spot = given["spot"].truth() if "spot" in given else machine == FREE and "on" not in given
-    unsaid = DEFAULT_RENTED if spot or machine == FREE else default.on
-    place = _place(given["on"]) if "on" in given else unsaid
-    hint = f"Leave it out, or write on: {DEFAULT_RENTED}"
-    if spot and not PLACES[place].rents:
-        raise given["spot"].error(f"spot is about rented machines, and on is {place}", hint)
-    if machine == FREE and not PLACES[place].rents:
-        raise given["machine"].error(f"a free machine is rented, and on is {place}", hint)
-    if "market" in given and not PLACES[place].simulated:
-        raise given["market"].error(f"market is about simulated machines, and on is {place}", hint)
-    return RunSettings(
-        on=place,
-        spot=spot,
-        machine=machine,
-        parallel=whole("parallel", default.parallel),
-        time_limit=_seconds(given["time_limit"], "20 min") if "time_limit" in given else None,
-        grace=_seconds(given["grace"], "30 s", positive=False) if "grace" in given else default.grace,
-        deterministic="deterministic" in given and given["deterministic"].truth(),
-        lease=_seconds(given["lease"], "60 s") if "lease" in given else default.lease,
-        logs=str(_resolved(given.get("logs", default.logs), folder)),
-        max_failures=whole("max_failures", default.max_failures),
-        market=_market(given.get("market"), folder) if PLACES[place].simulated else None,
-        predictor=given["predictor"].text(_PREDICTOR_HINT) if "predictor" in given else default.predictor,
-    )
-
-
-def _market(entry: Entry | None, folder: Path) -> MarketSettings:
-    """`market:`; a price file is relative to the job file's folder."""
-    given = {} if entry is None else entry.fields([field.name for field in fields(MarketSettings)], _MARKET_HINT)
-    default = MarketSettings()
-    prices, regime, speed = given.get("prices"), given.get("regime"), default.speed
-    generated = prices is None or prices.value == GENERATED
-    if regime is not None and regime.text(_MARKET_HINT) not in set(Regime):
-        raise regime.error(f"there is no regime {regime.written!r}", f"There are {', '.join(Regime)}")
-    for one in ("regime", "seed"):
-        if one in given and not generated:
-            raise given[one].error(f"{one} is about generated prices", "Leave it out, or write prices: generated")
-    if "speed" in given:
-        hint = "Write how many seconds of the market pass in one of yours, such as speed: 60"
-        speed = float(given["speed"].number(hint))
-        if not (math.isfinite(speed) and speed > 0):
-            raise given["speed"].error(f"{given['speed'].written} is not a speed", hint)
-    return MarketSettings(
-        GENERATED if generated or prices is None else str(_resolved(prices, folder)),
-        default.regime if regime is None else regime.text(_MARKET_HINT),
-        given["seed"].whole(_MARKET_HINT, least=0) if "seed" in given else default.seed,
-        speed,
-    )
+    count = partial(Entry.whole, hint="Write a whole number of at least 1", least=1)
+    readers: dict[str, Reader] = {
+        "on": _place,
+        "spot": Entry.truth,
+        "machine": _machine,
+        "parallel": count,
+        "time_limit": partial(_seconds, example="20 min"),
+        "grace": partial(_seconds, example="30 s", positive=False),
+        "deterministic": Entry.truth,
+        "lease": partial(_seconds, example="60 s"),
+        "logs": lambda logs: str(_resolved(logs, folder)),
+        "max_failures": count,
+        "market": partial(_market, folder=folder),
+        "predictor": partial(Entry.text, hint=_PREDICTOR_HINT),
+    }
+    given = {} if entry is None else entry.read(readers, _RUN_HINT)
+    free = given.get("machine") == FREE
+    spot = given.setdefault("spot", free and "on" not in given)
+    place = given.setdefault("on", DEFAULT_RENTED if spot or free else DEFAULT)
+    given.setdefault("logs", str(_resolved(RunSettings.logs, folder)))
+    for key, about, fits in (
+        ("spot", "spot is about rented machines", PLACES[place].rents or not spot),
+        ("machine", "a free machine is rented", PLACES[place].rents or not free),
+        ("market", "market is about simulated machines", PLACES[place].simulated or "market" not in given),
+    ):
+        if entry is not None and not fits:
+            raise entry.at(key).error(f"{about}, and on is {place}", f"Leave it out, or write on: {DEFAULT_RENTED}")
+    if PLACES[place].simulated:
+        given.setdefault("market", MarketSettings())
+    return RunSettings(**given)
 
 
 def _place(entry: Entry) -> str:
@@ -117,6 +91,13 @@ def _place(entry: Entry) -> str:
     if name not in PLACES:
         raise entry.error(*unknown_place(name))
     return name
+
+
+def _machine(entry: Entry) -> str:
+    machine = entry.text(_MACHINE_HINT)
+    if machine not in (OWN, FREE):
+        raise entry.unknown(f"a machine is not {machine!r}", machine, (OWN, FREE))
+    return machine
 
 
 def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
@@ -127,21 +108,44 @@ def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
     return seconds
 
 
+def _market(entry: Entry, folder: Path) -> MarketSettings:
+    """`market:`; a price file is relative to the job file's folder."""
+    readers: dict[str, Reader] = {
+        "prices": lambda prices: GENERATED if prices.value == GENERATED else str(_resolved(prices, folder)),
+        "regime": _regime,
+        "seed": partial(Entry.whole, hint=_MARKET_HINT, least=0),
+        "speed": partial(Entry.real, hint=_SPEED_HINT, above_0="is not a speed"),
+    }
+    given = entry.read(readers, _MARKET_HINT)
+    for key in ("regime", "seed"):
+        if key in given and given.get("prices", GENERATED) != GENERATED:
+            raise entry.at(key).error(f"{key} is about generated prices", "Leave it out, or write prices: generated")
+    return MarketSettings(**given)
+
+
+def _regime(entry: Entry) -> str:
+    if entry.text(_MARKET_HINT) not in set(Regime):
+        raise entry.error(f"there is no regime {entry.written!r}", f"There are {', '.join(Regime)}")
+    return entry.written
+
+
 def read_budget(entry: Entry | None, root: Entry) -> Budget:
     """`budget:`; a study without any limit would never end, so there must be one."""
     if entry is None:
         raise root.error("there is no budget", BUDGET_HINT)
-    given = entry.fields(("usd", "trials", "hours"), BUDGET_HINT)
+    readers: dict[str, Reader] = {
+        "usd": partial(Entry.quantity, kind="money", hint="Write dollars, such as usd: 5"),
+        "trials": partial(Entry.whole, hint="Write a whole number of trials, such as trials: 44"),
+        "hours": partial(Entry.real, hint="Write a number of hours, such as hours: 8"),
+    }
+    given = entry.read(readers, BUDGET_HINT)
     if not given:
         raise entry.error("the budget has no limit", BUDGET_HINT)
-    usd, trials, hours = given.get("usd"), given.get("trials"), given.get("hours")
-    amount = None if usd is None else usd.quantity("money", "Write dollars, such as usd: 5")
-    count = None if trials is None else trials.whole("Write a whole number of trials, such as trials: 44")
-    span = None if hours is None else hours.number("Write a number of hours, such as hours: 8")
-    for one, limit in ((usd, amount), (trials, count), (hours, span)):
-        if one is not None and limit is not None and limit <= 0:
-            raise one.error(f"the budget is {one.written}", "Give a number above 0, or leave it out for no limit")
-    return Budget(amount, count, None if span is None else float(span))
+    for key, limit in given.items():
+        if limit <= 0:
+            hint = "Give a number above 0, or leave it out for no limit"
+            raise entry.at(key).error(f"the budget is {entry.at(key).written}", hint)
+    return Budget(**given)
 
 
 def read_store(entry: Entry | None, folder: Path) -> str:

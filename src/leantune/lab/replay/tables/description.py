@@ -174,7 +174,7 @@ def parse_description(text: str, source: str) -> Description:
     values |= {key: _word(given[key], words) for key, words in _RULES.items() if key in given}
     metrics = values.get("metrics", {})
     for name in values.get("deviations", {}):
-        check_metric(name, metrics, given["deviations"].any_fields("")[name])
+        check_metric(name, metrics, given["deviations"].at(name))
     return Description(text=text, problems=_problems(given, root, metrics), **values)
 
 
@@ -277,7 +277,7 @@ def _cluster(entry: Entry) -> ClusterColumns:
     if ("vcpus" in given) != ("memory" in given):
         raise entry.error("vcpus and memory go together", _CLUSTER_HINT)
     if "region" in given and "provider" not in given:
-        raise entry.any_fields("")["region"].error("region without provider", _CLUSTER_HINT)
+        raise entry.at("region").error("region without provider", _CLUSTER_HINT)
     return ClusterColumns(entry, **given)
 
 
@@ -308,13 +308,6 @@ def _factor(entry: Entry, hint: str) -> float:
     if unit.lower() not in UNITS["time"]:
         raise entry.error(f"{unit!r} is not a unit of time", "Write one of ms, s, min, h or days")
     return UNITS["time"][unit.lower()]
-
-
-def _time_limit(entry: Entry) -> float:
-    seconds = entry.quantity("time", "Write time_limit: 10 min")
-    if seconds <= 0:
-        raise entry.error(f"{entry.written} is no time limit", "Write time_limit: 10 min")
-    return seconds
 
 
 def _fraction(entry: Entry) -> FractionColumn:
@@ -384,7 +377,7 @@ _READERS: Mapping[str, Reader] = {
     "usd_per_hour": _formula,
     "cost": _formula,
     "time": _time,
-    "time_limit": _time_limit,
+    "time_limit": partial(Entry.quantity, kind="time", hint="Write time_limit: 10 min", above_0="is no time limit"),
     "fraction": _fraction,
     "snapshots": Entry.truth,
     "metrics": _metrics,
