@@ -14,7 +14,7 @@ from leantune.errors import InvalidInput, JobError, ProblemError
 from leantune.executors.command import Command
 from leantune.jobfile.parameters import read_space
 from leantune.jobfile.settings import FREE, RunSettings, read_budget, read_checkpoints, read_run, read_store
-from leantune.jobfile.tree import Entry, Reader, as_yaml, read_tree
+from leantune.jobfile.tree import ROOT_HINT, Entry, Reader, as_yaml, read_tree
 from leantune.problem import COST, Constraint, Goal, Problem, maximize, minimize, parse_fractions
 from leantune.space import Cluster, Clusters, Space
 from leantune.strategies.registry import STRATEGIES, check_free_machine, named_tuner
@@ -72,7 +72,7 @@ def load_job(path: Path) -> Job:
 def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
     """Check the text of a job file whose relative paths start at `folder`."""
     root = read_tree(text, source)
-    given = root.fields(KEYS, "Write one key and its value a line: name: my-study")
+    given = root.fields(KEYS, ROOT_HINT)
     root.check_given(_EXAMPLES)
     name = _name(given["name"])
     seed = given["seed"].whole(_SEED_HINT, least=0) if "seed" in given else 0

@@ -4,7 +4,6 @@ Codes are [n, p] with one column per parameter in declared order, features [n, d
 """
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
@@ -12,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from leantune.arrays import BoolArray, FloatArray
-from leantune.errors import SpaceError
+from leantune.errors import SpaceError, did_you_mean
 from leantune.space.base import Parameter, Value
 from leantune.space.numeric import Float
 from leantune.space.options import Clusters
@@ -170,9 +169,7 @@ class Schema:
         return names[0] if names else None
 
     def _did_you_mean(self, name: str) -> str:
-        close = get_close_matches(name, self.names, n=1)
-        known = f"The parameters are {', '.join(self.names)}"
-        return f"Did you mean {close[0]!r}? {known}" if close else known
+        return f"{did_you_mean(name, self.names)}The parameters are {', '.join(self.names)}"
 
 
 def _check_name(name: str, parameter: Parameter) -> None:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
-from leantune.errors import TableError
+from leantune.errors import TableError, did_you_mean
 from leantune.executors.replay import Measurement
 from leantune.files import digest
 from leantune.lab.replay.tables.columns import Columns
@@ -123,12 +123,9 @@ def _find(name_or_path: str, data: Path | None) -> tuple[str, str, str, Path]:
 def _check_problem(problem: str, description: Description, source: str) -> None:
     if problem not in description.problems:
         named = [name for name in description.problems if name]
-        close = get_close_matches(problem, named, n=1)
-        meant = f"Did you mean {close[0]!r}? " if close else ""
-        known = (
-            f"There are {', '.join(named)}, and the main one without a name" if named else "It has the main one only"
-        )
-        raise TableError(f"there is no problem {problem!r}", where=source, hint=meant + known)
+        others = f"There are {', '.join(named)}, and the main one without a name"
+        hint = did_you_mean(problem, named) + others if named else "It has the main one only"
+        raise TableError(f"there is no problem {problem!r}", where=source, hint=hint)
 
 
 def _absent_hint(file: str, folder: Path, *, preset: bool) -> str:
