@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -312,7 +312,7 @@ def rows_json(problem: Problem, runs: Runs, rule: str) -> Iterator[Json]:
     for settings, seeds in runs.items():
         for seed, rows in seeds.items():
             for row in rows:
-                test = row.as_json()
+                test = asdict(row)
                 del test["advice"]
                 yield {
                     "strategy": settings.label,

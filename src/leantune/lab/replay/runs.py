@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from leantune.clock import Clock, RealClock, SimulatedClock
 from leantune.errors import StrategyError
@@ -92,20 +92,6 @@ class Row:
     ask_seconds: float
     notes: tuple[str, ...]
     advice: Mapping[str, Advice] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, object]:
-        """Plain JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, object]) -> Row:
-        """What `as_json` gave."""
-        given = dict(found)
-        advice = given.pop("advice")
-        notes = given.pop("notes")
-        assert isinstance(advice, Mapping) and isinstance(notes, list | tuple)
-        judged = {rule: Advice(**{**one, "verdict": Verdict(**one["verdict"])}) for rule, one in advice.items()}
-        return cls(**given, notes=tuple(notes), advice=judged)  # type: ignore[arg-type]
 
 
 @dataclass

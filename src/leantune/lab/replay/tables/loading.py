@@ -114,9 +114,8 @@ def _find(name_or_path: str, data: Path | None) -> tuple[str, str, str, Path]:
         raise TableError("the description is not UTF-8", where=name_or_path, hint="Save it as UTF-8 text") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise TableError(
-            f"the description cannot be read: {reason}", where=name_or_path, hint="Name a YAML file"
-        ) from None
+        what = f"the description cannot be read: {reason}"
+        raise TableError(what, where=name_or_path, hint="Name a YAML file") from None
     return path.stem, text, name_or_path, data or path.parent
 
 
@@ -132,14 +131,3 @@ def _absent_hint(file: str, folder: Path, *, preset: bool) -> str:
     if not preset:
         return f"It was looked for in {folder.absolute()}: correct file:, or name another folder with --data"
     return f"Put {file} below {folder}, or name the folder that holds it with --data or {DATA_VARIABLE}"
-
-
-__all__ = [
-    "DATA_VARIABLE",
-    "MeasuredTable",
-    "Remark",
-    "default_data",
-    "load_table",
-    "preset_names",
-    "preset_text",
-]

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import fmean
 
 from leantune.errors import TableError
 from leantune.executors.replay import Measurement
 from leantune.lab.replay.tables.description import Description, Duplicates, Lacking, Missing, Remark
 from leantune.lab.replay.tables.rows import Key, Rows, Run, key_value
-from leantune.space import Parameter, Predicate, Space, Value
+from leantune.space import Parameter, Space, Value
 from leantune.space.enumeration import LARGEST_GRID
 
 _ByPair = dict[tuple[Key, Fraction], Measurement]
@@ -74,10 +75,9 @@ def _merged(runs: Iterable[Run], description: Description, remarks: list[Remark]
     several = [group for group in by_pair.values() if len(group) > 1]
     rule = description.duplicates
     if several and rule == "refuse":
+        first, second = several[0][:2]
         hint = "Keep one of them, or write duplicates: mean, first or last"
-        raise TableError(
-            f"the same configuration and fraction as {several[0][0].place}", where=several[0][1].place, hint=hint
-        )
+        raise TableError(f"the same configuration and fraction as {first.place}", where=second.place, hint=hint)
     if several:
         extra = sum(len(group) - 1 for group in several)
         taken = "averaged" if rule == "mean" else f"the {rule} of each was taken"
@@ -101,26 +101,19 @@ def _measurement(group: Sequence[Run], time_limit: float | None) -> Measurement:
         return Measurement({}, seconds, f"the table has no {' or '.join(first.lacking)}", cost)
     times = [run.seconds for run in group if run.seconds is not None]
     costs = [run.cost for run in group if run.cost is not None]
-    metrics = {name: _mean([run.metrics[name] for run in group]) for name in first.metrics}
+    metrics = {name: fmean([run.metrics[name] for run in group]) for name in first.metrics}
     cut = time_limit is not None and max(times) >= time_limit
     # Of one run: rows of the same pair are runs of equal weight, so their variances are averaged.
-    deviations = {name: math.sqrt(_mean([run.deviations[name] ** 2 for run in group])) for name in first.deviations}
-    return Measurement(metrics, _mean(times), cost=_mean(costs) if costs else None, cut=cut, deviations=deviations)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return values[0] if len(values) == 1 else math.fsum(values) / len(values)
+    deviations = {name: math.sqrt(fmean([run.deviations[name] ** 2 for run in group])) for name in first.deviations}
+    return Measurement(metrics, fmean(times), cost=fmean(costs) if costs else None, cut=cut, deviations=deviations)
 
 
 def _fractions(merged: _ByPair, runs: Sequence[Run]) -> tuple[Fraction, ...]:
     shares = tuple(sorted({share for _, share in merged}))
     if shares[-1] != 1:
-        largest = max(runs, key=lambda run: run.share)
-        raise TableError(
-            f"no row is on all the data: the largest fraction is {shares[-1]}",
-            where=largest.place,
-            hint="Correct full: of fraction:, or add the runs on all the data",
-        )
+        what = f"no row is on all the data: the largest fraction is {shares[-1]}"
+        hint = "Correct full: of fraction:, or add the runs on all the data"
+        raise TableError(what, where=max(runs, key=lambda run: run.share).place, hint=hint)
     return shares
 
 
@@ -139,18 +132,14 @@ def _filled(
         key, shares = next(iter(short.items()))
         lacks = ", ".join(str(share) for share in fractions if share not in shares)
         place = next(run.place for run in rows.runs if run.key == key)
-        raise TableError(
-            f"{count}, such as {lacks} of this one", where=place, hint="Add the rows, or write missing: drop or fail"
-        )
+        hint = "Add the rows, or write missing: drop or fail"
+        raise TableError(f"{count}, such as {lacks} of this one", where=place, hint=hint)
     if rule == "drop":
         remarks.append(Remark("missing", len(short), f"{count} and were dropped"))
         if len(short) == len(has):
-            shown = ", ".join(map(str, fractions))
-            raise TableError(
-                f"no configuration has all the fractions {shown}",
-                where=rows.runs[0].place.rsplit(", line", 1)[0],
-                hint="Write missing: fail, or leave out the rows of a fraction",
-            )
+            what = f"no configuration has all the fractions {', '.join(map(str, fractions))}"
+            hint = "Write missing: fail, or leave out the rows of a fraction"
+            raise TableError(what, where=rows.runs[0].place.rsplit(", line", 1)[0], hint=hint)
         return {(key, share): one for (key, share), one in merged.items() if key not in short}
     remarks.append(Remark("missing", len(short), f"{count}; a test of such a pair fails"))
     absent = Measurement({}, 0.0, "the table has no row of this configuration at this fraction", cost=0.0)
@@ -163,24 +152,20 @@ def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None],
     space = Space(**parameters)
     size = space.size or 0
     if size > LARGEST_GRID:
-        raise TableError(
-            f"the values of the parameters make {size:,} combinations, of which {len(configurations):,} were measured",
-            where=", ".join(parameters),
-            hint=f"Up to {LARGEST_GRID:,} can be handled: leave out a parameter, or round its values",
-        )
+        count = f"of which {len(configurations):,} were measured"
+        what = f"the values of the parameters make {size:,} combinations, {count}"
+        hint = f"Up to {LARGEST_GRID:,} can be handled: leave out a parameter, or round its values"
+        raise TableError(what, where=", ".join(parameters), hint=hint)
     if size == len(configurations):
         return space
     others = size - len(configurations)
     text = f"{others:,} of {size:,} combinations of the parameters are not in the table and are never proposed"
     remarks.append(Remark("absent", others, text))
-    return Space(valid=_measured(frozenset(configurations)), **parameters)
 
-
-def _measured(keys: frozenset[Key]) -> Predicate:
     def measured(values: Mapping[str, Value]) -> bool:
-        return tuple(key_value(value) for value in values.values()) in keys
+        return tuple(key_value(value) for value in values.values()) in configurations
 
-    return measured
+    return Space(valid=measured, **parameters)
 
 
 def _cut_remarks(measurements: Mapping[tuple[str, Fraction], Measurement], limit: float | None) -> list[Remark]:
