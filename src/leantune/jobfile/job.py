@@ -21,8 +21,22 @@ from leantune.strategies.registry import STRATEGIES, check_free_machine, named_t
 from leantune.units import parse_share
 
 KEYS = (
-    *("name", "train", "maximize", "minimize", "subject_to", "space", "fractions", "budget", "strategy", "seed"),
-    *("snapshots", "run", "store", "checkpoints", "steps", "settings"),
+    "name",
+    "train",
+    "maximize",
+    "minimize",
+    "subject_to",
+    "space",
+    "fractions",
+    "budget",
+    "strategy",
+    "seed",
+    "snapshots",
+    "run",
+    "store",
+    "checkpoints",
+    "steps",
+    "settings",
 )
 LARGEST_FILE = 2**18  # bytes; a job file is a page of text
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")

@@ -176,8 +176,9 @@ class Clusters(Options):
         object.__setattr__(self, "options", tuple(self.options))
         for option in self.options:
             if not isinstance(option, Cluster):
-                hint = "Build clusters with leantune.clusters()"
-                raise SpaceError(f"{option!r} is not a cluster", where=where, hint=hint)
+                raise SpaceError(
+                    f"{option!r} is not a cluster", where=where, hint="Build clusters with leantune.clusters()"
+                )
         self._check_options(where)
 
     @property

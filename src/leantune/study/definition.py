@@ -103,9 +103,16 @@ def open_or_create(
     """
     row = database.find(name)
     if row is None:
-        now, by = clock.now(), version("leantune")
         try:
-            return database.create(name, problem.space, document, job, problem.budget, time=now, leantune_version=by)
+            return database.create(
+                name,
+                problem.space,
+                document,
+                job,
+                problem.budget,
+                time=clock.now(),
+                leantune_version=version("leantune"),
+            )
         except StoreError:
             row = database.find(name)
             if row is None:  # not for the name's sake: another process was not faster
@@ -126,9 +133,11 @@ def open_unchanged(database: Database, row: StudyRow, problem: Problem, document
     breaking = changes(dict(row.definition), document).breaking
     repaired = all(line.startswith("train ") for line in breaking) and not row.counts.get(TrialState.DONE)
     if breaking and not repaired:
-        what = f"study {row.name!r} was defined differently: {'; '.join(breaking)}"
-        hint = "Put it back to go on, or give the study another name to start afresh"
-        raise StudyChanged(what, where=database.url, hint=hint)
+        raise StudyChanged(
+            f"study {row.name!r} was defined differently: {'; '.join(breaking)}",
+            where=database.url,
+            hint="Put it back to go on, or give the study another name to start afresh",
+        )
     return database.open(row.name, problem.space)
 
 

@@ -294,8 +294,9 @@ def open_stored(url: str, name: str, *, folder: Path | None = None, clock: Clock
             known = ", ".join(study.name for study in database.studies()) or "none"
             raise UnknownStudy(f"there is no study {name!r}", where=database.url, hint=f"It holds: {known}")
         if not row.job:
-            what, hint = f"study {name!r} was made by a Python program", "Go on with that program"
-            raise InvalidInput(what, where=database.url, hint=hint)
+            raise InvalidInput(
+                f"study {name!r} was made by a Python program", where=database.url, hint="Go on with that program"
+            )
         written = parse_job(row.job, folder=folder or Path.cwd(), source=f"the job file of study {name!r}")
         job = replace(written, store=url, problem=written.problem.with_budget(row.budget))
         store = database.open(name, job.problem.space)
@@ -451,8 +452,9 @@ def _make_affordable(opened: OpenedStudy, trial: Trial, beyond_budget: bool) -> 
     if rules.booking(trial, money) is not None:
         return
     if not beyond_budget or money.budget_usd is None:
-        hint = "Allow it with --beyond-budget, or raise the budget"
-        raise StudyOver(rules.shortfall(trial, money), where="verify", hint=hint)
+        raise StudyOver(
+            rules.shortfall(trial, money), where="verify", hint="Allow it with --beyond-budget, or raise the budget"
+        )
     missing = rules.worst_case(rules.rate(trial.configuration) or 0.0, trial.time_limit) - money.left
     extend(opened, Budget(usd=money.budget_usd + missing * (1 + 1e-9)), cause="verification beyond budget")
 

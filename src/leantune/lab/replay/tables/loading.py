@@ -114,8 +114,9 @@ def _find(name_or_path: str, data: Path | None) -> tuple[str, str, str, Path]:
         raise TableError("the description is not UTF-8", where=name_or_path, hint="Save it as UTF-8 text") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        what = f"the description cannot be read: {reason}"
-        raise TableError(what, where=name_or_path, hint="Name a YAML file") from None
+        raise TableError(
+            f"the description cannot be read: {reason}", where=name_or_path, hint="Name a YAML file"
+        ) from None
     return path.stem, text, name_or_path, data or path.parent
 
 

@@ -75,9 +75,10 @@ def _merged(runs: Iterable[Run], description: Description, remarks: list[Remark]
     several = [group for group in by_pair.values() if len(group) > 1]
     rule = description.duplicates
     if several and rule == "refuse":
-        first, second = several[0][:2]
         hint = "Keep one of them, or write duplicates: mean, first or last"
-        raise TableError(f"the same configuration and fraction as {first.place}", where=second.place, hint=hint)
+        raise TableError(
+            f"the same configuration and fraction as {several[0][0].place}", where=several[0][1].place, hint=hint
+        )
     if several:
         extra = sum(len(group) - 1 for group in several)
         taken = "averaged" if rule == "mean" else f"the {rule} of each was taken"
@@ -111,9 +112,12 @@ def _measurement(group: Sequence[Run], time_limit: float | None) -> Measurement:
 def _fractions(merged: _ByPair, runs: Sequence[Run]) -> tuple[Fraction, ...]:
     shares = tuple(sorted({share for _, share in merged}))
     if shares[-1] != 1:
-        what = f"no row is on all the data: the largest fraction is {shares[-1]}"
-        hint = "Correct full: of fraction:, or add the runs on all the data"
-        raise TableError(what, where=max(runs, key=lambda run: run.share).place, hint=hint)
+        largest = max(runs, key=lambda run: run.share)
+        raise TableError(
+            f"no row is on all the data: the largest fraction is {shares[-1]}",
+            where=largest.place,
+            hint="Correct full: of fraction:, or add the runs on all the data",
+        )
     return shares
 
 
@@ -132,14 +136,18 @@ def _filled(
         key, shares = next(iter(short.items()))
         lacks = ", ".join(str(share) for share in fractions if share not in shares)
         place = next(run.place for run in rows.runs if run.key == key)
-        hint = "Add the rows, or write missing: drop or fail"
-        raise TableError(f"{count}, such as {lacks} of this one", where=place, hint=hint)
+        raise TableError(
+            f"{count}, such as {lacks} of this one", where=place, hint="Add the rows, or write missing: drop or fail"
+        )
     if rule == "drop":
         remarks.append(Remark("missing", len(short), f"{count} and were dropped"))
         if len(short) == len(has):
-            what = f"no configuration has all the fractions {', '.join(map(str, fractions))}"
-            hint = "Write missing: fail, or leave out the rows of a fraction"
-            raise TableError(what, where=rows.runs[0].place.rsplit(", line", 1)[0], hint=hint)
+            shown = ", ".join(map(str, fractions))
+            raise TableError(
+                f"no configuration has all the fractions {shown}",
+                where=rows.runs[0].place.rsplit(", line", 1)[0],
+                hint="Write missing: fail, or leave out the rows of a fraction",
+            )
         return {(key, share): one for (key, share), one in merged.items() if key not in short}
     remarks.append(Remark("missing", len(short), f"{count}; a test of such a pair fails"))
     absent = Measurement({}, 0.0, "the table has no row of this configuration at this fraction", cost=0.0)
@@ -152,10 +160,11 @@ def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None],
     space = Space(**parameters)
     size = space.size or 0
     if size > LARGEST_GRID:
-        count = f"of which {len(configurations):,} were measured"
-        what = f"the values of the parameters make {size:,} combinations, {count}"
-        hint = f"Up to {LARGEST_GRID:,} can be handled: leave out a parameter, or round its values"
-        raise TableError(what, where=", ".join(parameters), hint=hint)
+        raise TableError(
+            f"the values of the parameters make {size:,} combinations, of which {len(configurations):,} were measured",
+            where=", ".join(parameters),
+            hint=f"Up to {LARGEST_GRID:,} can be handled: leave out a parameter, or round its values",
+        )
     if size == len(configurations):
         return space
     others = size - len(configurations)

@@ -63,13 +63,16 @@ def parse_sheet(raw: bytes, source: str, separator: str = ",") -> Sheet:
     body = [(line, tuple(row)) for line, row in rows]
     for line, row in body:
         if len(row) != len(header):
-            what = f"the row has {len(row)} cell{'s' * (len(row) != 1)}, the header {len(header)}"
-            hint = "Put texts that hold the separator in quotes"
-            raise TableError(what, where=f"{source}, line {line}", hint=hint)
+            cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
+            raise TableError(
+                f"the row has {cells}, the header {len(header)}",
+                where=f"{source}, line {line}",
+                hint="Put texts that hold the separator in quotes",
+            )
     if not body:
         raise TableError("the file has a header and no rows", where=source, hint="Add the measurements")
-    lines, cells = zip(*body, strict=True)
-    return Sheet(source, header, cells, lines, raw.startswith(codecs.BOM_UTF8))
+    lines, cells_of = zip(*body, strict=True)
+    return Sheet(source, header, cells_of, lines, raw.startswith(codecs.BOM_UTF8))
 
 
 def _header(cells: list[str], where: str, separator: str) -> tuple[str, ...]:
