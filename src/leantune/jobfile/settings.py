@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
 from leantune.executors.base import GRACE
 from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES, unknown_place
-from leantune.jobfile.tree import Entry, Reader
+from leantune.jobfile.tree import Entry, Reader, readers_of
 from leantune.problem import Budget
 
 OWN, FREE = "own", "free"
@@ -24,66 +25,6 @@ _RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
 _MARKET_HINT = "Write market: {prices: generated, regime: volatile, seed: 0, speed: 60}"
 _SPEED_HINT = "Write how many seconds of the market pass in one of yours, such as speed: 60"
 _STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """How trials are run.
-
-    on: a name in `executors.registry.PLACES`. machine: own: part of the configuration, from the space; free: chosen
-    for each trial while it runs, among the types of the space; rented, as spot machines unless said otherwise.
-    parallel: trials at once on one worker. time_limit, grace, lease: in seconds. deterministic: wait for whole batches,
-    so that the same trials come out with any number of workers. logs: folder of the trials' logs. max_failures:
-    failures in a row after which the study stops. market: of simulated machines, and only of those. predictor: of
-    revocations, by name or file.
-    """
-
-    on: str = DEFAULT
-    spot: bool = False
-    machine: str = OWN
-    parallel: int = 1
-    time_limit: float | None = None
-    grace: float = float(GRACE)
-    deterministic: bool = False
-    lease: float = 60.0
-    logs: str = "./leantune-runs"
-    max_failures: int = 5
-    market: MarketSettings | None = None
-    predictor: str = DEFAULT_PREDICTOR
-
-
-def read_run(entry: Entry | None, folder: Path) -> RunSettings:
-    """`run:`, with defaults for what it leaves out."""
-    count = partial(Entry.whole, hint="Write a whole number of at least 1", least=1)
-    readers: dict[str, Reader] = {
-        "on": _place,
-        "spot": Entry.truth,
-        "machine": _machine,
-        "parallel": count,
-        "time_limit": partial(_seconds, example="20 min"),
-        "grace": partial(_seconds, example="30 s", positive=False),
-        "deterministic": Entry.truth,
-        "lease": partial(_seconds, example="60 s"),
-        "logs": lambda logs: str(_resolved(logs, folder)),
-        "max_failures": count,
-        "market": partial(_market, folder=folder),
-        "predictor": partial(Entry.text, hint=_PREDICTOR_HINT),
-    }
-    given = {} if entry is None else entry.read(readers, _RUN_HINT)
-    free = given.get("machine") == FREE
-    spot = given.setdefault("spot", free and "on" not in given)
-    place = given.setdefault("on", DEFAULT_RENTED if spot or free else DEFAULT)
-    given.setdefault("logs", str(_resolved(RunSettings.logs, folder)))
-    for key, about, fits in (
-        ("spot", "spot is about rented machines", PLACES[place].rents or not spot),
-        ("machine", "a free machine is rented", PLACES[place].rents or not free),
-        ("market", "market is about simulated machines", PLACES[place].simulated or "market" not in given),
-    ):
-        if entry is not None and not fits:
-            raise entry.at(key).error(f"{about}, and on is {place}", f"Leave it out, or write on: {DEFAULT_RENTED}")
-    if PLACES[place].simulated:
-        given.setdefault("market", MarketSettings())
-    return RunSettings(**given)
 
 
 def _place(entry: Entry) -> str:
@@ -108,25 +49,81 @@ def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
     return seconds
 
 
-def _market(entry: Entry, folder: Path) -> MarketSettings:
-    """`market:`; a price file is relative to the job file's folder."""
-    readers: dict[str, Reader] = {
-        "prices": lambda prices: GENERATED if prices.value == GENERATED else str(_resolved(prices, folder)),
-        "regime": _regime,
-        "seed": partial(Entry.whole, hint=_MARKET_HINT, least=0),
-        "speed": partial(Entry.real, hint=_SPEED_HINT, above_0="is not a speed"),
-    }
-    given = entry.read(readers, _MARKET_HINT)
-    for key in ("regime", "seed"):
-        if key in given and given.get("prices", GENERATED) != GENERATED:
-            raise entry.at(key).error(f"{key} is about generated prices", "Leave it out, or write prices: generated")
-    return MarketSettings(**given)
+def _path(entry: Entry) -> str:
+    text = entry.text("Name a folder")
+    if not text.strip():
+        raise entry.error("the name is empty", "Name a folder")
+    return text
 
 
 def _regime(entry: Entry) -> str:
     if entry.text(_MARKET_HINT) not in set(Regime):
         raise entry.error(f"there is no regime {entry.written!r}", f"There are {', '.join(Regime)}")
     return entry.written
+
+
+def _market(entry: Entry) -> MarketSettings:
+    given = entry.read(_MARKET_READERS, _MARKET_HINT)
+    for name in ("regime", "seed"):
+        if name in given and given.get("prices", GENERATED) != GENERATED:
+            raise entry.at(name).error(f"{name} is about generated prices", "Leave it out, or write prices: generated")
+    return MarketSettings(**given)
+
+
+_count = partial(Entry.whole, hint="Write a whole number of at least 1", least=1)
+_MARKET_READERS: dict[str, Reader] = {
+    "prices": _path,
+    "regime": _regime,
+    "seed": partial(Entry.whole, hint=_MARKET_HINT, least=0),
+    "speed": partial(Entry.real, hint=_SPEED_HINT, above_0="is not a speed"),
+}
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How trials are run.
+
+    on: a name in `executors.registry.PLACES`. machine: own: part of the configuration, from the space; free: chosen
+    for each trial while it runs, among the types of the space; rented, as spot machines unless said otherwise.
+    parallel: trials at once on one worker. time_limit, grace, lease: in seconds. deterministic: wait for whole batches,
+    so that the same trials come out with any number of workers. logs: folder of the trials' logs. max_failures:
+    failures in a row after which the study stops. market: of simulated machines, and only of those. predictor: of
+    revocations, by name or file.
+    """
+
+    on: Annotated[str, _place] = DEFAULT
+    spot: Annotated[bool, Entry.truth] = False
+    machine: Annotated[str, _machine] = OWN
+    parallel: Annotated[int, _count] = 1
+    time_limit: Annotated[float | None, partial(_seconds, example="20 min")] = None
+    grace: Annotated[float, partial(_seconds, example="30 s", positive=False)] = float(GRACE)
+    deterministic: Annotated[bool, Entry.truth] = False
+    lease: Annotated[float, partial(_seconds, example="60 s")] = 60.0
+    logs: Annotated[str, _path] = "./leantune-runs"
+    max_failures: Annotated[int, _count] = 5
+    market: Annotated[MarketSettings | None, _market] = None
+    predictor: Annotated[str, partial(Entry.text, hint=_PREDICTOR_HINT)] = DEFAULT_PREDICTOR
+
+
+def read_run(entry: Entry | None, folder: Path) -> RunSettings:
+    """`run:`, with defaults for what it leaves out; paths are relative to the job file's folder."""
+    given = {} if entry is None else entry.read(readers_of(RunSettings), _RUN_HINT)
+    free = given.get("machine") == FREE
+    spot = given.setdefault("spot", free and "on" not in given)
+    place = given.setdefault("on", DEFAULT_RENTED if spot or free else DEFAULT)
+    for name, about, fits in (
+        ("spot", "spot is about rented machines", PLACES[place].rents or not spot),
+        ("machine", "a free machine is rented", PLACES[place].rents or not free),
+        ("market", "market is about simulated machines", PLACES[place].simulated or "market" not in given),
+    ):
+        if entry is not None and not fits:
+            raise entry.at(name).error(f"{about}, and on is {place}", f"Leave it out, or write on: {DEFAULT_RENTED}")
+    if PLACES[place].simulated:
+        market = given.get("market", MarketSettings())
+        prices = GENERATED if market.prices == GENERATED else str(_resolved(market.prices, folder))
+        given["market"] = replace(market, prices=prices)
+    run = RunSettings(**given)
+    return replace(run, logs=str(_resolved(run.logs, folder)))
 
 
 def read_budget(entry: Entry | None, root: Entry) -> Budget:
@@ -194,13 +191,10 @@ def read_checkpoints(entry: Entry | None, folder: Path) -> Path:
         if url.netloc not in ("", "localhost") or not url.path:
             raise entry.error(f"{text!r} is not a folder of this machine", "Write file:///folder, or ./checkpoints")
         text = unquote(url.path)
-    return _resolved(text or entry, folder)
+    return _resolved(text or _path(entry), folder)
 
 
-def _resolved(path: str | Entry, folder: Path) -> Path:
+def _resolved(path: str, folder: Path) -> Path:
     """An absolute path, the same for every spelling; relative ones start at the job file's folder."""
-    text = path.text("Name a folder") if isinstance(path, Entry) else path
-    if not text.strip() and isinstance(path, Entry):
-        raise path.error("the name is empty", "Name a folder")
-    expanded = os.path.expanduser(text)  # noqa: PTH111 - unlike Path's, no error for an unknown user
+    expanded = os.path.expanduser(path)  # noqa: PTH111 - unlike Path's, no error for an unknown user
     return Path(os.path.normpath(folder.absolute() / expanded))

@@ -3,8 +3,9 @@
 Plain scalars are read by YAML 1.2's core schema, here and not by the library: `1e-5` is a number, `on` and `yes` are
 texts, whatever a %YAML directive says. Anchors, aliases, merges and tags are refused: a job file says everything once.
 
-What a mapping holds is a table, key -> reader (`Entry.read`). Pydantic models in their place were measured: 43 ms to
-import the library and 27 ms to make the models at every start, and no less code, since each key has a hint of its own.
+What a mapping may hold is a table, key -> reader (`Entry.read`), often the fields of the dataclass that it becomes
+(`readers_of`). Pydantic models in their place were measured: 43 ms to import the library and 27 ms to make the
+models at every start, and no less code, since each key has a hint of its own.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_origin, get_type_hints
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
@@ -204,6 +206,13 @@ class Entry:
             case str() if len(self.value) > 60:
                 return repr(self.value[:60] + "...")
         return repr(self.value)
+
+
+@cache
+def readers_of(kind: type[Any]) -> Mapping[str, Reader]:
+    """The readers that a dataclass names in its annotations, by field: `seed: Annotated[int, read_seed] = 0`."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}
 
 
 # The domain speaks to Python programs; the same advice to the author of a job file.

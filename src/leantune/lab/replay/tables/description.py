@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from leantune.errors import TableError
 from leantune.jobfile.parameters import read_space
-from leantune.jobfile.tree import Entry, Reader, read_tree
+from leantune.jobfile.tree import Entry, Reader, read_tree, readers_of
 from leantune.lab.replay.tables.sheet import SEPARATORS
 from leantune.problem import COST, TIME, Goal, maximize, minimize
 from leantune.space import Boolean, Clusters, Machine, Space
@@ -73,22 +73,6 @@ class ParameterColumn:
 
 
 @dataclass(frozen=True)
-class ClusterColumns:
-    """Which columns make the cluster, and where its machines' sizes and prices come from."""
-
-    entry: Entry
-    type: Formula
-    nodes: Formula | None = None
-    extra_nodes: Formula | None = None
-    provider: str | None = None
-    region: str | None = None
-    machines: Mapping[str, Machine] | None = None
-    vcpus: Formula | None = None
-    memory: Formula | None = None
-    price: Formula | None = None
-
-
-@dataclass(frozen=True)
 class TimeColumn:
     """Seconds = column x factor."""
 
@@ -121,34 +105,6 @@ class ProblemText:
     limits: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Description:
-    """All that a YAML says about its CSV.
-
-    deviations: columns of standard deviations of one run, by metric or "time". problems: the main one under "".
-    """
-
-    text: str
-    file: str
-    separator: str = ","
-    columns: Mapping[str, MadeColumn] = field(default_factory=dict)
-    parameters: Mapping[str, ParameterColumn] = field(default_factory=dict)
-    cluster: ClusterColumns | None = None
-    usd_per_hour: Formula | None = None
-    cost: Formula | None = None
-    time: TimeColumn
-    time_limit: float | None = None
-    fraction: FractionColumn | None = None
-    snapshots: bool = False
-    metrics: Mapping[str, MetricColumn] = field(default_factory=dict)
-    deviations: Mapping[str, Formula] = field(default_factory=dict)
-    problems: Mapping[str, ProblemText]
-    missing: Missing = "drop"
-    nan: Lacking = "fail"
-    duplicates: Duplicates = "mean"
-    units: Units = "refuse"
-
-
 @dataclass(frozen=True)
 class Remark:
     """Something odd about a table: its kind in a word, how often it was met, and a sentence on how it was handled."""
@@ -170,8 +126,8 @@ def parse_description(text: str, source: str) -> Description:
         raise root.error("there are neither parameters nor a cluster", f"Add parameters:. {_PARAMETERS_HINT}")
     if "usd_per_hour" in given and "cost" in given:
         raise given["cost"].error("both usd_per_hour and cost are given", "Keep one: dollars of an hour, or of the run")
-    values = {key: read(given[key]) for key, read in _READERS.items() if key in given}
-    values |= {key: _word(given[key], words) for key, words in _RULES.items() if key in given}
+    values = {name: read(given[name]) for name, read in _READERS.items() if name in given}
+    values |= {name: _word(given[name], words) for name, words in _RULES.items() if name in given}
     metrics = values.get("metrics", {})
     for name in values.get("deviations", {}):
         check_metric(name, metrics, given["deviations"].at(name))
@@ -190,6 +146,9 @@ def _formula(entry: Entry) -> Formula:
     if isinstance(written, bool) or not entry.written.strip():
         raise entry.is_not("a column or an expression", _FORMULA_HINT)
     return Formula(entry.written.strip(), entry)
+
+
+_OptionalFormula = Annotated[Formula | None, _formula]
 
 
 def _word(entry: Entry, words: Any) -> Any:
@@ -268,19 +227,6 @@ def _parameter(entry: Entry) -> ParameterColumn:
     return ParameterColumn(kind, options, entry)  # type: ignore[arg-type] # a key of `fields`
 
 
-def _cluster(entry: Entry) -> ClusterColumns:
-    given = entry.read(_CLUSTER_READERS, _CLUSTER_HINT, needs={"type": "the type"})
-    sources = [key for key in ("provider", "machines", "vcpus") if key in given]
-    if len(sources) != 1:
-        both = f"{' and '.join(sources)} at once" if sources else "nothing says how large the machines are"
-        raise entry.error(both, _CLUSTER_HINT)
-    if ("vcpus" in given) != ("memory" in given):
-        raise entry.error("vcpus and memory go together", _CLUSTER_HINT)
-    if "region" in given and "provider" not in given:
-        raise entry.at("region").error("region without provider", _CLUSTER_HINT)
-    return ClusterColumns(entry, **given)
-
-
 def _machines(entry: Entry) -> dict[str, Machine]:
     """Machines as in a job file, read by its reader."""
     space = read_space(Entry({CLUSTER: Entry({"machines": entry}, entry.where)}, entry.where))
@@ -289,13 +235,33 @@ def _machines(entry: Entry) -> dict[str, Machine]:
     return {option.type: option.machine for option in parameter.options}
 
 
-_CLUSTER_READERS: Mapping[str, Reader] = {
-    **dict.fromkeys(("type", "nodes", "extra_nodes"), _formula),
-    "provider": partial(Entry.text, hint="Write provider: aws"),
-    "region": partial(Entry.text, hint="Write region: us-east-1"),
-    "machines": _machines,
-    **dict.fromkeys(("vcpus", "memory", "price"), _formula),
-}
+@dataclass(frozen=True)
+class ClusterColumns:
+    """Which columns make the cluster, and where its machines' sizes and prices come from."""
+
+    entry: Entry
+    type: Annotated[Formula, _formula]
+    nodes: _OptionalFormula = None
+    extra_nodes: _OptionalFormula = None
+    provider: Annotated[str | None, partial(Entry.text, hint="Write provider: aws")] = None
+    region: Annotated[str | None, partial(Entry.text, hint="Write region: us-east-1")] = None
+    machines: Annotated[Mapping[str, Machine] | None, _machines] = None
+    vcpus: _OptionalFormula = None
+    memory: _OptionalFormula = None
+    price: _OptionalFormula = None
+
+
+def _cluster(entry: Entry) -> ClusterColumns:
+    given = entry.read(readers_of(ClusterColumns), _CLUSTER_HINT, needs={"type": "the type"})
+    sources = [name for name in ("provider", "machines", "vcpus") if name in given]
+    if len(sources) != 1:
+        both = f"{' and '.join(sources)} at once" if sources else "nothing says how large the machines are"
+        raise entry.error(both, _CLUSTER_HINT)
+    if ("vcpus" in given) != ("memory" in given):
+        raise entry.error("vcpus and memory go together", _CLUSTER_HINT)
+    if "region" in given and "provider" not in given:
+        raise entry.at("region").error("region without provider", _CLUSTER_HINT)
+    return ClusterColumns(entry, **given)
 
 
 def _time(entry: Entry) -> TimeColumn:
@@ -338,6 +304,42 @@ def _deviations(entry: Entry) -> dict[str, Formula]:
     return {name: _formula(column) for name, column in given.items()}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """All that a YAML says about its CSV.
+
+    deviations: columns of standard deviations of one run, by metric or "time". problems: the main one under "".
+    """
+
+    text: str
+    file: Annotated[str, partial(Entry.text, hint="Name the CSV: file: measurements.csv")]
+    separator: Annotated[str, _separator] = ","
+    columns: Annotated[Mapping[str, MadeColumn], _columns] = field(default_factory=dict)
+    parameters: Annotated[Mapping[str, ParameterColumn], _parameters] = field(default_factory=dict)
+    cluster: Annotated[ClusterColumns | None, _cluster] = None
+    usd_per_hour: _OptionalFormula = None
+    cost: _OptionalFormula = None
+    time: Annotated[TimeColumn, _time]
+    time_limit: Annotated[
+        float | None, partial(Entry.quantity, kind="time", hint="Write time_limit: 10 min", above_0="is no time limit")
+    ] = None
+    fraction: Annotated[FractionColumn | None, _fraction] = None
+    snapshots: Annotated[bool, Entry.truth] = False
+    metrics: Annotated[Mapping[str, MetricColumn], _metrics] = field(default_factory=dict)
+    deviations: Annotated[Mapping[str, Formula], _deviations] = field(default_factory=dict)
+    problems: Mapping[str, ProblemText]
+    missing: Missing = "drop"
+    nan: Lacking = "fail"
+    duplicates: Duplicates = "mean"
+    units: Units = "refuse"
+
+
+_PROBLEM_KEYS = ("maximize", "minimize", "scale", "at", "subject_to")
+_RULES = {"missing": Missing, "nan": Lacking, "duplicates": Duplicates, "units": Units}
+_READERS = readers_of(Description)
+KEYS = (*_READERS, *_PROBLEM_KEYS, "problems", *_RULES)
+
+
 def _problems(given: Mapping[str, Entry], root: Entry, metrics: Mapping[str, MetricColumn]) -> dict[str, ProblemText]:
     problems = {"": _problem(given, root, metrics)}
     further = given["problems"].any_fields(_PROBLEMS_HINT) if "problems" in given else {}
@@ -366,23 +368,3 @@ def _problem(given: Mapping[str, Entry], parent: Entry, metrics: Mapping[str, Me
     for limit in limits:
         limit.text(_LIMIT_HINT)
     return ProblemText(goal, entry, tuple(limits))
-
-
-_READERS: Mapping[str, Reader] = {
-    "file": partial(Entry.text, hint="Name the CSV: file: measurements.csv"),
-    "separator": _separator,
-    "columns": _columns,
-    "parameters": _parameters,
-    "cluster": _cluster,
-    "usd_per_hour": _formula,
-    "cost": _formula,
-    "time": _time,
-    "time_limit": partial(Entry.quantity, kind="time", hint="Write time_limit: 10 min", above_0="is no time limit"),
-    "fraction": _fraction,
-    "snapshots": Entry.truth,
-    "metrics": _metrics,
-    "deviations": _deviations,
-}
-_PROBLEM_KEYS = ("maximize", "minimize", "scale", "at", "subject_to")
-_RULES = {"missing": Missing, "nan": Lacking, "duplicates": Duplicates, "units": Units}
-KEYS = (*_READERS, *_PROBLEM_KEYS, "problems", *_RULES)
