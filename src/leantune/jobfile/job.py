@@ -16,7 +16,7 @@ from leantune.jobfile.parameters import read_space
 from leantune.jobfile.settings import FREE, RunSettings, read_budget, read_checkpoints, read_run, read_store
 from leantune.jobfile.tree import ROOT_HINT, Entry, Reader, as_yaml, read_tree
 from leantune.problem import COST, Constraint, Goal, Problem, maximize, minimize, parse_fractions
-from leantune.space import Cluster, Clusters, Space
+from leantune.space import Space
 from leantune.strategies.registry import STRATEGIES, check_free_machine, named_tuner
 from leantune.units import parse_share
 
@@ -161,7 +161,7 @@ def _name(entry: Entry) -> str:
 def _settings(entry: Entry, space: Space) -> list[Mapping[str, object]]:
     """A list of settings; each is checked as a configuration, on any machine of the space."""
     hint = "Write one setting a line, such as - {lr: 0.1, batch: 64}"
-    machines = {name: options[0] for name, options in _machines(space).items()}
+    machines = {name: clusters.options[0] for name, clusters in space.clusters.items()}
     settings: list[Mapping[str, object]] = []
     for item in entry.items(hint):
         values = {name: value.scalar("a value", hint) for name, value in item.any_fields(hint).items()}
@@ -181,11 +181,6 @@ def _settings(entry: Entry, space: Space) -> list[Mapping[str, object]]:
     return settings
 
 
-def _machines(space: Space) -> dict[str, tuple[Cluster, ...]]:
-    """The cluster's name and options, where the space has one."""
-    return {name: one.options for name, one in space.parameters.items() if isinstance(one, Clusters)}
-
-
 def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Command:
     if isinstance(entry.value, list):
         for one in entry.value:
@@ -201,7 +196,7 @@ def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Comman
 
 def _problem(given: Mapping[str, Entry], root: Entry, space: Space, full: Space) -> Problem:
     settings = _settings(given["settings"], full) if "settings" in given else []
-    clusters = [{name: option} for name, options in _machines(space).items() for option in options] or [{}]
+    clusters = [{name: option} for name, one in space.clusters.items() for option in one.options] or [{}]
     goal, budget = _goal(given, root), read_budget(given.get("budget"), root)
     values = {key: read(given[key]) for key, read in _READERS.items() if key in given}
     everywhere = [{**setting, **cluster} for setting in settings for cluster in clusters]
@@ -266,7 +261,7 @@ _READERS: Mapping[str, Reader] = {
 
 def _without_machines(full: Space, given: Mapping[str, Entry]) -> Space:
     """What is searched where the machine is free: the space without its cluster."""
-    machines = _machines(full)
+    machines = full.clusters
     if not machines:
         hint = "Add cluster: {machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}}"
         raise given["space"].error("the machine is free, and the space names none to choose from", hint)

@@ -20,7 +20,7 @@ from leantune.problem import At, Budget, Problem
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Loop, Outcome, Plan
-from leantune.space import Cluster, Clusters, Configuration
+from leantune.space import Cluster, Configuration
 from leantune.store.database import Database
 from leantune.store.rows import Money
 from leantune.store.study import StudyStore
@@ -218,7 +218,7 @@ def program_settings(job: Job, past: Past = Past(), trained_seconds: float = 0.0
 
 def _aboard(job: Job) -> Callable[[Trial, Offer], Trial]:
     """Puts a trial on a machine that was chosen for it."""
-    (name,) = (name for name, one in job.full_space.parameters.items() if isinstance(one, Clusters))
+    (name,) = job.full_space.clusters
     clusters = {cluster.type: cluster for cluster in _clusters(job)}
 
     def aboard(trial: Trial, offer: Offer) -> Trial:
@@ -236,8 +236,7 @@ def _course(job: Job) -> Course:
 
 def _clusters(job: Job) -> tuple[Cluster, ...]:
     """Those that trials may run on; where the machine is free, one node of each type."""
-    parameters = job.full_space.parameters.values()
-    clusters = (cluster for one in parameters if isinstance(one, Clusters) for cluster in one.options)
+    clusters = (cluster for one in job.full_space.clusters.values() for cluster in one.options)
     return tuple(cluster for cluster in clusters if cluster.nodes == 1 or job.run.machine != FREE)
 
 

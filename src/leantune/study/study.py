@@ -139,14 +139,14 @@ class Study:
             steps=steps,
             settings=settings,
         )
-        self.strategy = _tuner(strategy)
+        self.strategy, strategy_name, options = _tuner(strategy)
         self.strategy.check(self.problem)
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
         self.seed = seed
         self._clock = clock or RealClock()
         self._shared = store != IN_MEMORY
-        document = describe(self.problem, *_described(strategy), seed)
+        document = describe(self.problem, strategy_name, options, seed)
         with kept_open(store) as self._database:
             self.store = open_or_create(self._database, name, self.problem, document, "", self._clock)
 
@@ -303,16 +303,10 @@ def _nothing_to_ask(answer: Wait | Over) -> StudyOver:
     return StudyOver(f"the study is over: {answer.why}", where="ask", hint=hint)
 
 
-def _tuner(strategy: str | Recipe | Tuner) -> Tuner:
+def _tuner(strategy: str | Recipe | Tuner) -> tuple[Tuner, str, dict[str, object]]:
+    """The tuner, its name and its options; one of the caller's own is known by what it is made of."""
     if isinstance(strategy, str):
-        return named_tuner(strategy)
-    return Strategy(strategy) if isinstance(strategy, Recipe) else strategy
-
-
-def _described(strategy: str | Recipe | Tuner) -> tuple[str, dict[str, object]]:
-    """Its name and its options; one of the caller's own is known by what it is made of."""
-    if isinstance(strategy, str):
-        return strategy, {}
+        return named_tuner(strategy), strategy, {}
     if isinstance(strategy, Recipe):
-        return strategy.name, {"recipe": repr(strategy)}
-    return getattr(strategy, "name", type(strategy).__name__), {"tuner": repr(strategy)}
+        return Strategy(strategy), strategy.name, {"recipe": repr(strategy)}
+    return strategy, getattr(strategy, "name", type(strategy).__name__), {"tuner": repr(strategy)}

@@ -28,7 +28,7 @@ def facts(table: MeasuredTable) -> dict[str, object]:
         "rows": table.rows,
         "configurations": len(by_id),
         "feasible": len(feasible),
-        "near_optimal": 0 if best is None else sum(_near(one, feasible[best], maximising) for one in feasible.values()),
+        "near_optimal": sum(truth.judge(pair).within(NEAR) for pair in feasible),
         "best": None if best is None else feasible[best],
         "best_cost": None if best is None else table.measurements[best].cost,
         "best_configuration": None if best is None else by_id[best[0]].as_json(),
@@ -36,10 +36,3 @@ def facts(table: MeasuredTable) -> dict[str, object]:
         "feasible_by_fraction": {str(share): count for share, count in by_fraction.items()},
         "remarks": [remark.text for remark in table.remarks],
     }
-
-
-def _near(value: float, best: float, maximising: bool) -> bool:
-    """Within 5 % of the best: for values above 0, at least 0.95 of it, or at most 1 / 0.95 of it."""
-    if maximising:
-        return value >= (best * NEAR if best >= 0 else best / NEAR)
-    return value <= (best / NEAR if best >= 0 else best * NEAR)

@@ -13,7 +13,7 @@ from leantune.jobfile.parameters import read_space
 from leantune.jobfile.tree import Entry, Reader, read_tree, readers_of
 from leantune.lab.replay.tables.sheet import SEPARATORS
 from leantune.problem import COST, TIME, Goal, maximize, minimize
-from leantune.space import Boolean, Clusters, Machine, Space
+from leantune.space import Boolean, Machine, Space
 from leantune.units import UNITS
 
 CLUSTER = "cluster"  # the name of the cluster among the parameters
@@ -230,9 +230,7 @@ def _parameter(entry: Entry) -> ParameterColumn:
 def _machines(entry: Entry) -> dict[str, Machine]:
     """Machines as in a job file, read by its reader."""
     space = read_space(Entry({CLUSTER: Entry({"machines": entry}, entry.where)}, entry.where))
-    parameter = space.parameters[CLUSTER]
-    assert isinstance(parameter, Clusters)
-    return {option.type: option.machine for option in parameter.options}
+    return {option.type: option.machine for option in space.clusters[CLUSTER].options}
 
 
 @dataclass(frozen=True)
