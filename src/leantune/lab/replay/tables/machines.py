@@ -89,11 +89,9 @@ def _counts(formula: Formula | None, columns: Columns, *, default: int, least: i
 
 def _machines(described: ClusterColumns, types: Sequence[str], columns: Columns) -> dict[str, Machine]:
     if described.vcpus is not None and described.memory is not None:
+        vcpus = _sizes(described.vcpus, "", types, columns)
         memory = _sizes(described.memory, "memory", types, columns)
-        machines = {
-            kind: Machine(kind, vcpus, memory[kind])
-            for kind, vcpus in _sizes(described.vcpus, "", types, columns).items()
-        }
+        machines = {kind: Machine(kind, vcpus[kind], memory[kind]) for kind in vcpus}
     else:
         machines = _known(described, types, columns)
     if described.price is None:
