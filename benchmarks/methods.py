@@ -373,7 +373,7 @@ def optuna_distributions(space: Space, fractions: tuple[Fraction, ...]) -> dict[
         if isinstance(parameter, Ordinal):
             found[name] = IntDistribution(0, len(parameter.options) - 1)
         elif isinstance(parameter, Choice | Boolean):
-            found[name] = CategoricalDistribution(range(len(parameter.values)))
+            found[name] = CategoricalDistribution(range(len(parameter.options)))
         elif isinstance(parameter, Clusters):
             types = list(dict.fromkeys(option.type for option in parameter.options))
             ranks = [_node_rank(parameter, option.type, option.nodes) for option in parameter.options]

@@ -31,6 +31,14 @@ Every error says what is wrong, where, and what would be right.
 
 import importlib
 import types
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """How a hint about an unknown name begins: with the one that is most like it, or not at all."""
+    from difflib import get_close_matches
+
+    return "".join(f"Did you mean {close!r}? " for close in get_close_matches(name, list(names), n=1))
 
 
 class LeanTuneError(Exception):

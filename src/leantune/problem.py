@@ -13,7 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -187,18 +187,18 @@ class Budget:
     hours: float | None = None
 
     def __post_init__(self) -> None:
-        for name, amount in (("usd", self.usd), ("trials", self.trials), ("hours", self.hours)):
-            if amount is None:
-                continue
-            if (
-                isinstance(amount, bool)
-                or not isinstance(amount, int | float)
-                or not (math.isfinite(amount) and amount > 0)
-            ):
+        for name, amount in self.limits.items():
+            number = isinstance(amount, int | float) and not isinstance(amount, bool)
+            if not (number and math.isfinite(amount) and amount > 0):
                 hint = f"Give {name} a finite number above 0, or leave it out for no limit"
                 raise ProblemError(f"{name} is {amount!r}", where="budget", hint=hint)
         if self.trials is not None and not isinstance(self.trials, int):
             raise ProblemError(f"trials is {self.trials!r}", where="budget", hint="Give a whole number of trials")
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Those that are given, by name."""
+        return {name: amount for name, amount in vars(self).items() if amount is not None}
 
 
 @dataclass(frozen=True, init=False, eq=False)

@@ -16,7 +16,7 @@ def edited(
     path: Path, whole: str, usd: float | None = None, trials: int | None = None, hours: float | None = None
 ) -> str:
     path.write_bytes(whole.encode())
-    with_budget(path, usd, trials, hours)
+    with_budget(path, Budget(usd, trials, hours))
     return path.read_bytes().decode()
 
 
@@ -84,7 +84,7 @@ def test_permissions_and_links_stay(path: Path, tmp_path: Path) -> None:
     path.chmod(0o640)
     link = tmp_path / "link.yaml"
     link.symlink_to("job.yaml")
-    with_budget(link, usd=6)
+    with_budget(link, Budget(usd=6))
     assert link.is_symlink()
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert load_job(path).problem.budget.usd == 6
@@ -99,10 +99,10 @@ def test_a_file_that_cannot_be_replaced(path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(JobError, match="cannot be written: No space left on device"):
-        with_budget(path, usd=6)
+        with_budget(path, Budget(usd=6))
     assert [one.read_text() for one in path.parent.iterdir()] == [PRODUCT]
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(JobError, match="there is no such job file"):
-        with_budget(tmp_path / "none.yaml", usd=6)
+        with_budget(tmp_path / "none.yaml", Budget(usd=6))

@@ -10,7 +10,7 @@ from leantune.jobfile.tree import Entry, Where, as_yaml, read_tree
 
 def value(text: str) -> object:
     """The plain value of `a:` in a small document."""
-    return _plain(read_tree(f"a: {text}\n", "f").any_fields("")["a"])
+    return _plain(read_tree(f"a: {text}\n", "f").at("a"))
 
 
 def _plain(entry: Entry) -> object:
@@ -47,18 +47,18 @@ def test_a_directive_of_yaml_1_1_changes_nothing() -> None:
 
 def test_places() -> None:
     root = read_tree("# comment\na:\n  b: [x, y]\n  c:\n    - z\n    -\n      d: 1\n", "job.yaml")
-    a = root.any_fields("")["a"]
+    a = root.at("a")
     b, c = a.any_fields("").values()
     assert str(root.where) == "job.yaml, line 2"
     assert str(a.where) == "job.yaml, line 2, a"
     assert str(b.items("")[1].where) == "job.yaml, line 3, a.b item 2"
     assert str(c.items("")[1].where) == "job.yaml, line 7, a.c item 2"
-    assert str(c.items("")[1].any_fields("")["d"].where) == "job.yaml, line 7, a.c item 2.d"
+    assert str(c.items("")[1].at("d").where) == "job.yaml, line 7, a.c item 2.d"
 
 
 def test_the_span_is_where_the_text_stands() -> None:
     text = "budget:\r\n  usd: 5  # é\r\n  hours: '8'\r\n"
-    limits = read_tree(text, "f").any_fields("")["budget"].any_fields("")
+    limits = read_tree(text, "f").at("budget").any_fields("")
     assert [text[slice(*entry.span)] for entry in limits.values()] == ["5", "'8'"]
 
 
@@ -153,7 +153,7 @@ def test_another_type_is_refused(call: object, what: str) -> None:
     ],
 )
 def test_what_stands_there_is_shown(text: str, shown: str) -> None:
-    entry = read_tree(f"a: {text}", "f").any_fields("")["a"]
+    entry = read_tree(f"a: {text}", "f").at("a")
     with pytest.raises(JobError) as caught:
         entry.items("h")
     assert caught.value.what.startswith(shown)

@@ -16,7 +16,7 @@ any_options = st.one_of(options(), cluster_lists(), st.just(Boolean()))
 
 
 def every_code(parameter: Options) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.arange(len(parameter.values), dtype=np.float64)
+    return np.arange(len(parameter.options), dtype=np.float64)
 
 
 @given(any_options)
@@ -24,13 +24,13 @@ def test_codes_and_options_are_one_to_one(parameter: Options) -> None:
     for code in every_code(parameter).tolist():
         value = parameter.value(code)
         assert parameter.code(value, "p") == code
-        assert parameter.values[int(code)] is value
+        assert parameter.options[int(code)] is value
 
 
 @given(any_options)
 def test_features_lie_between_0_and_1(parameter: Options) -> None:
     features = parameter.encode(every_code(parameter))
-    assert features.shape == (len(parameter.values), len(parameter.columns))
+    assert features.shape == (len(parameter.options), len(parameter.columns))
     assert np.all((features >= 0) & (features <= 1))
     assert all(column.max() > column.min() for column in features.T), "no constant column"
 
@@ -44,7 +44,7 @@ def test_quantiles_reach_every_option(parameter: Options) -> None:
 @given(any_options, st.integers(0, 2**32))
 def test_steps_go_to_other_options(parameter: Options, seed: int) -> None:
     steps = parameter.near(0.0, np.random.default_rng(seed))
-    assert len(steps) == min(len(parameter.values) - 1, MAX_OTHER_OPTIONS)
+    assert len(steps) == min(len(parameter.options) - 1, MAX_OTHER_OPTIONS)
     assert len(set(steps.tolist()) - {0.0}) == len(steps)
     assert set(steps.tolist()) <= set(every_code(parameter).tolist())
 

@@ -14,6 +14,7 @@ import pytest
 from leantune.errors import InvalidInput, JobError, SpaceError, StudyChanged, StudyOver, UnknownStudy
 from leantune.history import TrialState
 from leantune.jobfile import load_job
+from leantune.problem import Budget
 from leantune.run.events import Event, Started
 from leantune.run.loop import Loop, Outcome
 from leantune.study.launch import (
@@ -96,7 +97,7 @@ def test_a_job_runs_is_verified_and_extended(tmp_path: Path) -> None:
     assert stands.why == f"{advice.why} Trial 3 has verified it since."
 
     assert run(opened).outcome is Outcome.OVER
-    assert extend(opened, trials=6).trials == 6
+    assert extend(opened, Budget(trials=6)).trials == 6
     run(opened)
     assert len(opened.history) == 7  # the verification is not one of the six
     opened.close()
@@ -276,11 +277,11 @@ def test_a_spot_job_needs_machines_with_prices(tmp_path: Path) -> None:
 def test_a_budget_is_only_raised(tmp_path: Path) -> None:
     opened = open_job(load_job(write_job(tmp_path)))
     with pytest.raises(InvalidInput, match="trials is 3 and cannot become 2"):
-        extend(opened, trials=2)
+        extend(opened, Budget(trials=2))
     with pytest.raises(InvalidInput, match="hours is unlimited"):
-        extend(opened, hours=1)
+        extend(opened, Budget(hours=1))
     with pytest.raises(InvalidInput, match="nothing to extend"):
-        extend(opened)
+        extend(opened, Budget())
     opened.close()
 
 

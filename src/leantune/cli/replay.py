@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -28,8 +28,7 @@ from leantune.lab.replay.pool import Done, Source, Task, run_all
 from leantune.lab.replay.runs import Row, Settings, check
 from leantune.lab.replay.summary import Arrivals, Summary, summarise
 from leantune.lab.replay.tables import MeasuredTable, default_data, preset_names, preset_text
-from leantune.lab.replay.tables.described import ProblemText
-from leantune.lab.replay.tables.description import parse_description
+from leantune.lab.replay.tables.description import ProblemText, parse_description
 from leantune.lab.replay.truth import Truth
 from leantune.problem import At, Direction, Problem
 from leantune.strategies.registry import RECIPES
@@ -313,7 +312,7 @@ def rows_json(problem: Problem, runs: Runs, rule: str) -> Iterator[Json]:
     for settings, seeds in runs.items():
         for seed, rows in seeds.items():
             for row in rows:
-                test = row.as_json()
+                test = asdict(row)
                 del test["advice"]
                 yield {
                     "strategy": settings.label,

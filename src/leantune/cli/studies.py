@@ -190,7 +190,8 @@ def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> Answer:
         if target.job is not None and problem.budget.usd != allowed:
             from leantune.jobfile.edit import with_budget
 
-            with_budget(target.job, usd=problem.budget.usd)  # else the next run would take the raised budget back
+            # Else the next run would take the raised budget back.
+            with_budget(target.job, Budget(usd=problem.budget.usd))
     return show.verification(name, problem, checked)
 
 
@@ -202,10 +203,10 @@ def extend(target: Target, new: Budget) -> Answer:
     from leantune.jobfile.edit import with_budget
 
     with target.opened() as opened:
-        launch.raised(opened.store.budget(), usd=new.usd, trials=new.trials, hours=new.hours)
+        launch.raised(opened.store.budget(), new)
         if target.job is not None:  # first: a file that is ahead of the store is taken over by the next run
-            with_budget(target.job, usd=new.usd, trials=new.trials, hours=new.hours)
-        budget = launch.extend(opened, usd=new.usd, trials=new.trials, hours=new.hours)
+            with_budget(target.job, new)
+        budget = launch.extend(opened, new)
         name, study = opened.job.name, target.arguments(opened)
     command = "run" if target.job is not None else "worker"
     lines = [f"Study {name} may now use {budget_words(budget)}", f"Go on:   leantune {command} {study}"]

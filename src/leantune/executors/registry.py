@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from leantune.clock import Clock
 from leantune.cloud.market_settings import MarketSettings
-from leantune.errors import JobError
+from leantune.errors import JobError, did_you_mean
 from leantune.executors.base import Arguments, Executor
 from leantune.problem import Problem
 from leantune.space import Cluster
@@ -155,6 +154,4 @@ def charges_at(name: str, settings: ProgramSettings) -> Charges:
 
 def unknown_place(name: str) -> tuple[str, str]:
     """What is wrong with a name that is none, and what would be right."""
-    close = get_close_matches(name, PLACES, n=1)
-    meant = f"Did you mean {close[0]!r}? " if close else ""
-    return f"there is no place {name!r} to run", f"{meant}There are {', '.join(PLACES)}"
+    return f"there is no place {name!r} to run", f"{did_you_mean(name, PLACES)}There are {', '.join(PLACES)}"

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from leantune.errors import HistoryError, IllegalMove, ObservationError
+from leantune.errors import HistoryError, IllegalMove, ObservationError, did_you_mean
 from leantune.history.moves import (
     FINAL_STATES,
     WAY_TO_RUNNING,
@@ -312,13 +311,8 @@ def _require_metrics(problem: Problem, reported: Mapping[str, float], where: str
     for name in problem.required_metrics:
         if name not in reported:
             given = ", ".join(reported) or "nothing"
-            close = get_close_matches(name, reported, n=1)
-            hint = f"Did you mean {close[0]!r}? " if close else ""
-            raise ObservationError(
-                f"metric {name!r} was not reported",
-                where=where,
-                hint=f"{hint}The goal or a limit needs it; got {given}",
-            )
+            hint = f"{did_you_mean(name, reported)}The goal or a limit needs it; got {given}"
+            raise ObservationError(f"metric {name!r} was not reported", where=where, hint=hint)
 
 
 def _require_price_and_time(problem: Problem, seconds: float | None, cost: float | None, where: str) -> None:

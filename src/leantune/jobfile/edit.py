@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leantune.errors import JobError
@@ -22,13 +22,12 @@ _BOM = "\ufeff"
 SPOTTUNE = "spottune"
 
 
-def with_budget(path: Path, usd: float | None = None, trials: int | None = None, hours: float | None = None) -> None:
+def with_budget(path: Path, wanted: Budget) -> None:
     """Raise limits of the budget in the file at once or not at all; those that are not given stay as they are."""
     text, source = read_text(path), str(path)
     job = parse_job(text, folder=path.absolute().parent, source=source)
-    wanted = {name: value for name, value in (("usd", usd), ("trials", trials), ("hours", hours)) if value is not None}
     raised = _raised(job.problem.budget, wanted, source)
-    edited = _edited(text, wanted, source)
+    edited = _edited(text, wanted.limits, source)
     if parse_job(edited, folder=job.folder, source=source).problem.budget != raised:
         hint = f"Write it by hand: budget: {_as_flow(raised)}"
         raise JobError("the budget is written in a way that cannot be changed here", where=source, hint=hint)
@@ -77,13 +76,13 @@ def as_spottune(text: str, options: SpotTuneOptions, source: str) -> str:
     return write_plain(document)
 
 
-def _raised(old: Budget, wanted: Mapping[str, float], source: str) -> Budget:
-    for name, value in wanted.items():
-        before = getattr(old, name)
-        if before is not None and value < before:
+def _raised(old: Budget, wanted: Budget, source: str) -> Budget:
+    for name, before in old.limits.items():
+        value = wanted.limits.get(name, before)
+        if value < before:
             hint = f"Give at least {before:g}"
             raise JobError(f"{name} is {before:g} and would be lowered to {value:g}", where=source, hint=hint)
-    return Budget(**{**asdict(old), **wanted})
+    return replace(old, **wanted.limits)
 
 
 def _edited(text: str, wanted: Mapping[str, float], source: str) -> str:
@@ -119,5 +118,5 @@ def _number(value: float) -> str:
 
 
 def _as_flow(budget: Budget) -> str:
-    limits = ", ".join(f"{name}: {_number(value)}" for name, value in asdict(budget).items() if value is not None)
+    limits = ", ".join(f"{name}: {_number(value)}" for name, value in budget.limits.items())
     return f"{{{limits}}}"

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from functools import partial
 from pathlib import Path
 from typing import get_type_hints
-
-from pydantic import TypeAdapter, ValidationError
 
 from leantune.errors import InvalidInput, JobError, ProblemError
 from leantune.executors.command import Command
 from leantune.jobfile.parameters import read_space
 from leantune.jobfile.settings import FREE, RunSettings, read_budget, read_checkpoints, read_run, read_store
-from leantune.jobfile.tree import Entry, as_yaml, read_tree
+from leantune.jobfile.tree import ROOT_HINT, Entry, Reader, as_yaml, read_tree
 from leantune.problem import COST, Constraint, Goal, Problem, maximize, minimize, parse_fractions
-from leantune.space import Clusters, Space
+from leantune.space import Space
 from leantune.strategies.registry import STRATEGIES, check_free_machine, named_tuner
 from leantune.units import parse_share
 
@@ -47,6 +45,8 @@ _EXAMPLES = {
     "train": "train: python train.py --lr {lr}",
     "space": "space: {lr: {log: [1e-5, 1e-1]}}",
 }
+_SEED_HINT = "Write a whole number of at least 0, such as seed: 1"
+_STEPS_HINT = "Write the last step that your program reports, such as steps: 100"
 _TRAIN_HINT = "Write the command that starts your program: train: python train.py --lr {lr}"
 _STRATEGY_HINT = "Name one: strategy: lean, or with options: strategy: {name: nephele, horizon: 1}"
 
@@ -86,21 +86,15 @@ def load_job(path: Path) -> Job:
 def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
     """Check the text of a job file whose relative paths start at `folder`."""
     root = read_tree(text, source)
-    if not isinstance(root.value, dict):
-        hint = "Write one key and its value a line: name: my-study"
-        raise root.is_not("a mapping", hint)
-    given = root.fields(KEYS, "Write one key and its value a line: name: my-study")
-    for key, example in _EXAMPLES.items():
-        if key not in given:
-            raise root.error(f"{key!r} is missing", f"Add {example}")
-    name, seed = _name(given["name"]), _seed(given.get("seed"))
+    given = root.fields(KEYS, ROOT_HINT)
+    root.check_given(_EXAMPLES)
+    name = _name(given["name"])
+    seed = given["seed"].whole(_SEED_HINT, least=0) if "seed" in given else 0
     run, store = read_run(given.get("run"), folder), read_store(given.get("store"), folder)
     full = read_space(given["space"])
     space = _without_machines(full, given) if run.machine == FREE else full
     command = _command(given["train"], full, {"study": name, "seed": str(seed)})
-    steps, settings = _steps(given.get("steps")), _settings(given.get("settings"), full)
-    problem = _problem(given, root, space, steps, settings)
-    _check_prices(problem, full, given)
+    problem = _problem(given, root, space, full)
     strategy, options = _strategy(given.get("strategy"), problem, root, free=run.machine == FREE)
     if run.machine == FREE:
         with given.get("strategy", root).blamed():
@@ -164,47 +158,27 @@ def _name(entry: Entry) -> str:
     return name
 
 
-def _seed(entry: Entry | None) -> int:
-    return 0 if entry is None else entry.whole("Write a whole number of at least 0, such as seed: 1", least=0)
-
-
-def _steps(entry: Entry | None) -> float | None:
-    hint = "Write the last step that your program reports, such as steps: 100"
-    steps = None if entry is None else float(entry.number(hint))
-    if entry is not None and steps is not None and steps <= 0:
-        raise entry.error(f"{entry.written} is no number of steps", hint)
-    return steps
-
-
-def _settings(entry: Entry | None, space: Space) -> tuple[Mapping[str, object], ...]:
+def _settings(entry: Entry, space: Space) -> list[Mapping[str, object]]:
     """A list of settings; each is checked as a configuration, on any machine of the space."""
-    if entry is None:
-        return ()
     hint = "Write one setting a line, such as - {lr: 0.1, batch: 64}"
-    machines = {name: one.options[0] for name, one in space.parameters.items() if isinstance(one, Clusters)}
-    found: list[Mapping[str, object]] = []
-    for one in entry.items(hint):
-        values = {name: value.scalar("a value", hint) for name, value in one.any_fields(hint).items()}
+    machines = {name: clusters.options[0] for name, clusters in space.clusters.items()}
+    settings: list[Mapping[str, object]] = []
+    for item in entry.items(hint):
+        values = {name: value.scalar("a value", hint) for name, value in item.any_fields(hint).items()}
         for name in machines:
             if name in values:
-                raise one.error(f"{name} is not part of a setting", "Leave it out: machines come from the space")
+                raise item.error(f"{name} is not part of a setting", "Leave it out: machines come from the space")
         try:
             chosen = space.configuration({**values, **machines})
         except InvalidInput as error:
-            raise one.error(f"{error.what} ({error.where})", as_yaml(error.hint)) from None
-        found.append({name: value for name, value in chosen.items() if name not in machines})
-        if found[-1] in found[:-1]:
-            raise one.error("the setting comes twice", "Write each once")
-    if not found:
+            raise item.error(f"{error.what} ({error.where})", as_yaml(error.hint)) from None
+        setting = {name: value for name, value in chosen.items() if name not in machines}
+        if setting in settings:
+            raise item.error("the setting comes twice", "Write each once")
+        settings.append(setting)
+    if not settings:
         raise entry.error("there are no settings", hint)
-    return tuple(found)
-
-
-def _on_every_cluster(settings: tuple[Mapping[str, object], ...], space: Space) -> Iterator[Mapping[str, object]]:
-    machines = {name: one.options for name, one in space.parameters.items() if isinstance(one, Clusters)}
-    for setting in settings:
-        for chosen in product(*machines.values()):
-            yield {**setting, **dict(zip(machines, chosen, strict=True))}
+    return settings
 
 
 def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Command:
@@ -220,31 +194,19 @@ def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Comman
         raise entry.error(error.what, error.hint) from None
 
 
-def _problem(
-    given: Mapping[str, Entry],
-    root: Entry,
-    space: Space,
-    steps: float | None,
-    settings: tuple[Mapping[str, object], ...],
-) -> Problem:
-    goal = _goal(given, root)
-    limits = [_limit(entry) for entry in given["subject_to"].one_or_more()] if "subject_to" in given else []
-    snapshots = "snapshots" in given and given["snapshots"].truth()
-    budget = read_budget(given.get("budget"), root)
-    fractions = _fractions(given["fractions"]) if "fractions" in given else (Fraction(1),)
+def _problem(given: Mapping[str, Entry], root: Entry, space: Space, full: Space) -> Problem:
+    settings = _settings(given["settings"], full) if "settings" in given else []
+    clusters = [{name: option} for name, one in space.clusters.items() for option in one.options] or [{}]
+    goal, budget = _goal(given, root), read_budget(given.get("budget"), root)
+    values = {key: read(given[key]) for key, read in _READERS.items() if key in given}
+    everywhere = [{**setting, **cluster} for setting in settings for cluster in clusters]
     try:
-        problem = Problem(
-            space,
-            goal,
-            limits,
-            fractions,
-            budget,
-            snapshots=snapshots,
-            steps=steps,
-            settings=_on_every_cluster(settings, space),
-        )
+        problem = Problem(space, goal, values.pop("subject_to", ()), budget=budget, settings=everywhere, **values)
     except ProblemError as error:  # each part was checked: what is left are limits that do not go together
         raise given["subject_to"].error(f"{error.what}: {error.where}", error.hint) from None
+    if problem.needs_cost and not full.has_prices:  # dollars come from the prices of machines: no program tells them
+        hint = "Give every machine a price, as in machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}"
+        raise _about_dollars(problem, given).error("this needs dollars, and not every configuration has a price", hint)
     return problem
 
 
@@ -289,9 +251,17 @@ def _fractions(entry: Entry) -> tuple[Fraction, ...]:
         return parse_fractions(shares)
 
 
+_READERS: Mapping[str, Reader] = {
+    "steps": partial(Entry.real, hint=_STEPS_HINT, above_0="is no number of steps"),
+    "subject_to": lambda entry: [_limit(limit) for limit in entry.one_or_more()],
+    "fractions": _fractions,
+    "snapshots": Entry.truth,
+}
+
+
 def _without_machines(full: Space, given: Mapping[str, Entry]) -> Space:
     """What is searched where the machine is free: the space without its cluster."""
-    machines = [name for name, one in full.parameters.items() if isinstance(one, Clusters)]
+    machines = full.clusters
     if not machines:
         hint = "Add cluster: {machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}}"
         raise given["space"].error("the machine is free, and the space names none to choose from", hint)
@@ -303,20 +273,13 @@ def _without_machines(full: Space, given: Mapping[str, Entry]) -> Space:
     return Space(**rest)
 
 
-def _check_prices(problem: Problem, full: Space, given: Mapping[str, Entry]) -> None:
-    """Dollars come from the prices of machines: no program tells them."""
-    if problem.needs_cost and not full.has_prices:
-        hint = "Give every machine a price, as in machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}"
-        raise _about_dollars(problem, given).error("this needs dollars, and not every configuration has a price", hint)
-
-
 def _about_dollars(problem: Problem, given: Mapping[str, Entry]) -> Entry:
     """The first entry that makes the problem one of dollars."""
     limits = given["subject_to"].one_or_more() if "subject_to" in given else []
     for entry, constraint in zip(limits, problem.constraints, strict=True):
         if constraint.metric == COST:
             return entry
-    return given["minimize"] if problem.goal.metric == COST else given["budget"].any_fields("")["usd"]
+    return given["minimize"] if problem.goal.metric == COST else given["budget"].at("usd")
 
 
 def _strategy(entry: Entry | None, problem: Problem, root: Entry, *, free: bool) -> tuple[str, dict[str, object]]:
@@ -345,6 +308,8 @@ def _default_strategy(problem: Problem, *, free: bool) -> str:
 
 def _option(strategy: str, option: str, entry: Entry) -> object:
     """A value of the type that the strategy declares for its option."""
+    from pydantic import TypeAdapter, ValidationError
+
     known = get_type_hints(STRATEGIES[strategy])
     known.pop("return", None)
     if option not in known:

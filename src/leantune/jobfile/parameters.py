@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from leantune.errors import SpaceError
-from leantune.jobfile.tree import Entry, as_yaml
+from leantune.jobfile.tree import Entry, Reader, as_yaml
 from leantune.space import (
     Clusters,
     Machine,
@@ -43,7 +44,6 @@ _CLUSTER_HINT = (
     "{machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}, nodes: [1, 2]}"
 )
 _CLUSTER_KEYS = ("provider", "region", "machines", "types", "nodes", "vcpus", "extra_nodes", "overhead_usd_per_hour")
-_MACHINE_KEYS = ("vcpus", "memory", "usd_per_hour", "accelerators", "accelerator")
 _MACHINE_HINT = "Write small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}"
 _LARGEST_SIZE = 1e9  # processors, GiB or dollars an hour of one machine
 # What other tuners call them.
@@ -88,7 +88,7 @@ def _named_in(where: str) -> str:
 
 def _parameter(entry: Entry, others: Mapping[str, Entry]) -> Parameter:
     if isinstance(entry.value, list):
-        return _choice(entry)
+        return _FORMS["choice"](entry)
     if not isinstance(entry.value, dict):
         constant = f"Write [{entry.written}] for a value that does not change. " if entry.value is not None else ""
         raise entry.is_not("a parameter", constant + _FORMS_HINT)
@@ -112,38 +112,25 @@ def _read_form(entry: Entry) -> Parameter:
 
 def _integer(entry: Entry, log_scale: Entry | None) -> Parameter:
     on_log_scale = log_scale is not None and log_scale.truth("Write {int: [low, high], log: true}")
-    low, high = _bounds(entry, lambda bound: bound.whole("Write two whole numbers, as in {int: [1, 8]}"))
+    hint = "Write two whole numbers, as in {int: [1, 8]}"
+    return _range(entry, partial(integer, log=on_log_scale), hint, Entry.whole)
+
+
+def _range(
+    entry: Entry, make: Callable[..., Parameter], hint: str, read: Callable[[Entry, str], float] = Entry.number
+) -> Parameter:
+    items = entry.items("Write the two bounds in brackets: [low, high]")
+    if len(items) != 2:
+        raise entry.error(f"two bounds are expected, not {len(items)}", "Write [low, high]")
+    low, high = (read(bound, hint) for bound in items)
     with entry.blamed():
-        return integer(low, high, log=on_log_scale)
+        return make(low, high)
 
 
-def _linear(entry: Entry) -> Parameter:
-    low, high = _bounds(entry, lambda bound: bound.number("Write two numbers, as in {linear: [0, 1]}"))
+def _listed(entry: Entry, make: Callable[..., Parameter], hint: str, each: str) -> Parameter:
+    options = [option.scalar("an option", each) for option in entry.items(hint)]
     with entry.blamed():
-        return linear(low, high)
-
-
-def _log(entry: Entry) -> Parameter:
-    low, high = _bounds(entry, lambda bound: bound.number("Write two numbers, as in {log: [1e-5, 1e-1]}"))
-    with entry.blamed():
-        return log(low, high)
-
-
-def _choice(entry: Entry) -> Parameter:
-    options = [
-        one.scalar("an option", "List texts, numbers, true or false") for one in entry.items("List them: [16, 64, 256]")
-    ]
-    with entry.blamed():
-        return choice(*options)
-
-
-def _ordinal(entry: Entry) -> Parameter:
-    options = [
-        one.scalar("an option", "List texts or numbers in order")
-        for one in entry.items("List them in order: [s, m, l]")
-    ]
-    with entry.blamed():
-        return ordinal(*options)
+        return make(*options)
 
 
 def _boolean(entry: Entry) -> Parameter:
@@ -153,19 +140,14 @@ def _boolean(entry: Entry) -> Parameter:
 
 
 _FORMS: dict[str, Callable[[Entry], Parameter]] = {
-    "log": _log,
-    "linear": _linear,
-    "choice": _choice,
-    "ordinal": _ordinal,
+    "log": partial(_range, make=log, hint="Write two numbers, as in {log: [1e-5, 1e-1]}"),
+    "linear": partial(_range, make=linear, hint="Write two numbers, as in {linear: [0, 1]}"),
+    "choice": partial(_listed, make=choice, hint="List them: [16, 64, 256]", each="List texts, numbers, true or false"),
+    "ordinal": partial(
+        _listed, make=ordinal, hint="List them in order: [s, m, l]", each="List texts or numbers in order"
+    ),
     "bool": _boolean,
 }
-
-
-def _bounds(entry: Entry, read: Callable[[Entry], Any]) -> tuple[Any, Any]:
-    items = entry.items("Write the two bounds in brackets: [low, high]")
-    if len(items) != 2:
-        raise entry.error(f"two bounds are expected, not {len(items)}", "Write [low, high]")
-    return read(items[0]), read(items[1])
 
 
 def _conditional(parameter: Parameter, condition: Entry, others: Mapping[str, Entry]) -> Parameter:
@@ -190,18 +172,17 @@ def _read_clusters(entry: Entry) -> Clusters:
     if "nodes" in fields and "vcpus" in fields:
         raise fields["vcpus"].error("both nodes and vcpus are given", "Keep one: vcpus is the total of all nodes")
     table = _catalogue(fields) if "provider" in fields else _private(fields)
-    overhead = fields.get("overhead_usd_per_hour")
-    extra = fields.get("extra_nodes")
+    readers: dict[str, Reader] = {
+        "types": partial(_types, table=table),
+        "nodes": partial(_nodes, table=table),
+        "vcpus": partial(_counts, hint="Write total numbers of vCPUs, such as [8, 16]"),
+        "extra_nodes": partial(Entry.whole, hint="Write a whole number of at least 0", least=0),
+        "overhead_usd_per_hour": partial(Entry.quantity, kind="money", hint="Write dollars"),
+    }
+    given = {key: read(fields[key]) for key, read in readers.items() if key in fields}
+    machines = table.provider if "provider" in fields else table.machines.values()
     with (fields.get("vcpus") or fields.get("nodes") or entry).blamed():
-        return clusters(
-            table.provider if "provider" in fields else table.machines.values(),
-            region=table.region or None,
-            types=_types(table, fields.get("types")),
-            nodes=_nodes(fields.get("nodes"), table),
-            vcpus=_totals(fields.get("vcpus")),
-            extra_nodes=0 if extra is None else extra.whole("Write a whole number of at least 0", least=0),
-            overhead_usd_per_hour=0.0 if overhead is None else overhead.quantity("money", "Write dollars"),
-        )
+        return clusters(machines, region=table.region or None, **given)
 
 
 def _catalogue(fields: Mapping[str, Entry]) -> Catalogue:
@@ -224,36 +205,34 @@ def _private(fields: Mapping[str, Entry]) -> Catalogue:
     given = fields["machines"].any_fields(_MACHINE_HINT)
     if not given:
         raise fields["machines"].error("there are no machines", _MACHINE_HINT)
-    return Catalogue("private", "", "", "", {name: _machine(name, one) for name, one in given.items()})
+    return Catalogue("private", "", "", "", {name: _machine(name, entry) for name, entry in given.items()})
 
 
 def _machine(name: str, entry: Entry) -> Machine:
-    fields = entry.fields(_MACHINE_KEYS, _MACHINE_HINT)
-    for needed in ("vcpus", "memory"):
-        if needed not in fields:
-            raise entry.error(f"{needed} of {name!r} is missing", _MACHINE_HINT)
-    price, count, kind = (fields.get(key) for key in ("usd_per_hour", "accelerators", "accelerator"))
+    needs = {"vcpus": f"vcpus of {name!r}", "memory": f"memory of {name!r}"}
+    given = entry.read(_MACHINE_READERS, _MACHINE_HINT, needs)
     with entry.blamed():
-        return machine(
-            name,
-            vcpus=_bounded(fields["vcpus"], fields["vcpus"].number("Write a number of processors")),
-            memory=_bounded(fields["memory"], fields["memory"].quantity("memory", "Write a size, such as 2 GiB")),
-            usd_per_hour=None if price is None else _bounded(price, price.quantity("money", "Write dollars per hour")),
-            accelerators=0 if count is None else count.whole("Write a whole number", least=0),
-            accelerator="" if kind is None else kind.text("Write its name"),
-        )
+        return machine(name, **given)
 
 
-def _bounded(entry: Entry, size: float) -> float:
+def _size(entry: Entry, read: Callable[[Entry], float]) -> float:
+    size = read(entry)
     if not 0 < size <= _LARGEST_SIZE:
         raise entry.error(f"{entry.written} is not the size or price of a machine", _MACHINE_HINT)
     return size
 
 
-def _types(table: Catalogue, types: Entry | None) -> list[str] | None:
+_MACHINE_READERS: dict[str, Reader] = {
+    "vcpus": partial(_size, read=partial(Entry.number, hint="Write a number of processors")),
+    "memory": partial(_size, read=partial(Entry.quantity, kind="memory", hint="Write a size, such as 2 GiB")),
+    "usd_per_hour": partial(_size, read=partial(Entry.quantity, kind="money", hint="Write dollars per hour")),
+    "accelerators": partial(Entry.whole, hint="Write a whole number", least=0),
+    "accelerator": partial(Entry.text, hint="Write its name"),
+}
+
+
+def _types(types: Entry, table: Catalogue) -> list[str]:
     """The types to use; one that does not exist is blamed on its own line."""
-    if types is None:
-        return None
     chosen: list[str] = []
     for entry in types.one_or_more():
         name = entry.text("Name a type of machine, such as t2.small")
@@ -274,21 +253,14 @@ def _check_type(name: str, table: Catalogue, entry: Entry) -> None:
         raise entry.error(error.what, own) from None
 
 
-def _totals(entry: Entry | None) -> list[int] | None:
-    if entry is None:
-        return None
-    return [one.whole("Write total numbers of vCPUs, such as [8, 16]", least=1) for one in entry.one_or_more()]
+def _counts(entry: Entry, hint: str) -> list[int]:
+    return [count.whole(hint, least=1) for count in entry.one_or_more()]
 
 
-def _nodes(entry: Entry | None, table: Catalogue) -> list[int] | dict[str, list[int]] | None:
-    def counts(one: Entry) -> list[int]:
-        return [count.whole("Write numbers of nodes, such as [1, 2]", least=1) for count in one.one_or_more()]
-
-    if entry is None:
-        return None
+def _nodes(entry: Entry, table: Catalogue) -> list[int] | dict[str, list[int]]:
+    hint = "Write numbers of nodes, such as [1, 2]"
     if not isinstance(entry.value, dict):
-        return counts(entry)
-    by_type = entry.any_fields("Write nodes: [1, 2]")
-    for name, one in by_type.items():
-        _check_type(name, table, one)
-    return {name: counts(one) for name, one in by_type.items()}
+        return _counts(entry, hint)
+    for name, counts in entry.value.items():
+        _check_type(name, table, counts)
+    return {name: _counts(counts, hint) for name, counts in entry.value.items()}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
 from leantune.executors.base import GRACE
 from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES, unknown_place
-from leantune.jobfile.tree import Entry
+from leantune.jobfile.tree import Entry, Reader, readers_of
 from leantune.problem import Budget
 
 OWN, FREE = "own", "free"
@@ -22,7 +23,60 @@ DEFAULT_CHECKPOINTS = "./checkpoints"
 BUDGET_HINT = "Give at least one limit: budget: {usd: 5, trials: 44, hours: 8}"
 _RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
 _MARKET_HINT = "Write market: {prices: generated, regime: volatile, seed: 0, speed: 60}"
+_SPEED_HINT = "Write how many seconds of the market pass in one of yours, such as speed: 60"
 _STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
+
+
+def _place(entry: Entry) -> str:
+    name = entry.text(f"Write on: {DEFAULT}")
+    if name not in PLACES:
+        raise entry.error(*unknown_place(name))
+    return name
+
+
+def _machine(entry: Entry) -> str:
+    machine = entry.text(_MACHINE_HINT)
+    if machine not in (OWN, FREE):
+        raise entry.unknown(f"a machine is not {machine!r}", machine, (OWN, FREE))
+    return machine
+
+
+def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
+    hint = f"Write a number and a unit, such as {example}"
+    seconds = entry.quantity("time", hint)
+    if seconds < 0 or (positive and seconds == 0):
+        raise entry.error(f"{entry.written} is not a time that can pass", hint)
+    return seconds
+
+
+def _path(entry: Entry) -> str:
+    text = entry.text("Name a folder")
+    if not text.strip():
+        raise entry.error("the name is empty", "Name a folder")
+    return text
+
+
+def _regime(entry: Entry) -> str:
+    if entry.text(_MARKET_HINT) not in set(Regime):
+        raise entry.error(f"there is no regime {entry.written!r}", f"There are {', '.join(Regime)}")
+    return entry.written
+
+
+def _market(entry: Entry) -> MarketSettings:
+    given = entry.read(_MARKET_READERS, _MARKET_HINT)
+    for name in ("regime", "seed"):
+        if name in given and given.get("prices", GENERATED) != GENERATED:
+            raise entry.at(name).error(f"{name} is about generated prices", "Leave it out, or write prices: generated")
+    return MarketSettings(**given)
+
+
+_count = partial(Entry.whole, hint="Write a whole number of at least 1", least=1)
+_MARKET_READERS: dict[str, Reader] = {
+    "prices": _path,
+    "regime": _regime,
+    "seed": partial(Entry.whole, hint=_MARKET_HINT, least=0),
+    "speed": partial(Entry.real, hint=_SPEED_HINT, above_0="is not a speed"),
+}
 
 
 @dataclass(frozen=True)
@@ -37,111 +91,58 @@ class RunSettings:
     revocations, by name or file.
     """
 
-    on: str = DEFAULT
-    spot: bool = False
-    machine: str = OWN
-    parallel: int = 1
-    time_limit: float | None = None
-    grace: float = float(GRACE)
-    deterministic: bool = False
-    lease: float = 60.0
-    logs: str = "./leantune-runs"
-    max_failures: int = 5
-    market: MarketSettings | None = None
-    predictor: str = DEFAULT_PREDICTOR
+    on: Annotated[str, _place] = DEFAULT
+    spot: Annotated[bool, Entry.truth] = False
+    machine: Annotated[str, _machine] = OWN
+    parallel: Annotated[int, _count] = 1
+    time_limit: Annotated[float | None, partial(_seconds, example="20 min")] = None
+    grace: Annotated[float, partial(_seconds, example="30 s", positive=False)] = float(GRACE)
+    deterministic: Annotated[bool, Entry.truth] = False
+    lease: Annotated[float, partial(_seconds, example="60 s")] = 60.0
+    logs: Annotated[str, _path] = "./leantune-runs"
+    max_failures: Annotated[int, _count] = 5
+    market: Annotated[MarketSettings | None, _market] = None
+    predictor: Annotated[str, partial(Entry.text, hint=_PREDICTOR_HINT)] = DEFAULT_PREDICTOR
 
 
 def read_run(entry: Entry | None, folder: Path) -> RunSettings:
-    """`run:`, with defaults for what it leaves out."""
-    default = RunSettings()
-    given = {} if entry is None else entry.fields([field.name for field in fields(RunSettings)], _RUN_HINT)
-
-    def whole(key: str, otherwise: int) -> int:
-        return given[key].whole("Write a whole number of at least 1", least=1) if key in given else otherwise
-
-    machine = given["machine"].text(_MACHINE_HINT) if "machine" in given else default.machine
-    if machine not in (OWN, FREE):
-        raise given["machine"].unknown(f"a machine is not {machine!r}", machine, (OWN, FREE))
-    spot = given["spot"].truth() if "spot" in given else machine == FREE and "on" not in given
-    unsaid = DEFAULT_RENTED if spot or machine == FREE else default.on
-    place = _place(given["on"]) if "on" in given else unsaid
-    hint = f"Leave it out, or write on: {DEFAULT_RENTED}"
-    if spot and not PLACES[place].rents:
-        raise given["spot"].error(f"spot is about rented machines, and on is {place}", hint)
-    if machine == FREE and not PLACES[place].rents:
-        raise given["machine"].error(f"a free machine is rented, and on is {place}", hint)
-    if "market" in given and not PLACES[place].simulated:
-        raise given["market"].error(f"market is about simulated machines, and on is {place}", hint)
-    return RunSettings(
-        on=place,
-        spot=spot,
-        machine=machine,
-        parallel=whole("parallel", default.parallel),
-        time_limit=_seconds(given["time_limit"], "20 min") if "time_limit" in given else None,
-        grace=_seconds(given["grace"], "30 s", positive=False) if "grace" in given else default.grace,
-        deterministic="deterministic" in given and given["deterministic"].truth(),
-        lease=_seconds(given["lease"], "60 s") if "lease" in given else default.lease,
-        logs=str(_resolved(given.get("logs", default.logs), folder)),
-        max_failures=whole("max_failures", default.max_failures),
-        market=_market(given.get("market"), folder) if PLACES[place].simulated else None,
-        predictor=given["predictor"].text(_PREDICTOR_HINT) if "predictor" in given else default.predictor,
-    )
-
-
-def _market(entry: Entry | None, folder: Path) -> MarketSettings:
-    """`market:`; a price file is relative to the job file's folder."""
-    given = {} if entry is None else entry.fields([field.name for field in fields(MarketSettings)], _MARKET_HINT)
-    default = MarketSettings()
-    prices, regime, speed = given.get("prices"), given.get("regime"), default.speed
-    generated = prices is None or prices.value == GENERATED
-    if regime is not None and regime.text(_MARKET_HINT) not in set(Regime):
-        raise regime.error(f"there is no regime {regime.written!r}", f"There are {', '.join(Regime)}")
-    for one in ("regime", "seed"):
-        if one in given and not generated:
-            raise given[one].error(f"{one} is about generated prices", "Leave it out, or write prices: generated")
-    if "speed" in given:
-        hint = "Write how many seconds of the market pass in one of yours, such as speed: 60"
-        speed = float(given["speed"].number(hint))
-        if not (math.isfinite(speed) and speed > 0):
-            raise given["speed"].error(f"{given['speed'].written} is not a speed", hint)
-    return MarketSettings(
-        GENERATED if generated or prices is None else str(_resolved(prices, folder)),
-        default.regime if regime is None else regime.text(_MARKET_HINT),
-        given["seed"].whole(_MARKET_HINT, least=0) if "seed" in given else default.seed,
-        speed,
-    )
-
-
-def _place(entry: Entry) -> str:
-    name = entry.text(f"Write on: {DEFAULT}")
-    if name not in PLACES:
-        raise entry.error(*unknown_place(name))
-    return name
-
-
-def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
-    hint = f"Write a number and a unit, such as {example}"
-    seconds = entry.quantity("time", hint)
-    if seconds < 0 or (positive and seconds == 0):
-        raise entry.error(f"{entry.written} is not a time that can pass", hint)
-    return seconds
+    """`run:`, with defaults for what it leaves out; paths are relative to the job file's folder."""
+    given = {} if entry is None else entry.read(readers_of(RunSettings), _RUN_HINT)
+    free = given.get("machine") == FREE
+    spot = given.setdefault("spot", free and "on" not in given)
+    place = given.setdefault("on", DEFAULT_RENTED if spot or free else DEFAULT)
+    for name, about, fits in (
+        ("spot", "spot is about rented machines", PLACES[place].rents or not spot),
+        ("machine", "a free machine is rented", PLACES[place].rents or not free),
+        ("market", "market is about simulated machines", PLACES[place].simulated or "market" not in given),
+    ):
+        if entry is not None and not fits:
+            raise entry.at(name).error(f"{about}, and on is {place}", f"Leave it out, or write on: {DEFAULT_RENTED}")
+    if PLACES[place].simulated:
+        market = given.get("market", MarketSettings())
+        prices = GENERATED if market.prices == GENERATED else str(_resolved(market.prices, folder))
+        given["market"] = replace(market, prices=prices)
+    run = RunSettings(**given)
+    return replace(run, logs=str(_resolved(run.logs, folder)))
 
 
 def read_budget(entry: Entry | None, root: Entry) -> Budget:
     """`budget:`; a study without any limit would never end, so there must be one."""
     if entry is None:
         raise root.error("there is no budget", BUDGET_HINT)
-    given = entry.fields(("usd", "trials", "hours"), BUDGET_HINT)
+    readers: dict[str, Reader] = {
+        "usd": partial(Entry.quantity, kind="money", hint="Write dollars, such as usd: 5"),
+        "trials": partial(Entry.whole, hint="Write a whole number of trials, such as trials: 44"),
+        "hours": partial(Entry.real, hint="Write a number of hours, such as hours: 8"),
+    }
+    given = entry.read(readers, BUDGET_HINT)
     if not given:
         raise entry.error("the budget has no limit", BUDGET_HINT)
-    usd, trials, hours = given.get("usd"), given.get("trials"), given.get("hours")
-    amount = None if usd is None else usd.quantity("money", "Write dollars, such as usd: 5")
-    count = None if trials is None else trials.whole("Write a whole number of trials, such as trials: 44")
-    span = None if hours is None else hours.number("Write a number of hours, such as hours: 8")
-    for one, limit in ((usd, amount), (trials, count), (hours, span)):
-        if one is not None and limit is not None and limit <= 0:
-            raise one.error(f"the budget is {one.written}", "Give a number above 0, or leave it out for no limit")
-    return Budget(amount, count, None if span is None else float(span))
+    for key, limit in given.items():
+        if limit <= 0:
+            hint = "Give a number above 0, or leave it out for no limit"
+            raise entry.at(key).error(f"the budget is {entry.at(key).written}", hint)
+    return Budget(**given)
 
 
 def read_store(entry: Entry | None, folder: Path) -> str:
@@ -190,13 +191,10 @@ def read_checkpoints(entry: Entry | None, folder: Path) -> Path:
         if url.netloc not in ("", "localhost") or not url.path:
             raise entry.error(f"{text!r} is not a folder of this machine", "Write file:///folder, or ./checkpoints")
         text = unquote(url.path)
-    return _resolved(text or entry, folder)
+    return _resolved(text or _path(entry), folder)
 
 
-def _resolved(path: str | Entry, folder: Path) -> Path:
+def _resolved(path: str, folder: Path) -> Path:
     """An absolute path, the same for every spelling; relative ones start at the job file's folder."""
-    text = path.text("Name a folder") if isinstance(path, Entry) else path
-    if not text.strip() and isinstance(path, Entry):
-        raise path.error("the name is empty", "Name a folder")
-    expanded = os.path.expanduser(text)  # noqa: PTH111 - unlike Path's, no error for an unknown user
+    expanded = os.path.expanduser(path)  # noqa: PTH111 - unlike Path's, no error for an unknown user
     return Path(os.path.normpath(folder.absolute() / expanded))

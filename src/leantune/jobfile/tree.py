@@ -2,6 +2,10 @@
 
 Plain scalars are read by YAML 1.2's core schema, here and not by the library: `1e-5` is a number, `on` and `yes` are
 texts, whatever a %YAML directive says. Anchors, aliases, merges and tags are refused: a job file says everything once.
+
+What a mapping may hold is a table, key -> reader (`Entry.read`), often the fields of the dataclass that it becomes
+(`readers_of`). Why not pydantic models: each key would still need a validator for its own hint and its own limits, and
+making the models of a job file takes some 27 ms at every start (measured on bare models, without their validators).
 """
 
 from __future__ import annotations
@@ -10,22 +14,23 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_origin, get_type_hints
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from leantune.errors import InvalidInput, JobError
+from leantune.errors import InvalidInput, JobError, did_you_mean
 from leantune.units import Kind, parse_quantity
 
 Scalar = str | int | float | bool | None
 LARGEST_INTEGER = 10**18
+ROOT_HINT = "Write one key and its value a line: name: my-study"
 _TAGS = ("str", "int", "float", "bool", "null", "map", "seq", "timestamp", "merge", "value")  # that plain text may get
 _CORE_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in _TAGS)
 _NULL = re.compile(r"(?:null|Null|NULL|~|)")
@@ -34,6 +39,10 @@ _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?(?:\.inf|\.Inf|\.INF)|\.nan|\.NaN|\.NAN")
 _WRITE_OUT = "Write it out where it is needed"
+
+
+_Value = TypeVar("_Value")
+Reader: TypeAlias = Callable[["Entry"], Any]  # the value of an entry; JobError where it is not what is expected
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,10 @@ class Where:
         """The place of a node further inside."""
         return Where(self.source, node.start_mark.line + 1, key)
 
+    def error(self, what: str, hint: str) -> JobError:
+        """What is wrong there, and what would be right."""
+        return JobError(what, where=str(self), hint=hint)
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -65,14 +78,12 @@ class Entry:
 
     def error(self, what: str, hint: str = "") -> JobError:
         """What is wrong with this entry."""
-        return JobError(what, where=str(self.where), hint=hint)
+        return self.where.error(what, hint)
 
     def unknown(self, what: str, name: str, known: Iterable[str], listed: str = "There are") -> JobError:
         """The entry names something that does not exist: what may have been meant, and what there is."""
         names = list(known)
-        close = get_close_matches(name, names, n=1)
-        meant = f"Did you mean {close[0]!r}? " if close else ""
-        return self.error(what, f"{meant}{listed} {', '.join(names)}")
+        return self.error(what, f"{did_you_mean(name, names)}{listed} {', '.join(names)}")
 
     def is_not(self, wanted: str, hint: str) -> JobError:
         """The entry has another type than `wanted`."""
@@ -81,43 +92,45 @@ class Entry:
     def text(self, hint: str) -> str:
         """A text."""
         if not isinstance(self.value, str):
-            given = self._is_scalar() and self.value is not None
-            quote = f"Put it in quotes if it is meant as text: '{self.written}'. " if given else ""
+            number = isinstance(self.value, int | float)
+            quote = f"Put it in quotes if it is meant as text: '{self.written}'. " if number else ""
             raise self.is_not("a text", quote + hint)
         return self.value
 
     def number(self, hint: str) -> float:
         """A finite number; whole ones stay whole."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            raise self.is_not("a number", hint)
-        return self.value
+        return self._typed((float, int), "a number", hint)
+
+    def real(self, hint: str, above_0: str = "") -> float:
+        """A finite number as a float. above_0: what is said of one that is not above 0, where it must be."""
+        number = float(self.number(hint))
+        if above_0 and number <= 0:
+            raise self.error(f"{self.written} {above_0}", hint)
+        return number
 
     def whole(self, hint: str, least: int | None = None) -> int:
         """A whole number."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int):
-            raise self.is_not("a whole number", hint)
-        if least is not None and self.value < least:
-            raise self.error(f"{self.value} is less than {least}", hint)
-        return self.value
+        number = self._typed((int,), "a whole number", hint)
+        if least is not None and number < least:
+            raise self.error(f"{number} is less than {least}", hint)
+        return number
 
     def truth(self, hint: str = "Write true or false") -> bool:
         """True or false."""
-        if not isinstance(self.value, bool):
-            raise self.is_not("true or false", hint)
-        return self.value
+        return self._typed((bool,), "true or false", hint)
 
-    def quantity(self, kind: Kind, hint: str) -> float:
+    def quantity(self, kind: Kind, hint: str, above_0: str = "") -> float:
         """An amount with its unit, such as 10 min; a bare number where the kind of amount allows it."""
-        if isinstance(self.value, bool) or not isinstance(self.value, str | int | float):
-            raise self.is_not(f"an amount of {kind}", hint)
+        value = self._typed((str, int, float), f"an amount of {kind}", hint)
         with self.blamed():
-            return parse_quantity(self.value if isinstance(self.value, str) else self.written, kind)
+            amount = parse_quantity(value if isinstance(value, str) else self.written, kind)
+        if above_0 and amount <= 0:
+            raise self.error(f"{self.written} {above_0}", hint)
+        return amount
 
     def items(self, hint: str) -> list[Entry]:
         """The entries of a list."""
-        if not isinstance(self.value, list):
-            raise self.is_not("a list", hint)
-        return self.value
+        return self._typed((list,), "a list", hint)
 
     def one_or_more(self) -> list[Entry]:
         """The entries of a list; anything else is a list of one."""
@@ -127,26 +140,42 @@ class Entry:
         self, known: Iterable[str], hint: str, *, synonyms: Mapping[str, str] = MappingProxyType({})
     ) -> dict[str, Entry]:
         """The entries of a mapping, none but the known keys; an empty value is no mapping."""
-        if not isinstance(self.value, dict):
-            raise self.is_not("a mapping", hint)
-        names = list(known)
-        for key, entry in self.value.items():
+        names, given = list(known), self.any_fields(hint)
+        for key, entry in given.items():
             if key not in names:
                 raise entry.unknown(f"unknown key {key!r}", synonyms.get(key, key), names, "Known keys:")
-        return self.value
+        return given
+
+    def read(
+        self, readers: Mapping[str, Reader], hint: str, needs: Mapping[str, str] = MappingProxyType({})
+    ) -> dict[str, Any]:
+        """The values of a mapping, each by the reader of its key; keys that are not given are left out.
+
+        needs: the keys that must be given, and what they are called.
+        """
+        given = self.fields(readers, hint)
+        for key, called in needs.items():
+            if key not in given:
+                raise self.error(f"{called} is missing", hint)
+        return {key: read(given[key]) for key, read in readers.items() if key in given}
+
+    def check_given(self, examples: Mapping[str, str]) -> None:
+        """Refuse a mapping that lacks one of these keys."""
+        for key, example in examples.items():
+            if key not in self.any_fields(""):
+                raise self.error(f"{key!r} is missing", f"Add {example}")
+
+    def at(self, key: str) -> Entry:
+        """The entry of a key that is given."""
+        return self.any_fields("")[key]
 
     def any_fields(self, hint: str) -> dict[str, Entry]:
         """The entries of a mapping whose keys are names the user gives."""
-        if not isinstance(self.value, dict):
-            raise self.is_not("a mapping", hint)
-        return self.value
+        return self._typed((dict,), "a mapping", hint)
 
     def scalar(self, wanted: str, hint: str) -> str | int | float | bool:
         """A text, a number, or true or false."""
-        if self.value is None or not self._is_scalar():
-            raise self.is_not(wanted, hint)
-        assert isinstance(self.value, str | int | float)
-        return self.value
+        return cast("str | int | float | bool", self._typed((str, int, float, bool), wanted, hint))
 
     @contextmanager
     def blamed(self, subject: str = "") -> Iterator[None]:
@@ -158,8 +187,11 @@ class Entry:
         except InvalidInput as error:
             raise self.error(f"{subject}{error.what}", as_yaml(error.hint)) from None
 
-    def _is_scalar(self) -> bool:
-        return not isinstance(self.value, list | dict)
+    def _typed(self, kinds: tuple[type[_Value], ...], wanted: str, hint: str) -> _Value:
+        """The value, if it is one of these; true and false are no numbers."""
+        if type(self.value) not in kinds:
+            raise self.is_not(wanted, hint)
+        return cast(_Value, self.value)
 
     def _shown(self) -> str:
         match self.value:
@@ -174,6 +206,13 @@ class Entry:
             case str() if len(self.value) > 60:
                 return repr(self.value[:60] + "...")
         return repr(self.value)
+
+
+@cache
+def readers_of(kind: type[Any]) -> Mapping[str, Reader]:
+    """The readers that a dataclass names in its annotations, by field: `seed: Annotated[int, read_seed] = 0`."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}
 
 
 # The domain speaks to Python programs; the same advice to the author of a job file.
@@ -210,13 +249,11 @@ def read_tree(text: str, source: str) -> Entry:
         what = str(error).split("\n", 1)[0]
         position = getattr(error, "position", None)
         place = where if position is None else Where(source, text.count("\n", 0, position) + 1)
-        raise JobError(
-            f"the file is not YAML: {what}", where=str(place), hint="Is it the right file? Save it as UTF-8 text"
-        ) from None
+        raise place.error(f"the file is not YAML: {what}", "Is it the right file? Save it as UTF-8 text") from None
     except RecursionError:
-        raise JobError("the file is nested too deeply", where=str(where), hint="A job file has few levels") from None
+        raise where.error("the file is nested too deeply", "A job file has few levels") from None
     except (ValueError, OverflowError) as error:  # an escape such as "\UFFFFFFFF" that stands for no character
-        raise JobError(f"the file is not YAML: {error}", where=str(where), hint="Look at its escapes (\\)") from None
+        raise where.error(f"the file is not YAML: {error}", "Look at its escapes (\\)") from None
     if root is None:
         raise JobError("the job file is empty", where=source, hint="Begin with name:, train:, maximize: and space:")
     return _entry(root, where.at(root, ""))
@@ -225,9 +262,7 @@ def read_tree(text: str, source: str) -> Entry:
 def read_plain(text: str, source: str) -> dict[str, Any]:
     """The whole file as plain values; JobError where it is no mapping."""
     root = read_tree(text, source)
-    if not isinstance(root.value, dict):
-        raise root.is_not("a mapping", "Write one key and its value a line: name: my-study")
-    return {key: _plain(value) for key, value in root.value.items()}
+    return {key: _plain(value) for key, value in root.any_fields(ROOT_HINT).items()}
 
 
 def write_plain(document: Mapping[str, Any]) -> str:
@@ -246,9 +281,9 @@ def _plain(entry: Entry) -> Any:
 
 def _entry(node: Node, where: Where) -> Entry:
     if node.anchor:
-        raise JobError(f"anchors and aliases (&{node.anchor}) are not used here", where=str(where), hint=_WRITE_OUT)
+        raise where.error(f"anchors and aliases (&{node.anchor}) are not used here", _WRITE_OUT)
     if str(node.tag) not in _CORE_TAGS:
-        raise JobError(f"the tag {node.tag} is not used here", where=str(where), hint="Leave it out")
+        raise where.error(f"the tag {node.tag} is not used here", "Leave it out")
     span = (node.start_mark.index, node.end_mark.index)
     if isinstance(node, ScalarNode):
         return Entry(_scalar(node, where), where, span, written=node.value)
@@ -269,15 +304,13 @@ def _mapping(pairs: _Nodes, where: Where) -> dict[str, Entry]:
     for key_node, value_node in pairs:
         name = key_node.value
         if not isinstance(key_node, ScalarNode) or key_node.anchor:
-            place = where.at(key_node, where.key)
-            raise JobError("a key is not a text", where=str(place), hint="Write key: value")
+            raise where.at(key_node, where.key).error("a key is not a text", "Write key: value")
         if name == "<<":
-            place = where.at(key_node, where.key)
-            raise JobError("merge keys (<<) are not used here", where=str(place), hint=_WRITE_OUT)
+            raise where.at(key_node, where.key).error("merge keys (<<) are not used here", _WRITE_OUT)
         place = where.at(key_node, f"{where.key}.{name}" if where.key else name)
         if name in entries:
             first = entries[name].where.line
-            raise JobError(f"the key {name!r} comes twice", where=str(place), hint=f"It is on line {first} as well")
+            raise place.error(f"the key {name!r} comes twice", f"It is on line {first} as well")
         entries[name] = _entry(value_node, place)
     return entries
 
@@ -291,13 +324,13 @@ def _scalar(node: ScalarNode, where: Where) -> Scalar:
     if _BOOL.fullmatch(text):
         return text.lower() == "true"
     if _NOT_FINITE.fullmatch(text):
-        raise JobError(f"{text} is not a finite number", where=str(where), hint="Write a number")
+        raise where.error(f"{text} is not a finite number", "Write a number")
     if _INTEGER.fullmatch(text):
         return _integer(text, where)
     if _FLOAT.fullmatch(text):
         number = float(text)
         if not math.isfinite(number):
-            raise JobError(f"{text} is too large a number", where=str(where), hint="Stay below 1e308")
+            raise where.error(f"{text} is too large a number", "Stay below 1e308")
         return number
     return _checked_text(text, where)
 
@@ -309,13 +342,13 @@ def _integer(text: str, where: Where) -> int:
     number = int(digits[2:] if base != 10 else digits, base) if short else LARGEST_INTEGER + 1
     if abs(number) > LARGEST_INTEGER:
         shown = text if short else f"{text[:20]}..."
-        raise JobError(f"{shown} is too large a number", where=str(where), hint="Stay within 1e18")
+        raise where.error(f"{shown} is too large a number", "Stay within 1e18")
     return number
 
 
 def _checked_text(text: str, where: Where) -> str:
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise JobError("the text holds a character that is none", where=str(where), hint="Look at its escapes (\\)")
+        raise where.error("the text holds a character that is none", "Look at its escapes (\\)")
     return text
 
 
@@ -324,7 +357,7 @@ def _not_yaml(error: MarkedYAMLError, where: Where) -> JobError:
     problem = ", ".join(part for part in (error.context, error.problem) if part)
     place = Where(where.source, mark.line + 1) if mark is not None else where
     if "\\t" in problem:
-        return JobError("there is a tab", where=str(place), hint="Indent with spaces: YAML allows no tabs there")
+        return place.error("there is a tab", "Indent with spaces: YAML allows no tabs there")
     hint = "Compare its indentation, brackets and quotes with the lines around it"
     if "mapping values are not allowed" in problem:
         hint = "Put a text that holds ': ' in quotes, or mind the indentation"
@@ -332,4 +365,4 @@ def _not_yaml(error: MarkedYAMLError, where: Where) -> JobError:
         hint = "Put a text that begins with this character in quotes"
     elif "another document" in problem:
         hint = "A file holds one job: leave out ---"
-    return JobError(f"the file is not YAML: {problem}", where=str(place), hint=hint)
+    return place.error(f"the file is not YAML: {problem}", hint)

@@ -58,6 +58,10 @@ class Configuration(Mapping[str, Value]):
         """
         return hashlib.sha256(self._canonical.encode()).hexdigest()
 
+    def as_json(self) -> dict[str, object]:
+        """Plain JSON, from which `Space.configuration` makes it again."""
+        return {name: value.as_json() if isinstance(value, Cluster) else value for name, value in self.items()}
+
     def codes(self, schema: Schema) -> FloatArray:
         """Its codes [p] in a space; looked up once, because a history asks for the same again and again."""
         if self._coded is None or self._coded[0] is not schema:

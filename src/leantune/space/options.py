@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -22,10 +22,7 @@ OrdinalScale = Literal["rank", "linear", "log"]
 class Options(Parameter):
     """A parameter that takes one of finitely many listed values; `table` [k, w] holds each option's features."""
 
-    @property
-    @abstractmethod
-    def values(self) -> tuple[Value, ...]:
-        """The options in declared order."""
+    options: tuple[Value, ...]
 
     @property
     @abstractmethod
@@ -34,7 +31,7 @@ class Options(Parameter):
 
     @property
     def count(self) -> int | None:
-        return len(self.values)
+        return len(self.options)
 
     @property
     def first(self) -> float:
@@ -42,34 +39,34 @@ class Options(Parameter):
 
     @cached_property
     def _codes(self) -> dict[tuple[str, object], int]:
-        return {_key(option): index for index, option in enumerate(self.values)}
+        return {_key(option): index for index, option in enumerate(self.options)}
 
     def code(self, value: object, where: str) -> float:
         code = self._codes.get(_key(value))
         if code is None:
-            raise SpaceError(f"{value!r} is not an option", where=where, hint=f"Give one of {listed(self.values)}")
+            raise SpaceError(f"{value!r} is not an option", where=where, hint=f"Give one of {listed(self.options)}")
         return float(code)
 
     def value(self, code: float) -> Value:
-        return self.values[int(code)]
+        return self.options[int(code)]
 
     def encode(self, codes: FloatArray) -> FloatArray:
         indices = np.nan_to_num(codes).astype(np.intp)
         return self.table[indices]
 
     def from_unit(self, unit: FloatArray) -> FloatArray:
-        k = len(self.values)
+        k = len(self.options)
         return np.clip(np.floor(unit * k), 0, k - 1)
 
     def near(self, code: float, rng: np.random.Generator) -> FloatArray:
-        others = np.delete(np.arange(len(self.values), dtype=np.float64), int(code))
+        others = np.delete(np.arange(len(self.options), dtype=np.float64), int(code))
         return rng.permutation(others)[:MAX_OTHER_OPTIONS]
 
     def _check_options(self, where: str) -> None:
-        if not self.values:
+        if not self.options:
             raise SpaceError("there are no options", where=where, hint="List at least one value")
-        if len(self._codes) < len(self.values):
-            twice = next(option for index, option in enumerate(self.values) if self._codes[_key(option)] != index)
+        if len(self._codes) < len(self.options):
+            twice = next(option for index, option in enumerate(self.options) if self._codes[_key(option)] != index)
             raise SpaceError(f"option {twice!r} comes twice", where=where, hint="List each option once")
 
 
@@ -89,16 +86,10 @@ def _checked(options: Iterable[object], where: str) -> tuple[Value, ...]:
 class Listed(Options):
     """One of several options that the user lists."""
 
-    options: tuple[Value, ...]
-
     def __post_init__(self) -> None:
         where = f"{type(self).__name__.lower()}({listed(self.options)})"
         object.__setattr__(self, "options", _checked(self.options, where))
         self._check_options(where)
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        return self.options
 
 
 @dataclass(frozen=True)
@@ -159,9 +150,7 @@ class Ordinal(Listed):
 class Boolean(Options):
     """False or True; feature 0 or 1."""
 
-    @property
-    def values(self) -> tuple[Value, ...]:
-        return (False, True)
+    options: tuple[Value, ...] = field(default=(False, True), init=False, repr=False)
 
     @cached_property
     def table(self) -> FloatArray:
@@ -191,10 +180,6 @@ class Clusters(Options):
                     f"{option!r} is not a cluster", where=where, hint="Build clusters with leantune.clusters()"
                 )
         self._check_options(where)
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        return self.options
 
     @property
     def table(self) -> FloatArray:

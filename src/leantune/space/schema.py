@@ -4,7 +4,6 @@ Codes are [n, p] with one column per parameter in declared order, features [n, d
 """
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
@@ -12,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from leantune.arrays import BoolArray, FloatArray
-from leantune.errors import SpaceError
+from leantune.errors import SpaceError, did_you_mean
 from leantune.space.base import Parameter, Value
 from leantune.space.numeric import Float
 from leantune.space.options import Clusters
@@ -41,7 +40,7 @@ class Schema:
         self._order = self._topological_order()
         # For each conditional parameter, parents first: (column, [(parent's column, codes that activate)]).
         self._gates = tuple(self._gate(name) for name in self._order if self.parameters[name].conditions)
-        self.cluster_name: str | None = self._only_cluster()
+        self.clusters: Mapping[str, Clusters] = self._only_cluster()  # none or one, by its name
 
     @property
     def conditional(self) -> bool:
@@ -67,16 +66,15 @@ class Schema:
     @cached_property
     def option_rates(self) -> FloatArray | None:
         """USD per hour of each option of the cluster parameter; None unless every configuration has a price."""
-        if self.cluster_name is None:
-            return None
-        parameter = self.parameters[self.cluster_name]
-        return parameter.rates if isinstance(parameter, Clusters) and not parameter.conditions else None
+        rates = (parameter.rates for parameter in self.clusters.values() if not parameter.conditions)
+        return next(rates, None)
 
     def rates(self, codes: FloatArray) -> FloatArray | None:
         """USD per hour of each row, [n]."""
-        if self.option_rates is None or self.cluster_name is None:
+        if self.option_rates is None:
             return None
-        return self.option_rates[codes[:, self._column[self.cluster_name]].astype(np.intp)]
+        (name,) = self.clusters
+        return self.option_rates[codes[:, self._column[name]].astype(np.intp)]
 
     def activity(self, codes: FloatArray) -> BoolArray:
         """Which parameters exist in each row, [n, p], whatever the codes of those that do not."""
@@ -159,20 +157,19 @@ class Schema:
             parents.append((self._column[parent], np.array([parameter.code(value, where) for value in wanted])))
         return self._column[name], parents
 
-    def _only_cluster(self) -> str | None:
-        names = [name for name, parameter in self.parameters.items() if isinstance(parameter, Clusters)]
-        if len(names) > 1:
+    def _only_cluster(self) -> dict[str, Clusters]:
+        clusters = {name: one for name, one in self.parameters.items() if isinstance(one, Clusters)}
+        if len(clusters) > 1:
+            names = list(clusters)
             raise SpaceError(
                 f"two cluster parameters, {names[0]!r} and {names[1]!r}",
                 where="Space()",
                 hint="List the machines of both in one clusters()",
             )
-        return names[0] if names else None
+        return clusters
 
     def _did_you_mean(self, name: str) -> str:
-        close = get_close_matches(name, self.names, n=1)
-        known = f"The parameters are {', '.join(self.names)}"
-        return f"Did you mean {close[0]!r}? {known}" if close else known
+        return f"{did_you_mean(name, self.names)}The parameters are {', '.join(self.names)}"
 
 
 def _check_name(name: str, parameter: Parameter) -> None:

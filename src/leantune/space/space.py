@@ -11,6 +11,7 @@ from leantune.errors import SpaceError
 from leantune.space.base import Parameter, Value
 from leantune.space.configurations import Configuration, Configurations, without_repeats
 from leantune.space.enumeration import LARGEST_GRID, enumerate_codes
+from leantune.space.options import Clusters
 from leantune.space.sampling import latin_codes, neighbour_codes, sobol_codes
 from leantune.space.schema import Schema
 
@@ -50,6 +51,11 @@ class Space:
     def parameters(self) -> Mapping[str, Parameter]:
         """The parameters in declared order."""
         return self._schema.parameters
+
+    @property
+    def clusters(self) -> Mapping[str, Clusters]:
+        """The parameter that says what a configuration runs on, by its name; empty where there is none."""
+        return self._schema.clusters
 
     @property
     def size(self) -> int | None:

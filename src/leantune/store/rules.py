@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
-from leantune.errors import LeaseLost, Outdated, StoreError, UnknownStudy
+from leantune.errors import LeaseLost, Outdated, StoreError, UnknownStudy, did_you_mean
 from leantune.history import FINAL_STATES, Move, Observation, Trial, TrialState, moved, recorded
 from leantune.store.encoding import clean, clean_observation
 from leantune.store.rows import Booking, Claim, JudgedMove, Money, StayRow
@@ -164,10 +163,8 @@ def checked_name(name: str) -> str:
 
 def unknown_study(name: str, names: Sequence[str], where: str) -> UnknownStudy:
     """What is told when there is no study of that name."""
-    close = get_close_matches(name, names, n=1)
     known = f"There are {', '.join(names[:10])}" if names else "There is none yet"
-    hint = f"Did you mean {close[0]!r}? {known}" if close else known
-    return UnknownStudy(f"there is no study {name!r}", where=where, hint=hint)
+    return UnknownStudy(f"there is no study {name!r}", where=where, hint=did_you_mean(name, names) + known)
 
 
 def named(worker: str) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from inspect import signature
 from typing import TypeVar
 
 from leantune.acquisition.base import Feasibility, PerDollar, Times
 from leantune.acquisition.improvement import Improvement
-from leantune.errors import StrategyError
+from leantune.errors import StrategyError, did_you_mean
 from leantune.filters.base import Filter
 from leantune.filters.ranked import (
     ConstrainedAccuracyFilter,
@@ -336,9 +335,7 @@ def _maker(
 ) -> Callable[..., _Made]:
     """Who makes what has that name, and takes these options."""
     if name not in makers:
-        close = get_close_matches(str(name), makers, n=1)
-        hint = f"There are {', '.join(makers)}"
-        hint = f"Did you mean {close[0]!r}? {hint}" if close else hint
+        hint = f"{did_you_mean(str(name), makers)}There are {', '.join(makers)}"
         raise StrategyError(f"there is no strategy {name!r}", where="strategy", hint=hint)
     known = signature(makers[name]).parameters
     unknown = [option for option in options if option not in known]

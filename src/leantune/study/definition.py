@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from inspect import signature
@@ -18,8 +19,7 @@ from leantune.errors import StoreError, StudyChanged
 from leantune.history import TrialState
 from leantune.jobfile import Job
 from leantune.problem import Constraint, Problem
-from leantune.space import Boolean, Cluster, Clusters, Configuration, Float, Integer, Ordinal, Parameter
-from leantune.space.options import Listed
+from leantune.space import Boolean, Choice, Cluster, Clusters, Float, Integer, Ordinal, Parameter
 from leantune.store.database import Database
 from leantune.store.rows import StudyRow
 from leantune.store.study import StudyStore
@@ -39,15 +39,9 @@ class Changes:
 
 def describe(problem: Problem, strategy: str, options: Mapping[str, object], seed: int) -> dict[str, object]:
     """The definition of a study; options at their defaults count as not given."""
-    goal = problem.goal
     described: dict[str, object] = {
         "space": [_parameter(name, parameter) for name, parameter in problem.space.parameters.items()],
-        "goal": {
-            "metric": goal.metric,
-            "direction": goal.direction.value,
-            "scale": goal.scale.value,
-            "at": goal.at.value,
-        },
+        "goal": asdict(problem.goal),
         "subject_to": [_limit(constraint) for constraint in problem.constraints],
         "fractions": [str(fraction) for fraction in problem.fractions],
         "snapshots": problem.snapshots,
@@ -57,7 +51,7 @@ def describe(problem: Problem, strategy: str, options: Mapping[str, object], see
     if problem.steps is not None:  # both only where given: older definitions do not mention them
         described["steps"] = problem.steps
     if problem.settings:
-        described["settings"] = [_setting(setting) for setting in problem.settings]
+        described["settings"] = [setting.as_json() for setting in problem.settings]
     return described
 
 
@@ -92,6 +86,14 @@ def changes(stored: Mapping[str, object], now: Mapping[str, object]) -> Changes:
     return Changes(harmless, breaking)
 
 
+@contextmanager
+def kept_open(url: str) -> Iterator[Database]:
+    """A database that stays open after the block, unless that fails."""
+    with ExitStack() as stack:
+        yield stack.enter_context(Database(url))
+        stack.pop_all()
+
+
 def open_or_create(
     database: Database, name: str, problem: Problem, document: Mapping[str, object], job: str, clock: Clock
 ) -> StudyStore:
@@ -99,8 +101,8 @@ def open_or_create(
 
     A different budget is taken over: raising it is how a study is extended.
     """
-    found = database.find(name)
-    if found is None:
+    row = database.find(name)
+    if row is None:
         try:
             return database.create(
                 name,
@@ -112,31 +114,31 @@ def open_or_create(
                 leantune_version=version("leantune"),
             )
         except StoreError:
-            found = database.find(name)
-            if found is None:  # not for the name's sake: another process was not faster
+            row = database.find(name)
+            if row is None:  # not for the name's sake: another process was not faster
                 raise
-    study = open_unchanged(database, found, problem, document)
-    if changes(dict(found.definition), document).breaking:
+    study = open_unchanged(database, row, problem, document)
+    if changes(dict(row.definition), document).breaking:
         study.redefine(document, job)
     if study.budget() != problem.budget:
         study.set_budget(problem.budget, time=clock.now(), cause="the definition of the study gives another budget")
     return study
 
 
-def open_unchanged(database: Database, found: StudyRow, problem: Problem, document: Mapping[str, object]) -> StudyStore:
+def open_unchanged(database: Database, row: StudyRow, problem: Problem, document: Mapping[str, object]) -> StudyStore:
     """The study as it is, with its own budget; StudyChanged when it was defined differently.
 
     A training command may be repaired as long as no trial came through: there is nothing yet to compare with.
     """
-    breaking = changes(dict(found.definition), document).breaking
-    repaired = all(line.startswith("train ") for line in breaking) and not found.counts.get(TrialState.DONE)
+    breaking = changes(dict(row.definition), document).breaking
+    repaired = all(line.startswith("train ") for line in breaking) and not row.counts.get(TrialState.DONE)
     if breaking and not repaired:
         raise StudyChanged(
-            f"study {found.name!r} was defined differently: {'; '.join(breaking)}",
+            f"study {row.name!r} was defined differently: {'; '.join(breaking)}",
             where=database.url,
             hint="Put it back to go on, or give the study another name to start afresh",
         )
-    return database.open(found.name, problem.space)
+    return database.open(row.name, problem.space)
 
 
 def _parameter(name: str, parameter: Parameter) -> dict[str, object]:
@@ -154,23 +156,13 @@ def _kind(parameter: Parameter) -> dict[str, object]:
             return {"kind": "integer", "low": parameter.low, "high": parameter.high, "log": parameter.log}
         case Clusters():
             return {"kind": "clusters", "options": [_cluster(cluster) for cluster in parameter.options]}
-        case Listed():
-            kind = "ordinal" if isinstance(parameter, Ordinal) else "choice"
-            return {"kind": kind, "options": [*parameter.options], **_scale(parameter)}
+        case Choice() | Ordinal():
+            kind, scale = ("ordinal", parameter.scale) if isinstance(parameter, Ordinal) else ("choice", "rank")
+            unusual = {} if scale == "rank" else {"scale": scale}  # older definitions do not mention the usual one
+            return {"kind": kind, "options": [*parameter.options], **unusual}
         case Boolean():
             return {"kind": "boolean"}
     return {"kind": type(parameter).__name__, "is": repr(parameter)}
-
-
-def _setting(setting: Configuration) -> dict[str, object]:
-    return {name: value.as_json() if isinstance(value, Cluster) else value for name, value in setting.items()}
-
-
-def _scale(parameter: Listed) -> dict[str, object]:
-    """Only where it is not the default, which older definitions do not mention."""
-    if isinstance(parameter, Ordinal) and parameter.scale != "rank":
-        return {"scale": parameter.scale}
-    return {}
 
 
 def _cluster(cluster: Cluster) -> dict[str, object]:

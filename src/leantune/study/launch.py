@@ -20,7 +20,7 @@ from leantune.problem import At, Budget, Problem
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Loop, Outcome, Plan
-from leantune.space import Cluster, Clusters, Configuration
+from leantune.space import Cluster, Configuration
 from leantune.store.database import Database
 from leantune.store.rows import Money
 from leantune.store.study import StudyStore
@@ -28,7 +28,7 @@ from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recommending import required
 from leantune.strategies.registry import named_tuner
 from leantune.strategies.tuner import Tuner, View
-from leantune.study.definition import document_of, open_or_create, open_unchanged
+from leantune.study.definition import document_of, kept_open, open_or_create, open_unchanged
 
 if TYPE_CHECKING:
     from leantune.cloud.provider import Offer
@@ -62,11 +62,6 @@ class OpenedStudy:
     def history(self) -> History:
         """All trials so far."""
         return self.store.history()
-
-    @property
-    def rules(self) -> TimeRules:
-        """What the job says about time."""
-        return rules_of(self.job)
 
     @property
     def stop_reason(self) -> str | None:
@@ -108,8 +103,13 @@ class OpenedStudy:
 
     def standing_verification(self) -> Trial | None:
         """The latest trial of all, if it verified a recommendation and kept the limits."""
-        latest = self.history.trials[-1:]
-        return next((trial for trial in latest if trial.verifies and _keeps_limits(self.problem, trial)), None)
+        latest = (trial for trial in self.history.trials[-1:] if trial.verifies and trial.state is TrialState.DONE)
+        return next((trial for trial in latest if all(check.held for check in self.limit_checks(trial))), None)
+
+    def limit_checks(self, trial: Trial) -> tuple[LimitCheck, ...]:
+        """Which limits a trial that came through has kept."""
+        values = [(limit, trial.observations[-1].value(limit.metric)) for limit in self.problem.constraints]
+        return tuple(LimitCheck(limit.text, value, limit.holds(value)) for limit, value in values)
 
     def verification(self) -> Trial | None:
         """The latest finished run that was to verify a recommendation."""
@@ -171,14 +171,6 @@ class Verification:
         return not self.failed and all(limit.held for limit in self.limits)
 
 
-def _keeps_limits(problem: Problem, trial: Trial) -> bool:
-    """Whether the trial came through at full data and measured values that keep every limit."""
-    if trial.state is not TrialState.DONE:
-        return False
-    measured = trial.observations[-1]
-    return all(limit.holds(measured.value(limit.metric)) for limit in problem.constraints)
-
-
 def strategy_of(job: Job) -> Tuner:
     """The strategy that the job names, checked against its problem."""
     strategy = named_tuner(job.strategy, **job.strategy_options)
@@ -226,7 +218,7 @@ def program_settings(job: Job, past: Past = Past(), trained_seconds: float = 0.0
 
 def _aboard(job: Job) -> Callable[[Trial, Offer], Trial]:
     """Puts a trial on a machine that was chosen for it."""
-    (name,) = (name for name, one in job.full_space.parameters.items() if isinstance(one, Clusters))
+    (name,) = job.full_space.clusters
     clusters = {cluster.type: cluster for cluster in _clusters(job)}
 
     def aboard(trial: Trial, offer: Offer) -> Trial:
@@ -244,8 +236,7 @@ def _course(job: Job) -> Course:
 
 def _clusters(job: Job) -> tuple[Cluster, ...]:
     """Those that trials may run on; where the machine is free, one node of each type."""
-    parameters = job.full_space.parameters.values()
-    clusters = (cluster for one in parameters if isinstance(one, Clusters) for cluster in one.options)
+    clusters = (cluster for one in job.full_space.clusters.values() for cluster in one.options)
     return tuple(cluster for cluster in clusters if cluster.nodes == 1 or job.run.machine != FREE)
 
 
@@ -254,21 +245,17 @@ def open_job(job: Job, *, create: bool = True, clock: Clock | None = None) -> Op
 
     create=False: as it is, with the budget in force, and nothing is written; UnknownStudy when it was never run.
     """
-    clock = clock or RealClock()
+    clock, document = clock or RealClock(), document_of(job)
     if not create and not Database.exists(job.store):
         raise _never_run(job.name, job.store)
-    database = Database(job.store)
-    try:
-        found = database.find(job.name)
-        if found is None and not create:
+    with kept_open(job.store) as database:
+        row = database.find(job.name)
+        if row is None and not create:
             raise _never_run(job.name, database.url)
-        if found is None or create:
-            store = open_or_create(database, job.name, job.problem, document_of(job), job.text, clock)
+        if row is None or create:
+            store = open_or_create(database, job.name, job.problem, document, job.text, clock)
         else:
-            store = open_unchanged(database, found, job.problem, document_of(job))
-    except BaseException:
-        database.close()
-        raise
+            store = open_unchanged(database, row, job.problem, document)
     return OpenedStudy(job, database, store, clock)
 
 
@@ -300,8 +287,7 @@ def open_stored(url: str, name: str, *, folder: Path | None = None, clock: Clock
     """A study by its store and name; its job file is the one kept in the store, its programs start in `folder`."""
     if not Database.exists(url):
         raise UnknownStudy("there is no such store", where=url, hint="Give the address that the job file gives")
-    database = Database(url)
-    try:
+    with kept_open(url) as database:
         row = database.find(name)
         if row is None:
             known = ", ".join(study.name for study in database.studies()) or "none"
@@ -313,9 +299,6 @@ def open_stored(url: str, name: str, *, folder: Path | None = None, clock: Clock
         written = parse_job(row.job, folder=folder or Path.cwd(), source=f"the job file of study {name!r}")
         job = replace(written, store=url, problem=written.problem.with_budget(row.budget))
         store = database.open(name, job.problem.space)
-    except BaseException:
-        database.close()
-        raise
     return OpenedStudy(job, database, store, clock or RealClock())
 
 
@@ -347,7 +330,7 @@ def run(
     """
     job = opened.job
     check_place(job)
-    rules = opened.rules if parallel is None else replace(opened.rules, parallel=parallel)
+    rules = rules_of(job) if parallel is None else replace(rules_of(job), parallel=parallel)
     plan = Plan(
         job.problem,
         opened.strategy,
@@ -367,10 +350,9 @@ def dry_run(job: Job) -> DryRun:
     """What a run would do first and what that may cost; nothing is created and nothing is started."""
     if is_available(job.run.on):  # one may look at a job for another place
         check_place(job)
-    history, budget = _known(job)
-    problem = job.problem.with_budget(budget)
+    history, problem = _stored_history(job), job.problem
     strategy, rules = strategy_of(job), rules_of(job)
-    money, foreseen = Money(budget.usd, history.cost, 0.0), history
+    money, foreseen = Money(problem.budget.usd, history.cost, 0.0), history
     forecasts: list[Forecast] = []
     while len(forecasts) < FIRST_PROPOSALS:
         proposal = strategy.ask(View(problem, foreseen, job.seed))
@@ -386,20 +368,16 @@ def dry_run(job: Job) -> DryRun:
         over = strategy.stop_reason(View(problem, foreseen, job.seed)) or ""
     size = len(problem.choices.grid()) if problem.choices.enumerable else problem.choices.size
     pairs = None if size is None else size * len(problem.fractions)
-    return DryRun(size, pairs, tuple(forecasts), len(history), budget, rules, over)
+    return DryRun(size, pairs, tuple(forecasts), len(history), problem.budget, rules, over)
 
 
-def _known(job: Job) -> tuple[History, Budget]:
+def _stored_history(job: Job) -> History:
     """What the store already holds, without creating one."""
     if not Database.exists(job.store):
-        return History(), job.problem.budget
-    database = Database(job.store)
-    try:
-        if database.find(job.name) is None:
-            return History(), job.problem.budget
-        return database.open(job.name, job.problem.space).history(), job.problem.budget
-    finally:
-        database.close()
+        return History()
+    with Database(job.store) as database:
+        known = database.find(job.name) is not None
+        return database.open(job.name, job.problem.space).history() if known else History()
 
 
 def verify(
@@ -447,24 +425,20 @@ def _verification(opened: OpenedStudy, recommended: Recommendation, trial: Trial
     """What a finished verifying run has shown."""
     if trial.state is not TrialState.DONE:
         return Verification(recommended, trial, None, (), trial.moves[-1].cause)
-    measured = trial.observations[-1]
-    values = [(limit, measured.value(limit.metric)) for limit in opened.problem.constraints]
-    limits = tuple(LimitCheck(limit.text, value, limit.holds(value)) for limit, value in values)
-    return Verification(recommended, trial, measured, limits)
+    return Verification(recommended, trial, trial.observations[-1], opened.limit_checks(trial))
 
 
 def _unfinished_verification(opened: OpenedStudy, configuration: Configuration) -> Trial | None:
     """A verifying run of the same configuration that was interrupted."""
-    return next(
-        (trial for trial in opened.history.pending if trial.verifies and trial.configuration == configuration),
-        None,
-    )
+    pending = (trial for trial in opened.history.pending if trial.verifies)
+    return next((trial for trial in pending if trial.configuration == configuration), None)
 
 
 def _verification_trial(opened: OpenedStudy, recommended: Recommendation) -> Trial:
     """A new verifying trial: at full data, or where the goal is sought at any share, at the recommended one."""
-    rate, now = opened.rules.rate(recommended.configuration), opened.clock.now()
-    limit = opened.rules.first_limit(rate, dict(recommended.metrics), opened.store.money())
+    rules, now = rules_of(opened.job), opened.clock.now()
+    rate = rules.rate(recommended.configuration)
+    limit = rules.first_limit(rate, dict(recommended.metrics), opened.store.money())
     share = recommended.fraction if opened.problem.goal.at is At.ANYWHERE else Fraction(1)
     notes, kind = (Note(NoteKind.PLAIN, "verification of the recommendation"),), TrialKind.VERIFICATION
     configuration, expected = recommended.configuration, recommended.metrics
@@ -473,7 +447,7 @@ def _verification_trial(opened: OpenedStudy, recommended: Recommendation) -> Tri
 
 def _make_affordable(opened: OpenedStudy, trial: Trial, beyond_budget: bool) -> None:
     """Refuse (StudyOver) a trial whose worst case does not fit, or raise the budget by what is missing."""
-    money, rules = opened.store.money(), opened.rules
+    money, rules = opened.store.money(), rules_of(opened.job)
     if rules.booking(trial, money) is not None:
         return
     if not beyond_budget or money.budget_usd is None:
@@ -481,35 +455,25 @@ def _make_affordable(opened: OpenedStudy, trial: Trial, beyond_budget: bool) -> 
             rules.shortfall(trial, money), where="verify", hint="Allow it with --beyond-budget, or raise the budget"
         )
     missing = rules.worst_case(rules.rate(trial.configuration) or 0.0, trial.time_limit) - money.left
-    extend(opened, usd=money.budget_usd + missing * (1 + 1e-9), cause="verification beyond budget")
+    extend(opened, Budget(usd=money.budget_usd + missing * (1 + 1e-9)), cause="verification beyond budget")
 
 
-def extend(
-    opened: OpenedStudy,
-    *,
-    usd: float | None = None,
-    trials: int | None = None,
-    hours: float | None = None,
-    cause: str = "extended by the user",
-) -> Budget:
-    """Raise the study's budget to the given totals; what is not given stays. Returns the budget in force."""
-    new = raised(opened.store.budget(), usd=usd, trials=trials, hours=hours)
+def extend(opened: OpenedStudy, wanted: Budget, cause: str = "extended by the user") -> Budget:
+    """Raise the study's budget to the totals of `wanted`; what it leaves open stays. Returns the budget in force."""
+    new = raised(opened.store.budget(), wanted)
     opened.store.set_budget(new, time=opened.clock.now(), cause=cause)
     return new
 
 
-def raised(old: Budget, *, usd: float | None, trials: int | None, hours: float | None) -> Budget:
+def raised(old: Budget, wanted: Budget) -> Budget:
     """A budget with larger totals; InvalidInput where one would become smaller."""
-    for name, before, now in (("usd", old.usd, usd), ("trials", old.trials, trials), ("hours", old.hours, hours)):
-        if now is not None and (before is None or now < before):
+    totals = wanted.limits
+    for name, now in totals.items():
+        before = old.limits.get(name)
+        if before is None or now < before:
             known = "unlimited" if before is None else f"{before:g}"
-            raise InvalidInput(
-                f"{name} is {known} and cannot become {now:g}",
-                where="extend",
-                hint="There is nothing to raise" if before is None else "Give a total above the present one",
-            )
-    if usd is trials is hours is None:
+            hint = "There is nothing to raise" if before is None else "Give a total above the present one"
+            raise InvalidInput(f"{name} is {known} and cannot become {now:g}", where="extend", hint=hint)
+    if not totals:
         raise InvalidInput("nothing to extend", where="extend", hint="Give --usd, --trials or --hours")
-    return Budget(
-        old.usd if usd is None else usd, old.trials if trials is None else trials, old.hours if hours is None else hours
-    )
+    return replace(old, **totals)

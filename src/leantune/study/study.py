@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -25,7 +26,6 @@ from leantune.history import (
     History,
     Note,
     NoteKind,
-    Observation,
     ObservationKind,
     Trial,
     TrialKind,
@@ -38,14 +38,13 @@ from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, Plan
 from leantune.space import Configuration, Space
-from leantune.store.database import Database
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import required
 from leantune.strategies.registry import named_tuner
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Over, Tuner, View, Wait
-from leantune.study.definition import describe, open_or_create
+from leantune.study.definition import describe, kept_open, open_or_create
 from leantune.units import parse_share
 from leantune.worker.client import current_trial
 
@@ -140,20 +139,16 @@ class Study:
             steps=steps,
             settings=settings,
         )
-        self.strategy = _tuner(strategy)
+        self.strategy, strategy_name, options = _tuner(strategy)
         self.strategy.check(self.problem)
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
         self.seed = seed
         self._clock = clock or RealClock()
         self._shared = store != IN_MEMORY
-        self._database = Database(store)
-        document = describe(self.problem, *_described(strategy), seed)
-        try:
+        document = describe(self.problem, strategy_name, options, seed)
+        with kept_open(store) as self._database:
             self.store = open_or_create(self._database, name, self.problem, document, "", self._clock)
-        except BaseException:
-            self._database.close()
-            raise
 
     @property
     def history(self) -> History:
@@ -235,32 +230,21 @@ class Study:
         cut: the run was stopped at a limit, so that seconds and dollars are lower bounds. cost: dollars, where they are
         not seconds times the machine's rate.
         """
-        found = self.history.trial(trial if isinstance(trial, int) else trial.number)
+        stored = self.history.trial(trial if isinstance(trial, int) else trial.number)
         kind = ObservationKind.FAILED if failed else ObservationKind.CENSORED if cut else ObservationKind.MEASURED
+        where, either = f"trial {stored.number}", "Tell one or the other"
         if failed and metrics:
-            raise ObservationError(
-                "a failed run has no metrics", where=f"trial {found.number}", hint="Tell one or the other"
-            )
+            raise ObservationError("a failed run has no metrics", where=where, hint=either)
         if snapshots and (metrics is not None or failed):
-            raise ObservationError(
-                "both snapshots and a result", where=f"trial {found.number}", hint="Tell one or the other"
-            )
+            raise ObservationError("both snapshots and a result", where=where, hint=either)
         if metrics is None and not failed and not snapshots:
-            raise ObservationError(
-                "nothing was told", where=f"trial {found.number}", hint="Give metrics, snapshots or failed="
-            )
-        if snapshots:
-            observations = [self._snapshot(found, shot, kind) for shot in snapshots]
-        else:
-            single = observe(self.problem, found, metrics or {}, seconds=seconds, cost=cost, kind=kind, cause=failed)
-            observations = [single]
+            raise ObservationError("nothing was told", where=where, hint="Give metrics, snapshots or failed=")
+        observed = partial(observe, self.problem, stored, kind=kind, cause=failed)
+        observations = [
+            observed(shot.metrics, seconds=shot.seconds, cost=shot.cost, fraction=shot.fraction) for shot in snapshots
+        ] or [observed(metrics or {}, seconds=seconds, cost=cost)]
         state = TrialState.FAILED if failed else TrialState.DONE
-        self.store.record(found.number, observations, time=self._clock.now(), state=state, cause=failed)
-
-    def _snapshot(self, trial: Trial, shot: Snapshot, kind: ObservationKind) -> Observation:
-        return observe(
-            self.problem, trial, shot.metrics, seconds=shot.seconds, cost=shot.cost, fraction=shot.fraction, kind=kind
-        )
+        self.store.record(stored.number, observations, time=self._clock.now(), state=state, cause=failed)
 
     def optimize(
         self,
@@ -300,10 +284,8 @@ class Study:
 
     @property
     def _limited(self) -> bool:
-        budget = self.problem.budget
-        if any(limit is not None for limit in (budget.usd, budget.trials, budget.hours)):
-            return True
-        return bool(self.strategy.recipe.stops) if isinstance(self.strategy, Strategy) else True
+        stops = not isinstance(self.strategy, Strategy) or bool(self.strategy.recipe.stops)
+        return bool(self.problem.budget.limits) or stops
 
     def recommendation(self) -> Recommendation:
         """The configuration to use, predicted metrics, the probability of each limit, and why."""
@@ -321,16 +303,10 @@ def _nothing_to_ask(answer: Wait | Over) -> StudyOver:
     return StudyOver(f"the study is over: {answer.why}", where="ask", hint=hint)
 
 
-def _tuner(strategy: str | Recipe | Tuner) -> Tuner:
+def _tuner(strategy: str | Recipe | Tuner) -> tuple[Tuner, str, dict[str, object]]:
+    """The tuner, its name and its options; one of the caller's own is known by what it is made of."""
     if isinstance(strategy, str):
-        return named_tuner(strategy)
-    return Strategy(strategy) if isinstance(strategy, Recipe) else strategy
-
-
-def _described(strategy: str | Recipe | Tuner) -> tuple[str, dict[str, object]]:
-    """Its name and its options; one of the caller's own is known by what it is made of."""
-    if isinstance(strategy, str):
-        return strategy, {}
+        return named_tuner(strategy), strategy, {}
     if isinstance(strategy, Recipe):
-        return strategy.name, {"recipe": repr(strategy)}
-    return getattr(strategy, "name", type(strategy).__name__), {"tuner": repr(strategy)}
+        return Strategy(strategy), strategy.name, {"recipe": repr(strategy)}
+    return strategy, getattr(strategy, "name", type(strategy).__name__), {"tuner": repr(strategy)}

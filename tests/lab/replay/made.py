@@ -4,8 +4,7 @@ from pathlib import Path
 
 from leantune.lab.replay.tables import MeasuredTable, load_table
 from leantune.lab.replay.tables.columns import Columns
-from leantune.lab.replay.tables.described import Description, Units
-from leantune.lab.replay.tables.description import parse_description
+from leantune.lab.replay.tables.description import Description, Units, parse_description
 from leantune.lab.replay.tables.sheet import parse_sheet
 
 # Two configurations x two fractions.
@@ -36,7 +35,7 @@ def described(**lines: str) -> Description:
     return parse_description(text(**lines), "runs.yaml")
 
 
-def columns(csv: str, units: Units = Units.REFUSE, **lines: str) -> Columns:
+def columns(csv: str, units: Units = "refuse", **lines: str) -> Columns:
     return Columns(parse_sheet(csv.encode(), "runs.csv"), described(**lines).columns, units)
 
 

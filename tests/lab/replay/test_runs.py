@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import ProblemError, StrategyError, StudyOver
+from leantune.lab.replay.kept import Kept, Key
 from leantune.lab.replay.runs import COMMON, PAPER, Row, Settings, check, replay
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import Truth
@@ -185,9 +186,11 @@ def test_cheapest_anywhere_has_one_rule(cheapest: MeasuredTable) -> None:
     assert last.ratio >= 1.0
 
 
-def test_rows_survive_json(table: MeasuredTable) -> None:
-    for row in replay(table, Settings("trimtuner", iterations=2), 0):
-        assert Row.from_json(json.loads(json.dumps(row.as_json()))) == row
+def test_rows_survive_being_kept(table: MeasuredTable, tmp_path: Path) -> None:
+    settings = Settings("trimtuner", iterations=2)
+    rows, key = replay(table, settings, 0), Key.of(table, settings, 0)
+    Kept(tmp_path).put(key, rows)
+    assert Kept(tmp_path).get(key) == rows
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import Truth
-from leantune.problem import Direction, Problem
+from leantune.problem import Direction
 
 NEAR = 0.95  # share of the best feasible value that counts as nearly optimal
 
@@ -20,31 +20,19 @@ def facts(table: MeasuredTable) -> dict[str, object]:
         share: sum(found == share for _, found in feasible) for share in sorted({one for (_, one), _ in answers})
     }
     maximising = problem.goal.direction is Direction.MAXIMIZE
+    by_id = {configuration.id: configuration for configuration in problem.space.grid()}
     best = (max if maximising else min)(feasible, key=lambda pair: feasible[pair], default=None)
     return {
         "table": table.name,
         "problem": table.problem_name,
         "rows": table.rows,
-        "configurations": len(problem.space.grid()),
+        "configurations": len(by_id),
         "feasible": len(feasible),
-        "near_optimal": 0 if best is None else sum(_near(one, feasible[best], maximising) for one in feasible.values()),
+        "near_optimal": sum(truth.judge(pair).within(NEAR) for pair in feasible),
         "best": None if best is None else feasible[best],
         "best_cost": None if best is None else table.measurements[best].cost,
-        "best_configuration": None if best is None else _configuration(problem, best[0]),
+        "best_configuration": None if best is None else by_id[best[0]].as_json(),
         "best_fraction": None if best is None else str(best[1]),
         "feasible_by_fraction": {str(share): count for share, count in by_fraction.items()},
         "remarks": [remark.text for remark in table.remarks],
     }
-
-
-def _near(value: float, best: float, maximising: bool) -> bool:
-    """Within 5 % of the best: for values above 0, at least 0.95 of it, or at most 1 / 0.95 of it."""
-    if maximising:
-        return value >= (best * NEAR if best >= 0 else best / NEAR)
-    return value <= (best / NEAR if best >= 0 else best * NEAR)
-
-
-def _configuration(problem: Problem, identity: str) -> dict[str, object]:
-    found = next(one for one in problem.space.grid() if one.id == identity)
-    cluster = found.cluster
-    return {name: cluster.as_json() if value is cluster and cluster else value for name, value in found.items()}

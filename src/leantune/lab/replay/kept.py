@@ -14,6 +14,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from leantune.errors import StoreError
 from leantune.files import digest, write_whole
 from leantune.lab.replay.contenders import source_files
@@ -42,6 +44,8 @@ DECISIVE = (
     "strategies",
     "units.py",
 )
+
+_ROWS = TypeAdapter(list[Row])
 
 
 @dataclass(frozen=True)
@@ -77,17 +81,16 @@ class Kept:
         """The rows of that run, or None."""
         path = self.folder / key.name
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            return [Row.from_json(row) for row in found["rows"]]
+            return _ROWS.validate_python(json.loads(path.read_text(encoding="utf-8"))["rows"])
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError, AssertionError, AttributeError, OSError):
+        except (ValueError, KeyError, TypeError, OSError):
             self.damaged.append(path)
             return None
 
     def put(self, key: Key, rows: Iterable[Row]) -> None:
         """Keep the rows of a run; a process killed meanwhile leaves nothing half-written."""
-        document = {"format": FORMAT, "key": asdict(key), "rows": [row.as_json() for row in rows]}
+        document = {"format": FORMAT, "key": asdict(key), "rows": [asdict(row) for row in rows]}
         self._write(self.folder / key.name, json.dumps(document, separators=(",", ":")))
 
     def prepare(self) -> None:

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass, field
 
 from leantune.clock import Clock, RealClock, SimulatedClock
 from leantune.errors import StrategyError
@@ -21,7 +20,6 @@ from leantune.problem import At, Budget, Problem
 from leantune.run.events import Ended, Event
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, Plan
-from leantune.space import Cluster, Configuration
 from leantune.store.database import Database
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.tuner import Judgement, Over, Tuner, View, Wait
@@ -94,20 +92,6 @@ class Row:
     ask_seconds: float
     notes: tuple[str, ...]
     advice: Mapping[str, Advice] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, object]:
-        """Plain JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, object]) -> Row:
-        """What `as_json` gave."""
-        given = dict(found)
-        advice = given.pop("advice")
-        notes = given.pop("notes")
-        assert isinstance(advice, Mapping) and isinstance(notes, list | tuple)
-        judged = {rule: Advice(**{**one, "verdict": Verdict(**one["verdict"])}) for rule, one in advice.items()}
-        return cls(**given, notes=tuple(notes), advice=judged)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -212,7 +196,7 @@ class _Watch:
             Row(
                 test=len(self.rows) + 1,
                 start=_begins(trial),
-                configuration=_plain(trial.configuration),
+                configuration=trial.configuration.as_json(),
                 fraction=str(trial.fraction),
                 test_dollars=trial.cost,
                 test_seconds=trial.seconds,
@@ -238,10 +222,5 @@ class _Watch:
         found = tuner.recommend(View(self.problem, history, self.seed))
         if found is None:
             return None
-        share: Fraction = found.fraction
-        verdict = self.truth.judge((found.configuration.id, share))
-        return Advice(_plain(found.configuration), str(share), found.feasible, verdict)
-
-
-def _plain(configuration: Configuration) -> dict[str, object]:
-    return {name: value.as_json() if isinstance(value, Cluster) else value for name, value in configuration.items()}
+        verdict = self.truth.judge((found.configuration.id, found.fraction))
+        return Advice(found.configuration.as_json(), str(found.fraction), found.feasible, verdict)

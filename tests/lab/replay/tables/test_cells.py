@@ -4,15 +4,15 @@ import pytest
 
 from leantune.errors import TableError
 from leantune.lab.replay.tables.cells import Numbers, as_shares, plain_number, read_numbers
-from leantune.lab.replay.tables.described import MetricUnit
+from leantune.lab.replay.tables.description import MetricUnit
 
 
-def place(row: int) -> str:
-    return f"row {row}"
+def error(row: int, what: str, hint: str) -> TableError:
+    return TableError(what, where=f"row {row}", hint=hint)
 
 
 def read(*cells: str, kind: str = "", factor: float = 1.0, convert: bool = False) -> list[float | None]:
-    return read_numbers(cells, place, kind=kind, factor=factor, convert=convert).values
+    return read_numbers(cells, error, kind=kind, factor=factor, convert=convert).values
 
 
 def test_bare_numbers_are_in_the_declared_unit() -> None:
@@ -26,7 +26,7 @@ def test_cells_that_hold_no_number(cell: str) -> None:
 
 
 def test_units_are_converted_where_all_cells_have_one() -> None:
-    numbers = read_numbers(["2 min", "30s", ""], place, kind="time", factor=60.0, convert=False)
+    numbers = read_numbers(["2 min", "30s", ""], error, kind="time", factor=60.0, convert=False)
     assert numbers == Numbers([120.0, 30.0, None], 2, "carry a unit, such as '2 min', and were converted")
     assert read("$0.02", "0.5 USD", kind="money") == [0.02, 0.5]
     assert read("85%", "7 percent") == [0.85, 0.07]
@@ -67,8 +67,8 @@ def test_a_unit_of_another_kind() -> None:
         read("1 GB", kind="time")
 
 
-def shares(*values: float, unit: MetricUnit = MetricUnit.ANY, convert: bool = False) -> Numbers:
-    return as_shares(Numbers([*values]), unit, place, convert=convert)
+def shares(*values: float, unit: MetricUnit = "any", convert: bool = False) -> Numbers:
+    return as_shares(Numbers([*values]), unit, error, convert=convert)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_other_numbers_are_left_alone(values: tuple[float, ...]) -> None:
     assert shares(*values) == Numbers([*values])
 
 
-@pytest.mark.parametrize("unit", [MetricUnit.ANY, MetricUnit.SHARE, MetricUnit.PERCENT])
+@pytest.mark.parametrize("unit", ["any", "share", "percent"])
 def test_shares_beside_percents(unit: MetricUnit) -> None:
     with pytest.raises(TableError, match="2 values look like percents, such as 85, and 3 like shares") as caught:
         shares(0.5, 0.9, 85.0, 0.7, 60.0, unit=unit)
@@ -88,15 +88,15 @@ def test_shares_beside_percents(unit: MetricUnit) -> None:
     converted = shares(0.5, 0.9, 85.0, 0.7, 60.0, unit=unit, convert=True)
     assert converted.values == [0.5, 0.9, 0.85, 0.7, 0.6]
     assert (converted.converted, converted.how) == (2, "look like percents, such as 85, and were divided by 100")
-    assert shares(0.5, 85.0, unit=MetricUnit.NUMBER).values == [0.5, 85.0]
+    assert shares(0.5, 85.0, unit="number").values == [0.5, 85.0]
 
 
 def test_percents_become_shares() -> None:
-    assert shares(85.0, 0.5, 2.0, unit=MetricUnit.PERCENT) == Numbers([0.85, 0.005, 0.02])
+    assert shares(85.0, 0.5, 2.0, unit="percent") == Numbers([0.85, 0.005, 0.02])
     with pytest.raises(TableError, match="3 values look like percents"):
-        shares(85.0, 50.0, 2.0, unit=MetricUnit.SHARE)
+        shares(85.0, 50.0, 2.0, unit="share")
     with pytest.raises(TableError, match="101 is neither a share nor a percent"):
-        shares(85.0, 101.0, unit=MetricUnit.PERCENT)
+        shares(85.0, 101.0, unit="percent")
 
 
 def test_plain_numbers() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from leantune.errors import JobError, TableError
 from leantune.jobfile.tree import Entry, Where
-from leantune.lab.replay.tables.described import Formula, MetricUnit, Remark, Units
+from leantune.lab.replay.tables.description import Formula, Remark
 from tests.lab.replay.made import columns
 
 CSV = "vm,n,mean time,acc\nsmall,1,2 min,0.5\nlarge,2,3 min,80\nsmall,,1 min,0.7\n"
@@ -50,17 +50,17 @@ def test_a_look_up_that_lacks_a_value() -> None:
 
 def test_a_metric_that_mixes_shares_and_percents() -> None:
     with pytest.raises(TableError, match="1 values look like percents"):
-        columns(CSV).metric(formula("acc"), MetricUnit.ANY)
-    lenient = columns(CSV, Units.CONVERT)
-    assert lenient.metric(formula("acc"), MetricUnit.ANY) == [0.5, 0.8, 0.7]
+        columns(CSV).metric(formula("acc"), "any")
+    lenient = columns(CSV, "convert")
+    assert lenient.metric(formula("acc"), "any") == [0.5, 0.8, 0.7]
     how = "1 of 3 cells of the column 'acc' look like percents, such as 80, and were divided by 100"
     assert lenient.remarks() == [Remark("units", 1, how)]
 
 
 def test_percents_with_and_without_their_sign() -> None:
-    assert columns("a\n50%\n70%\n").metric(formula("a"), MetricUnit.PERCENT) == [0.5, 0.7]
-    assert columns("a\n50%\n70\n", Units.CONVERT).metric(formula("a"), MetricUnit.PERCENT) == [0.5, 0.7]
-    assert columns("a\n50\n70\n").metric(formula("a / 2"), MetricUnit.PERCENT) == [0.25, 0.35]
+    assert columns("a\n50%\n70%\n").metric(formula("a"), "percent") == [0.5, 0.7]
+    assert columns("a\n50%\n70\n", "convert").metric(formula("a"), "percent") == [0.5, 0.7]
+    assert columns("a\n50\n70\n").metric(formula("a / 2"), "percent") == [0.25, 0.35]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 
 from leantune.errors import InvalidInput, JobError
 from leantune.lab.replay.tables import preset_names, preset_text
-from leantune.lab.replay.tables.described import Duplicates, Kind, Lacking, MetricUnit, Missing, Units
 from leantune.lab.replay.tables.description import KEYS, parse_description
 from leantune.problem import maximize, minimize
 from tests.lab.replay.made import described, text
@@ -28,14 +27,9 @@ def refused(whole: str) -> InvalidInput:
 def test_defaults() -> None:
     read = described()
     assert (read.file, read.separator, read.snapshots, read.time_limit) == ("runs.csv", ",", False, None)
-    assert (read.missing, read.nan, read.duplicates, read.units) == (
-        Missing.DROP,
-        Lacking.FAIL,
-        Duplicates.MEAN,
-        Units.REFUSE,
-    )
+    assert (read.missing, read.nan, read.duplicates, read.units) == ("drop", "fail", "mean", "refuse")
     assert (read.time.factor, read.usd_per_hour, read.cost, dict(read.columns)) == (1.0, None, None, {})
-    assert read.metrics["accuracy"].unit is MetricUnit.ANY
+    assert read.metrics["accuracy"].unit == "any"
     assert list(read.problems) == [""]
 
 
@@ -70,10 +64,10 @@ def test_tabs_by_name(separator: str) -> None:
 def test_kinds_of_parameters() -> None:
     read = described(parameters="parameters: {a: log, b: [x, y], c: {ordinal: [1, 2]}, d: bool}").parameters
     assert {name: (one.kind, one.options) for name, one in read.items()} == {
-        "a": (Kind.LOG, None),
-        "b": (Kind.CHOICE, ("x", "y")),
-        "c": (Kind.ORDINAL, (1, 2)),
-        "d": (Kind.BOOL, None),
+        "a": ("log", None),
+        "b": ("choice", ("x", "y")),
+        "c": ("ordinal", (1, 2)),
+        "d": ("bool", None),
     }
 
 

@@ -5,14 +5,13 @@ from fractions import Fraction
 import pytest
 
 from leantune.errors import InvalidInput
-from leantune.lab.replay.tables.described import Units
 from leantune.lab.replay.tables.rows import Rows, read_rows
 from leantune.space import Clusters
 from tests.lab.replay.made import CSV, columns, described
 
 
 def read(csv: str = CSV, **lines: str) -> Rows:
-    return read_rows(described(**lines), columns(csv, Units.REFUSE, **lines))
+    return read_rows(described(**lines), columns(csv, "refuse", **lines))
 
 
 def refused(csv: str, **lines: str) -> InvalidInput:

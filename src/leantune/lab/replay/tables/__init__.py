@@ -1,6 +1,6 @@
 """Tables of measurements: any CSV with a YAML beside it that says which columns are what (docs/replay-tables.md)."""
 
-from leantune.lab.replay.tables.described import Remark
+from leantune.lab.replay.tables.description import Remark
 from leantune.lab.replay.tables.loading import (
     DATA_VARIABLE,
     MeasuredTable,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 
 from leantune.errors import TableError
 from leantune.jobfile.tree import Entry
 from leantune.lab.replay.tables.cells import Numbers, as_shares, plain_number, read_numbers
-from leantune.lab.replay.tables.described import Formula, MadeColumn, MetricUnit, Remark, Units
+from leantune.lab.replay.tables.description import Formula, MadeColumn, MetricUnit, Remark, Units
 from leantune.lab.replay.tables.expressions import Expression
 from leantune.lab.replay.tables.sheet import Sheet
 
@@ -16,9 +17,9 @@ from leantune.lab.replay.tables.sheet import Sheet
 class Columns:
     """Texts and numbers of each column; remembers what it had to convert."""
 
-    def __init__(self, sheet: Sheet, made: Mapping[str, MadeColumn], units: Units = Units.REFUSE) -> None:
+    def __init__(self, sheet: Sheet, made: Mapping[str, MadeColumn], units: Units = "refuse") -> None:
         self.sheet = sheet
-        self._convert = units is Units.CONVERT
+        self._convert = units == "convert"
         self._cells = {name: sheet.cells(name) for name in sheet.header if name}
         self._converted: dict[str, Numbers] = {}
         for name, column in made.items():
@@ -43,30 +44,37 @@ class Columns:
             return self._read(formula.text, kind, factor).values
         return [None if value is None else value * factor for value in self._computed(formula)]
 
+    def checked(
+        self, formula: Formula, fault: Callable[[float | None], str], hint: str, *, kind: str = "", factor: float = 1.0
+    ) -> list[float | None]:
+        """Numbers; TableError for the first with a fault, which is what is wrong with it, or ""."""
+        values = self.numbers(formula, kind=kind, factor=factor)
+        for row, value in enumerate(values):
+            if what := fault(value):
+                raise self.error(formula, row, what, hint)
+        return values
+
     def metric(self, formula: Formula, unit: MetricUnit) -> list[float | None]:
         """The values of a metric."""
         name = formula.text
         numbers = self._read(name) if name in self._cells else Numbers(self._computed(formula))
-        if numbers.converted and unit is MetricUnit.PERCENT:
+        if numbers.converted and unit == "percent":
             return self._read(name, factor=0.01).values
-        shares = as_shares(numbers, unit, lambda row: self.sheet.place(row, name), convert=self._convert)
+        shares = as_shares(numbers, unit, partial(self.sheet.error, name), convert=self._convert)
         if shares.converted:
             self._converted[name] = shares
         return shares.values
 
-    def place(self, row: int, formula: Formula) -> str:
-        """Line and column of a cell, for complaints."""
-        return self.sheet.place(row, formula.text)
+    def error(self, formula: Formula, row: int, what: str, hint: str) -> TableError:
+        """What is wrong with a cell, and what would be right."""
+        return self.sheet.error(formula.text, row, what, hint)
 
     def remarks(self) -> list[Remark]:
         """Which columns were converted so far."""
+        rows = len(self.sheet)
         return [
-            Remark(
-                "units",
-                numbers.converted,
-                f"{numbers.converted} of {len(self.sheet)} cells of the column {name!r} {numbers.how}",
-            )
-            for name, numbers in self._converted.items()
+            Remark("units", one.converted, f"{one.converted} of {rows} cells of the column {name!r} {one.how}")
+            for name, one in self._converted.items()
         ]
 
     def _made(self, name: str, column: MadeColumn) -> list[str]:
@@ -83,20 +91,15 @@ class Columns:
     def _looked_up(self, by: Formula, of: Mapping[str, str]) -> list[str]:
         self._check_known(by.text, by.entry)
         numeric = {number: value for key, value in of.items() if (number := plain_number(key)) is not None}
-        found: list[str] = []
+        values: list[str] = []
         for row, cell in enumerate(self._cells[by.text]):
-            value = of.get(cell)
+            number = plain_number(cell)
+            value = of.get(cell, None if number is None else numeric.get(number))
             if value is None:
-                number = plain_number(cell)
-                value = None if number is None else numeric.get(number)
-            if value is None:
-                raise TableError(
-                    f"the look-up has nothing for {cell!r}",
-                    where=self.sheet.place(row, by.text),
-                    hint=f"Add it at {by.entry.where}, beside {', '.join(of)}",
-                )
-            found.append(value)
-        return found
+                hint = f"Add it at {by.entry.where}, beside {', '.join(of)}"
+                raise self.error(by, row, f"the look-up has nothing for {cell!r}", hint)
+            values.append(value)
+        return values
 
     def _computed(self, formula: Formula) -> list[float | None]:
         try:
@@ -121,9 +124,8 @@ class Columns:
             raise TableError(error.what, where=f"{self.sheet.place(row)}, by {error.where}", hint=error.hint) from None
 
     def _read(self, name: str, kind: str = "", factor: float = 1.0) -> Numbers:
-        cells = self._cells[name]
-        place = lambda row: self.sheet.place(row, name)  # noqa: E731
-        numbers = read_numbers(cells, place, kind=kind, factor=factor, convert=self._convert)
+        error = partial(self.sheet.error, name)
+        numbers = read_numbers(self._cells[name], error, kind=kind, factor=factor, convert=self._convert)
         if numbers.converted:
             self._converted[name] = numbers
         return numbers

@@ -3,62 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from functools import partial
+from typing import Annotated, Any, Literal, get_args
 
 from leantune.errors import TableError
 from leantune.jobfile.parameters import read_space
-from leantune.jobfile.tree import Entry, read_tree
-from leantune.lab.replay.tables.described import (
-    CLUSTER,
-    ClusterColumns,
-    Description,
-    Duplicates,
-    Formula,
-    FractionColumn,
-    Kind,
-    Lacking,
-    MadeColumn,
-    MetricColumn,
-    MetricUnit,
-    Missing,
-    ParameterColumn,
-    ProblemText,
-    TimeColumn,
-    Units,
-)
+from leantune.jobfile.tree import Entry, Reader, read_tree, readers_of
 from leantune.lab.replay.tables.sheet import SEPARATORS
-from leantune.problem import COST, TIME, maximize, minimize
-from leantune.space import Boolean, Clusters, Machine, Space
+from leantune.problem import COST, TIME, Goal, maximize, minimize
+from leantune.space import Boolean, Machine, Space
 from leantune.units import UNITS
 
-_Word = TypeVar("_Word", bound=StrEnum)
+CLUSTER = "cluster"  # the name of the cluster among the parameters
+# What the values of a parameter are to a model: ranks, names, numbers, logarithms, truth values.
+Kind = Literal["ordinal", "choice", "linear", "log", "bool"]
+MetricUnit = Literal["any", "number", "share", "percent"]  # what the numbers of a metric are
+# What becomes of odd rows and cells; the first word of each is what happens where nothing is said.
+Missing = Literal["drop", "fail", "refuse"]  # configurations that lack a fraction
+Lacking = Literal["fail", "drop", "refuse"]  # rows without a metric, time or dollars
+Duplicates = Literal["mean", "first", "last", "refuse"]  # several rows of one configuration and fraction
+Units = Literal["refuse", "convert"]  # cells in another unit than the rest of their column
 
-
-_PROBLEM_KEYS = ("maximize", "minimize", "scale", "at", "subject_to")
-KEYS = (
-    "file",
-    "separator",
-    "columns",
-    "parameters",
-    "cluster",
-    "usd_per_hour",
-    "cost",
-    "time",
-    "time_limit",
-    "fraction",
-    "snapshots",
-    "metrics",
-    "deviations",
-    *_PROBLEM_KEYS,
-    "problems",
-    "missing",
-    "nan",
-    "duplicates",
-    "units",
-)
-_CLUSTER_KEYS = ("type", "nodes", "extra_nodes", "provider", "region", "machines", "vcpus", "memory", "price")
 _ROOT_HINT = "Write one key and its value a line: file: measurements.csv"
 _FORMULA_HINT = "Name a column, or write an expression over columns: (n_workers + 1) * price"
 _COLUMNS_HINT = (
@@ -69,59 +36,109 @@ _CLUSTER_HINT = (
     "Write {type: column, nodes: column, provider: aws}, or give the sizes: {type: column, nodes: column, "
     "vcpus: column, memory: column, price: column}"
 )
+_FRACTION_HINT = "Write fraction: {column: training_set_size, full: 60000}, or the column alone where it holds shares"
 _METRICS_HINT = "Write metrics: {accuracy: column}, or {accuracy: {column: name, unit: percent}}"
 _DEVIATIONS_HINT = "Write deviations: {time: column, accuracy: column}, standard deviations of one run"
+_PROBLEMS_HINT = "Write problems: {cheapest: {minimize: cost, subject_to: [accuracy >= 0.85]}}"
 _LIMIT_HINT = "Write a limit, such as cost <= 0.10 USD, accuracy >= 0.85 or time <= median"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A column or an expression over columns, and the entry that complaints name."""
+
+    text: str
+    entry: Entry
+
+
+@dataclass(frozen=True)
+class MadeColumn:
+    """A further column: `formula`, another name of a column (`alias`), one value in all rows, or looked up."""
+
+    entry: Entry
+    formula: Formula | None = None
+    alias: Formula | None = None
+    constant: str | None = None
+    by: Formula | None = None
+    of: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class ParameterColumn:
+    """How the values of a column span a parameter; `options` are the values in order, where they are listed."""
+
+    kind: Kind
+    options: tuple[str | int | float | bool, ...] | None
+    entry: Entry
+
+
+@dataclass(frozen=True)
+class TimeColumn:
+    """Seconds = column x factor."""
+
+    formula: Formula
+    factor: float
+
+
+@dataclass(frozen=True)
+class FractionColumn:
+    """Share of the data = column / full."""
+
+    formula: Formula
+    full: Fraction
+
+
+@dataclass(frozen=True)
+class MetricColumn:
+    """A metric; its unit."""
+
+    formula: Formula
+    unit: MetricUnit
+
+
+@dataclass(frozen=True)
+class ProblemText:
+    """A goal and limits that may name the median."""
+
+    goal: Goal
+    goal_entry: Entry
+    limits: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something odd about a table: its kind in a word, how often it was met, and a sentence on how it was handled."""
+
+    kind: str
+    count: int
+    text: str
 
 
 def parse_description(text: str, source: str) -> Description:
     """Check the text of a description; the error names the line and the key of whatever is wrong."""
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.removeprefix("\ufeff").splitlines()):
-        raise TableError(
-            "the description is empty", where=source, hint="Begin with file:, parameters:, time:, metrics:"
-        )
+        hint = "Begin with file:, parameters:, time:, metrics:"
+        raise TableError("the description is empty", where=source, hint=hint)
     root = read_tree(text, source)
     given = root.fields(KEYS, _ROOT_HINT)
-    for key, example in (("file", "file: measurements.csv"), ("time", "time: training_time")):
-        if key not in given:
-            raise root.error(f"{key!r} is missing", f"Add {example}")
+    root.check_given({"file": "file: measurements.csv", "time": "time: training_time"})
     if "parameters" not in given and "cluster" not in given:
         raise root.error("there are neither parameters nor a cluster", f"Add parameters:. {_PARAMETERS_HINT}")
     if "usd_per_hour" in given and "cost" in given:
         raise given["cost"].error("both usd_per_hour and cost are given", "Keep one: dollars of an hour, or of the run")
-    metrics = _metrics(given.get("metrics"))
-    limit = given.get("time_limit")
-    return Description(
-        text=text,
-        file=given["file"].text("Name the CSV: file: measurements.csv"),
-        separator=_separator(given.get("separator")),
-        columns=_columns(given.get("columns")),
-        parameters=_parameters(given.get("parameters")),
-        cluster=_cluster(given["cluster"]) if "cluster" in given else None,
-        usd_per_hour=_optional(given, "usd_per_hour"),
-        cost=_optional(given, "cost"),
-        time=_time(given["time"]),
-        time_limit=None if limit is None else _positive(limit),
-        fraction=_fraction(given["fraction"]) if "fraction" in given else None,
-        snapshots="snapshots" in given and given["snapshots"].truth(),
-        metrics=metrics,
-        deviations=_deviations(given.get("deviations"), metrics),
-        problems=_problems(given, root, metrics),
-        missing=_word(given.get("missing"), Missing.DROP),
-        nan=_word(given.get("nan"), Lacking.FAIL),
-        duplicates=_word(given.get("duplicates"), Duplicates.MEAN),
-        units=_word(given.get("units"), Units.REFUSE),
-    )
+    values = {name: read(given[name]) for name, read in _READERS.items() if name in given}
+    values |= {name: _word(given[name], words) for name, words in _RULES.items() if name in given}
+    metrics = values.get("metrics", {})
+    for name in values.get("deviations", {}):
+        check_metric(name, metrics, given["deviations"].at(name))
+    return Description(text=text, problems=_problems(given, root, metrics), **values)
 
 
-def _word(entry: Entry | None, default: _Word) -> _Word:
-    if entry is None:
-        return default
-    known = ", ".join(type(default))
-    word = entry.text(f"Write one of {known}")
-    if word not in list(type(default)):
-        raise entry.error(f"{word!r} is not known here", f"Write one of {known}")
-    return type(default)(word)
+def check_metric(name: str, metrics: Mapping[str, MetricColumn], entry: Entry) -> None:
+    """Goals and limits are about what the table measures."""
+    known = [*metrics, COST, TIME]
+    if name not in known:
+        raise entry.unknown(f"there is no metric {name!r}", name, known)
 
 
 def _formula(entry: Entry) -> Formula:
@@ -131,13 +148,27 @@ def _formula(entry: Entry) -> Formula:
     return Formula(entry.written.strip(), entry)
 
 
-def _optional(given: Mapping[str, Entry], key: str) -> Formula | None:
-    return _formula(given[key]) if key in given else None
+_OptionalFormula = Annotated[Formula | None, _formula]
 
 
-def _separator(entry: Entry | None) -> str:
-    if entry is None:
-        return ","
+def _word(entry: Entry, words: Any) -> Any:
+    """One of the words of a Literal."""
+    known = ", ".join(get_args(words))
+    word = entry.text(f"Write one of {known}")
+    if word not in get_args(words):
+        raise entry.error(f"{word!r} is not known here", f"Write one of {known}")
+    return word
+
+
+def _column(entry: Entry, other: str, read: Reader, default: object, hint: str) -> tuple[Formula, Any]:
+    """A column and something about it: {column: name, other: value}, or the column alone."""
+    if not isinstance(entry.value, dict):
+        return _formula(entry), default
+    given = entry.read({"column": _formula, other: read}, hint, needs={"column": "the column"})
+    return given["column"], given.get(other, default)
+
+
+def _separator(entry: Entry) -> str:
     text = entry.text('Write separator: ";"')
     separator = {"tab": "\t", "\\t": "\t"}.get(text, text)
     if separator not in SEPARATORS:
@@ -145,11 +176,15 @@ def _separator(entry: Entry | None) -> str:
     return separator
 
 
-def _columns(entry: Entry | None) -> dict[str, MadeColumn]:
-    return {} if entry is None else {name: _made(one) for name, one in entry.any_fields(_COLUMNS_HINT).items()}
+def _columns(entry: Entry) -> dict[str, MadeColumn]:
+    return {name: _made(column) for name, column in entry.any_fields(_COLUMNS_HINT).items()}
 
 
 def _made(entry: Entry) -> MadeColumn:
+    def written(value: Entry) -> str:
+        value.scalar("a value", _COLUMNS_HINT)
+        return value.written.strip()
+
     if not isinstance(entry.value, dict):
         return MadeColumn(entry, formula=_formula(entry))
     fields = entry.fields(("column", "is", "by", "of"), _COLUMNS_HINT)
@@ -157,157 +192,159 @@ def _made(entry: Entry) -> MadeColumn:
         case ["column"]:
             return MadeColumn(entry, alias=_formula(fields["column"]))
         case ["is"]:
-            fields["is"].scalar("a value", _COLUMNS_HINT)
-            return MadeColumn(entry, constant=fields["is"].written.strip())
+            return MadeColumn(entry, constant=written(fields["is"]))
         case ["by", "of"]:
-            values = fields["of"].any_fields(_COLUMNS_HINT)
-            for one in values.values():
-                one.scalar("a value", _COLUMNS_HINT)
-            looked_up = {key: one.written.strip() for key, one in values.items()}
+            looked_up = {key: written(value) for key, value in fields["of"].any_fields(_COLUMNS_HINT).items()}
             return MadeColumn(entry, by=_formula(fields["by"]), of=looked_up)
     raise entry.error(f"{' and '.join(fields) or 'nothing'} does not make a column", _COLUMNS_HINT)
 
 
-def _parameters(entry: Entry | None) -> dict[str, ParameterColumn]:
-    if entry is None:
-        return {}
+def _parameters(entry: Entry) -> dict[str, ParameterColumn]:
     given = entry.any_fields(_PARAMETERS_HINT)
     if CLUSTER in given:
         raise given[CLUSTER].error(f"{CLUSTER!r} goes by that name already", "Give the column another name: columns:")
-    for name, one in given.items():
+    for name, parameter in given.items():
         hint = f"Make a column of another name under columns:, as in {{column: {name}}}"
         if not name.isidentifier() or name == "self":
-            raise one.error(f"{name!r} cannot name a parameter", hint)
-        with one.blamed():
+            raise parameter.error(f"{name!r} cannot name a parameter", hint)
+        with parameter.blamed():
             Space(**{name: Boolean()})
-    return {name: _parameter(one) for name, one in given.items()}
+    return {name: _parameter(parameter) for name, parameter in given.items()}
 
 
 def _parameter(entry: Entry) -> ParameterColumn:
     if not isinstance(entry.value, list | dict):
-        return ParameterColumn(_word(entry, Kind.ORDINAL), None, entry)
-    if isinstance(entry.value, list):
-        kind, listed = Kind.CHOICE, entry
-    else:
-        fields = entry.fields(list(Kind), _PARAMETERS_HINT)
-        if len(fields) != 1:
-            raise entry.error(f"{' and '.join(fields) or 'nothing'} is not one kind of parameter", _PARAMETERS_HINT)
-        kind, listed = next((Kind(word), one) for word, one in fields.items())
-    if kind is Kind.BOOL:
+        return ParameterColumn(_word(entry, Kind), None, entry)
+    given = {"choice": entry} if isinstance(entry.value, list) else entry.fields(get_args(Kind), _PARAMETERS_HINT)
+    if len(given) != 1:
+        raise entry.error(f"{' and '.join(given) or 'nothing'} is not one kind of parameter", _PARAMETERS_HINT)
+    ((kind, listed),) = given.items()
+    if kind == "bool":
         raise entry.error("bool has no list of values", f"Write {entry.where.key.split('.')[-1]}: bool")
-    options = tuple(one.scalar("a value", _PARAMETERS_HINT) for one in listed.items(_PARAMETERS_HINT))
+    options = tuple(value.scalar("a value", _PARAMETERS_HINT) for value in listed.items(_PARAMETERS_HINT))
     if not options:
         raise listed.error("there are no values", _PARAMETERS_HINT)
-    return ParameterColumn(kind, options, entry)
-
-
-def _cluster(entry: Entry) -> ClusterColumns:
-    fields = entry.fields(_CLUSTER_KEYS, _CLUSTER_HINT)
-    if "type" not in fields:
-        raise entry.error("the type is missing", _CLUSTER_HINT)
-    sources = [key for key in ("provider", "machines", "vcpus") if key in fields]
-    if len(sources) != 1:
-        both = f"{' and '.join(sources)} at once" if sources else "nothing says how large the machines are"
-        raise entry.error(both, _CLUSTER_HINT)
-    if ("vcpus" in fields) != ("memory" in fields):
-        raise entry.error("vcpus and memory go together", _CLUSTER_HINT)
-    if "region" in fields and "provider" not in fields:
-        raise fields["region"].error("region without provider", _CLUSTER_HINT)
-    provider, region = fields.get("provider"), fields.get("region")
-    return ClusterColumns(
-        entry=entry,
-        type=_formula(fields["type"]),
-        nodes=_optional(fields, "nodes"),
-        extra_nodes=_optional(fields, "extra_nodes"),
-        provider=None if provider is None else provider.text("Write provider: aws"),
-        region=None if region is None else region.text("Write region: us-east-1"),
-        machines=_machines(fields["machines"]) if "machines" in fields else None,
-        vcpus=_optional(fields, "vcpus"),
-        memory=_optional(fields, "memory"),
-        price=_optional(fields, "price"),
-    )
+    return ParameterColumn(kind, options, entry)  # type: ignore[arg-type] # a key of `fields`
 
 
 def _machines(entry: Entry) -> dict[str, Machine]:
     """Machines as in a job file, read by its reader."""
     space = read_space(Entry({CLUSTER: Entry({"machines": entry}, entry.where)}, entry.where))
-    parameter = space.parameters[CLUSTER]
-    assert isinstance(parameter, Clusters)
-    return {option.type: option.machine for option in parameter.options}
+    return {option.type: option.machine for option in space.clusters[CLUSTER].options}
+
+
+@dataclass(frozen=True)
+class ClusterColumns:
+    """Which columns make the cluster, and where its machines' sizes and prices come from."""
+
+    entry: Entry
+    type: Annotated[Formula, _formula]
+    nodes: _OptionalFormula = None
+    extra_nodes: _OptionalFormula = None
+    provider: Annotated[str | None, partial(Entry.text, hint="Write provider: aws")] = None
+    region: Annotated[str | None, partial(Entry.text, hint="Write region: us-east-1")] = None
+    machines: Annotated[Mapping[str, Machine] | None, _machines] = None
+    vcpus: _OptionalFormula = None
+    memory: _OptionalFormula = None
+    price: _OptionalFormula = None
+
+
+def _cluster(entry: Entry) -> ClusterColumns:
+    given = entry.read(readers_of(ClusterColumns), _CLUSTER_HINT, needs={"type": "the type"})
+    sources = [name for name in ("provider", "machines", "vcpus") if name in given]
+    if len(sources) != 1:
+        both = f"{' and '.join(sources)} at once" if sources else "nothing says how large the machines are"
+        raise entry.error(both, _CLUSTER_HINT)
+    if ("vcpus" in given) != ("memory" in given):
+        raise entry.error("vcpus and memory go together", _CLUSTER_HINT)
+    if "region" in given and "provider" not in given:
+        raise entry.at("region").error("region without provider", _CLUSTER_HINT)
+    return ClusterColumns(entry, **given)
 
 
 def _time(entry: Entry) -> TimeColumn:
     hint = "Write time: column, or time: {column: name, unit: min}"
-    if not isinstance(entry.value, dict):
-        return TimeColumn(_formula(entry), 1.0)
-    fields = entry.fields(("column", "unit"), hint)
-    if "column" not in fields:
-        raise entry.error("the column is missing", hint)
-    unit = fields["unit"].text(hint) if "unit" in fields else "s"
+    return TimeColumn(*_column(entry, "unit", partial(_factor, hint=hint), 1.0, hint))
+
+
+def _factor(entry: Entry, hint: str) -> float:
+    unit = entry.text(hint)
     if unit.lower() not in UNITS["time"]:
-        raise fields["unit"].error(f"{unit!r} is not a unit of time", "Write one of ms, s, min, h or days")
-    return TimeColumn(_formula(fields["column"]), UNITS["time"][unit.lower()])
-
-
-def _positive(entry: Entry) -> float:
-    seconds = entry.quantity("time", "Write time_limit: 10 min")
-    if seconds <= 0:
-        raise entry.error(f"{entry.written} is no time limit", "Write time_limit: 10 min")
-    return seconds
+        raise entry.error(f"{unit!r} is not a unit of time", "Write one of ms, s, min, h or days")
+    return UNITS["time"][unit.lower()]
 
 
 def _fraction(entry: Entry) -> FractionColumn:
-    hint = "Write fraction: {column: training_set_size, full: 60000}, or the column alone where it holds shares"
-    if not isinstance(entry.value, dict):
-        return FractionColumn(_formula(entry), Fraction(1))
-    fields = entry.fields(("column", "full"), hint)
-    if "column" not in fields:
-        raise entry.error("the column is missing", hint)
-    full = fields["full"].number(hint) if "full" in fields else 1
+    return FractionColumn(*_column(entry, "full", _full, Fraction(1), _FRACTION_HINT))
+
+
+def _full(entry: Entry) -> Fraction:
+    full = entry.number(_FRACTION_HINT)
     if full <= 0:
-        raise fields["full"].error(f"{full} is not the size of all the data", hint)
-    return FractionColumn(_formula(fields["column"]), Fraction(str(full)))
+        raise entry.error(f"{full} is not the size of all the data", _FRACTION_HINT)
+    return Fraction(str(full))
 
 
-def _metrics(entry: Entry | None) -> dict[str, MetricColumn]:
-    if entry is None:
-        return {}
+def _metrics(entry: Entry) -> dict[str, MetricColumn]:
     given = entry.any_fields(_METRICS_HINT)
     for reserved in (COST, TIME):
         if reserved in given:
             hint = f"Write {reserved}: COLUMN beside metrics:, not inside"
             raise given[reserved].error(f"{reserved} is not a metric", hint)
-    return {name: _metric(one) for name, one in given.items()}
+    unit = partial(_word, words=MetricUnit)
+    return {name: MetricColumn(*_column(metric, "unit", unit, "any", _METRICS_HINT)) for name, metric in given.items()}
 
 
-def _metric(entry: Entry) -> MetricColumn:
-    if not isinstance(entry.value, dict):
-        return MetricColumn(_formula(entry), MetricUnit.ANY)
-    fields = entry.fields(("column", "unit"), _METRICS_HINT)
-    if "column" not in fields:
-        raise entry.error("the column is missing", _METRICS_HINT)
-    return MetricColumn(_formula(fields["column"]), _word(fields.get("unit"), MetricUnit.ANY))
-
-
-def _deviations(entry: Entry | None, metrics: Mapping[str, MetricColumn]) -> dict[str, Formula]:
-    if entry is None:
-        return {}
+def _deviations(entry: Entry) -> dict[str, Formula]:
     given = entry.any_fields(_DEVIATIONS_HINT)
-    for name, one in given.items():
-        if name == COST:
-            raise one.error("cost has no deviation of its own", f"Leave it out: it follows the {TIME}")
-        check_metric(name, metrics, one)
-    return {name: _formula(one) for name, one in given.items()}
+    if COST in given:
+        raise given[COST].error("cost has no deviation of its own", f"Leave it out: it follows the {TIME}")
+    return {name: _formula(column) for name, column in given.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """All that a YAML says about its CSV.
+
+    deviations: columns of standard deviations of one run, by metric or "time". problems: the main one under "".
+    """
+
+    text: str
+    file: Annotated[str, partial(Entry.text, hint="Name the CSV: file: measurements.csv")]
+    separator: Annotated[str, _separator] = ","
+    columns: Annotated[Mapping[str, MadeColumn], _columns] = field(default_factory=dict)
+    parameters: Annotated[Mapping[str, ParameterColumn], _parameters] = field(default_factory=dict)
+    cluster: Annotated[ClusterColumns | None, _cluster] = None
+    usd_per_hour: _OptionalFormula = None
+    cost: _OptionalFormula = None
+    time: Annotated[TimeColumn, _time]
+    time_limit: Annotated[
+        float | None, partial(Entry.quantity, kind="time", hint="Write time_limit: 10 min", above_0="is no time limit")
+    ] = None
+    fraction: Annotated[FractionColumn | None, _fraction] = None
+    snapshots: Annotated[bool, Entry.truth] = False
+    metrics: Annotated[Mapping[str, MetricColumn], _metrics] = field(default_factory=dict)
+    deviations: Annotated[Mapping[str, Formula], _deviations] = field(default_factory=dict)
+    problems: Mapping[str, ProblemText]
+    missing: Missing = "drop"
+    nan: Lacking = "fail"
+    duplicates: Duplicates = "mean"
+    units: Units = "refuse"
+
+
+_PROBLEM_KEYS = ("maximize", "minimize", "scale", "at", "subject_to")
+_RULES = {"missing": Missing, "nan": Lacking, "duplicates": Duplicates, "units": Units}
+_READERS = readers_of(Description)
+KEYS = (*_READERS, *_PROBLEM_KEYS, "problems", *_RULES)
 
 
 def _problems(given: Mapping[str, Entry], root: Entry, metrics: Mapping[str, MetricColumn]) -> dict[str, ProblemText]:
     problems = {"": _problem(given, root, metrics)}
-    hint = "Write problems: {cheapest: {minimize: cost, subject_to: [accuracy >= 0.85]}}"
-    further = given["problems"].any_fields(hint) if "problems" in given else {}
+    further = given["problems"].any_fields(_PROBLEMS_HINT) if "problems" in given else {}
     for name, entry in further.items():
         if not name.strip():
-            raise entry.error("the problem has no name", hint)
-        problems[name] = _problem(entry.fields(_PROBLEM_KEYS, hint), entry, metrics)
+            raise entry.error("the problem has no name", _PROBLEMS_HINT)
+        problems[name] = _problem(entry.fields(_PROBLEM_KEYS, _PROBLEMS_HINT), entry, metrics)
     return problems
 
 
@@ -329,10 +366,3 @@ def _problem(given: Mapping[str, Entry], parent: Entry, metrics: Mapping[str, Me
     for limit in limits:
         limit.text(_LIMIT_HINT)
     return ProblemText(goal, entry, tuple(limits))
-
-
-def check_metric(name: str, metrics: Mapping[str, MetricColumn], entry: Entry) -> None:
-    """Goals and limits are about what the table measures."""
-    known = [*metrics, COST, TIME]
-    if name not in known:
-        raise entry.unknown(f"there is no metric {name!r}", name, known)

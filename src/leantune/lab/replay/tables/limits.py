@@ -7,8 +7,7 @@ from statistics import median
 
 from leantune.errors import ProblemError
 from leantune.jobfile.tree import Entry, as_yaml
-from leantune.lab.replay.tables.described import Description, ProblemText, Remark
-from leantune.lab.replay.tables.description import check_metric
+from leantune.lab.replay.tables.description import Description, ProblemText, Remark, check_metric
 from leantune.lab.replay.tables.pairs import Pairs
 from leantune.problem import COST, TIME, Constraint, Problem
 

@@ -11,12 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
-from leantune.errors import TableError
+from leantune.errors import TableError, did_you_mean
 from leantune.executors.replay import Measurement
 from leantune.files import digest
 from leantune.lab.replay.tables.columns import Columns
-from leantune.lab.replay.tables.described import Description, Remark
-from leantune.lab.replay.tables.description import parse_description
+from leantune.lab.replay.tables.description import Description, Remark, parse_description
 from leantune.lab.replay.tables.limits import state
 from leantune.lab.replay.tables.pairs import gather
 from leantune.lab.replay.tables.rows import read_rows
@@ -124,26 +123,12 @@ def _find(name_or_path: str, data: Path | None) -> tuple[str, str, str, Path]:
 def _check_problem(problem: str, description: Description, source: str) -> None:
     if problem not in description.problems:
         named = [name for name in description.problems if name]
-        close = get_close_matches(problem, named, n=1)
-        meant = f"Did you mean {close[0]!r}? " if close else ""
-        known = (
-            f"There are {', '.join(named)}, and the main one without a name" if named else "It has the main one only"
-        )
-        raise TableError(f"there is no problem {problem!r}", where=source, hint=meant + known)
+        others = f"There are {', '.join(named)}, and the main one without a name"
+        hint = did_you_mean(problem, named) + others if named else "It has the main one only"
+        raise TableError(f"there is no problem {problem!r}", where=source, hint=hint)
 
 
 def _absent_hint(file: str, folder: Path, *, preset: bool) -> str:
     if not preset:
         return f"It was looked for in {folder.absolute()}: correct file:, or name another folder with --data"
     return f"Put {file} below {folder}, or name the folder that holds it with --data or {DATA_VARIABLE}"
-
-
-__all__ = [
-    "DATA_VARIABLE",
-    "MeasuredTable",
-    "Remark",
-    "default_data",
-    "load_table",
-    "preset_names",
-    "preset_text",
-]

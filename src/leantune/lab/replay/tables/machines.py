@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from leantune.cloud.catalog import catalogue
-from leantune.errors import TableError
 from leantune.lab.replay.tables.columns import Columns
-from leantune.lab.replay.tables.described import ClusterColumns, Formula
+from leantune.lab.replay.tables.description import ClusterColumns, Formula
 from leantune.space import Cluster, Clusters, Machine
 
 MOST_NODES = 1_000_000
@@ -67,11 +66,8 @@ def rent(described: ClusterColumns, columns: Columns) -> Rented:
     types = columns.texts(described.type)
     nodes = _counts(described.nodes, columns, default=1, least=1)
     extra = _counts(described.extra_nodes, columns, default=0, least=0)
-    for row, kind in enumerate(types):
-        if not kind:
-            raise TableError(
-                "the type of machine is missing", where=columns.place(row, described.type), hint="Fill it in"
-            )
+    if "" in types:
+        raise columns.error(described.type, types.index(""), "the type of machine is missing", "Fill it in")
     machines = _machines(described, types, columns)
     pairs = list(zip(types, nodes, strict=True))
     extras = dict(_same(pairs, extra, columns, described.extra_nodes))
@@ -81,41 +77,37 @@ def rent(described: ClusterColumns, columns: Columns) -> Rented:
 
 
 def _counts(formula: Formula | None, columns: Columns, *, default: int, least: int) -> list[int]:
+    def fault(value: float | None) -> str:
+        right = value is not None and value.is_integer() and least <= value <= MOST_NODES
+        return "" if right else f"{_shown(value)} where a number of nodes is expected"
+
     if formula is None:
         return [default] * len(columns.sheet)
-    counts: list[int] = []
-    for row, value in enumerate(columns.numbers(formula)):
-        if value is None or not value.is_integer() or not least <= value <= MOST_NODES:
-            shown = "nothing" if value is None else f"{value:g}"
-            raise TableError(
-                f"{shown} where a number of nodes is expected",
-                where=columns.place(row, formula),
-                hint=f"Give whole numbers of at least {least} and at most {MOST_NODES:,}",
-            )
-        counts.append(int(value))
-    return counts
+    hint = f"Give whole numbers of at least {least} and at most {MOST_NODES:,}"
+    return [int(count or 0) for count in columns.checked(formula, fault, hint)]
 
 
 def _machines(described: ClusterColumns, types: Sequence[str], columns: Columns) -> dict[str, Machine]:
     if described.vcpus is not None and described.memory is not None:
-        machines = _sized(described.vcpus, described.memory, types, columns)
+        vcpus = _sizes(described.vcpus, "", types, columns)
+        memory = _sizes(described.memory, "memory", types, columns)
+        machines = {kind: Machine(kind, vcpus[kind], memory[kind]) for kind in vcpus}
     else:
         machines = _known(described, types, columns)
     if described.price is None:
         return machines
-    prices = columns.numbers(described.price, kind="money")
-    _check_positive(prices, described.price, columns)
-    priced = dict(_same(types, prices, columns, described.price))
-    return {name: replace(machine, usd_per_hour=priced[name]) for name, machine in machines.items()}
+    prices = _sizes(described.price, "money", types, columns)
+    return {name: replace(machine, usd_per_hour=prices[name]) for name, machine in machines.items()}
 
 
-def _sized(vcpus: Formula, memory: Formula, types: Sequence[str], columns: Columns) -> dict[str, Machine]:
-    sizes = [columns.numbers(vcpus), columns.numbers(memory, kind="memory")]
-    for formula, values in zip((vcpus, memory), sizes, strict=True):
-        _check_positive(values, formula, columns)
-    processors = dict(_same(types, sizes[0], columns, vcpus))
-    gibs = dict(_same(types, sizes[1], columns, memory))
-    return {kind: Machine(kind, processors[kind] or 0.0, gibs[kind] or 0.0) for kind in processors}
+def _sizes(formula: Formula, kind: str, types: Sequence[str], columns: Columns) -> dict[str, float]:
+    """One number above 0 of each type."""
+
+    def fault(value: float | None) -> str:
+        return "" if value is not None and value > 0 else f"{_shown(value)} is not the size or price of a machine"
+
+    values = columns.checked(formula, fault, "Give numbers above 0", kind=kind)
+    return dict(_same(types, [value or 0.0 for value in values], columns, formula))
 
 
 def _known(described: ClusterColumns, types: Sequence[str], columns: Columns) -> dict[str, Machine]:
@@ -126,23 +118,13 @@ def _known(described: ClusterColumns, types: Sequence[str], columns: Columns) ->
             known, named = catalogue(described.provider or "", described.region).machines, "the catalogue"
     for row, kind in enumerate(types):
         if kind not in known:
-            raise TableError(
-                f"{named} has no type {kind!r}",
-                where=columns.place(row, described.type),
-                hint=f"At {described.entry.where}: declare machines:, or columns vcpus:, memory: and price:",
-            )
+            hint = f"At {described.entry.where}: declare machines:, or columns vcpus:, memory: and price:"
+            raise columns.error(described.type, row, f"{named} has no type {kind!r}", hint)
     return {kind: known[kind] for kind in dict.fromkeys(types)}
 
 
-def _check_positive(values: Sequence[float | None], formula: Formula, columns: Columns) -> None:
-    for row, value in enumerate(values):
-        if value is None or value <= 0:
-            shown = "nothing" if value is None else f"{value:g}"
-            raise TableError(
-                f"{shown} is not the size or price of a machine",
-                where=columns.place(row, formula),
-                hint="Give numbers above 0",
-            )
+def _shown(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:g}"
 
 
 def _same(
@@ -155,11 +137,8 @@ def _same(
         if values[row] != values[earlier]:
             assert formula is not None  # a default is the same everywhere
             shown = " x ".join(map(str, reversed(key))) if isinstance(key, tuple) else str(key)
-            raise TableError(
-                f"{shown} has {values[row]} here and {values[earlier]} on line {columns.sheet.lines[earlier]}",
-                where=columns.place(row, formula),
-                hint="A cluster has one size and price; what varies is a parameter",
-            )
+            what = f"{shown} has {values[row]} here and {values[earlier]} on line {columns.sheet.lines[earlier]}"
+            raise columns.error(formula, row, what, "A cluster has one size and price; what varies is a parameter")
     return ((key, values[row]) for key, row in first.items())
 
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import fmean
 
 from leantune.errors import TableError
 from leantune.executors.replay import Measurement
-from leantune.lab.replay.tables.described import Description, Duplicates, Lacking, Missing, Remark
+from leantune.lab.replay.tables.description import Description, Duplicates, Lacking, Missing, Remark
 from leantune.lab.replay.tables.rows import Key, Rows, Run, key_value
-from leantune.space import Parameter, Predicate, Space, Value
+from leantune.space import Parameter, Space, Value
 from leantune.space.enumeration import LARGEST_GRID
 
 _ByPair = dict[tuple[Key, Fraction], Measurement]
@@ -55,12 +56,12 @@ def _complete(runs: Sequence[Run], rule: Lacking, remarks: list[Remark]) -> list
         return list(runs)
     of = f"{len(lacking)} of {len(runs)} rows"
     what = " or ".join(dict.fromkeys(name for run in lacking for name in run.lacking))
-    if rule is Lacking.REFUSE:
+    if rule == "refuse":
         hint = "Fill them in, or write nan: fail or nan: drop"
         raise TableError(f"{of} lack {what}", where=lacking[0].place, hint=hint)
-    handled = "count as failed runs" if rule is Lacking.FAIL else "were dropped"
+    handled = "count as failed runs" if rule == "fail" else "were dropped"
     remarks.append(Remark("nan", len(lacking), f"{of} lack {what} and {handled}"))
-    if rule is Lacking.FAIL:
+    if rule == "fail":
         return list(runs)
     if len(lacking) == len(runs):
         raise TableError(f"every row lacks {what}", where=lacking[0].place, hint="Is it the right column?")
@@ -73,14 +74,14 @@ def _merged(runs: Iterable[Run], description: Description, remarks: list[Remark]
         by_pair.setdefault((run.key, run.share), []).append(run)
     several = [group for group in by_pair.values() if len(group) > 1]
     rule = description.duplicates
-    if several and rule is Duplicates.REFUSE:
+    if several and rule == "refuse":
         hint = "Keep one of them, or write duplicates: mean, first or last"
         raise TableError(
             f"the same configuration and fraction as {several[0][0].place}", where=several[0][1].place, hint=hint
         )
     if several:
         extra = sum(len(group) - 1 for group in several)
-        taken = "averaged" if rule is Duplicates.MEAN else f"the {rule} of each was taken"
+        taken = "averaged" if rule == "mean" else f"the {rule} of each was taken"
         text = f"{extra} rows repeat {len(several)} pairs of configuration and fraction: {taken}"
         remarks.append(Remark("duplicates", extra, text))
     return {pair: _measurement(_chosen(group, rule), description.time_limit) for pair, group in by_pair.items()}
@@ -88,9 +89,9 @@ def _merged(runs: Iterable[Run], description: Description, remarks: list[Remark]
 
 def _chosen(group: Sequence[Run], rule: Duplicates) -> Sequence[Run]:
     """The rows to average: all that measured something, the first or the last."""
-    if rule is Duplicates.MEAN:
+    if rule == "mean":
         return [run for run in group if not run.lacking] or group[:1]
-    return group[:1] if rule is Duplicates.FIRST else group[-1:]
+    return group[:1] if rule == "first" else group[-1:]
 
 
 def _measurement(group: Sequence[Run], time_limit: float | None) -> Measurement:
@@ -101,15 +102,11 @@ def _measurement(group: Sequence[Run], time_limit: float | None) -> Measurement:
         return Measurement({}, seconds, f"the table has no {' or '.join(first.lacking)}", cost)
     times = [run.seconds for run in group if run.seconds is not None]
     costs = [run.cost for run in group if run.cost is not None]
-    metrics = {name: _mean([run.metrics[name] for run in group]) for name in first.metrics}
+    metrics = {name: fmean([run.metrics[name] for run in group]) for name in first.metrics}
     cut = time_limit is not None and max(times) >= time_limit
     # Of one run: rows of the same pair are runs of equal weight, so their variances are averaged.
-    deviations = {name: math.sqrt(_mean([run.deviations[name] ** 2 for run in group])) for name in first.deviations}
-    return Measurement(metrics, _mean(times), cost=_mean(costs) if costs else None, cut=cut, deviations=deviations)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return values[0] if len(values) == 1 else math.fsum(values) / len(values)
+    deviations = {name: math.sqrt(fmean([run.deviations[name] ** 2 for run in group])) for name in first.deviations}
+    return Measurement(metrics, fmean(times), cost=fmean(costs) if costs else None, cut=cut, deviations=deviations)
 
 
 def _fractions(merged: _ByPair, runs: Sequence[Run]) -> tuple[Fraction, ...]:
@@ -135,14 +132,14 @@ def _filled(
     if not short:
         return merged
     count = f"{len(short)} of {len(has)} configurations lack a fraction"
-    if rule is Missing.REFUSE:
+    if rule == "refuse":
         key, shares = next(iter(short.items()))
         lacks = ", ".join(str(share) for share in fractions if share not in shares)
         place = next(run.place for run in rows.runs if run.key == key)
         raise TableError(
             f"{count}, such as {lacks} of this one", where=place, hint="Add the rows, or write missing: drop or fail"
         )
-    if rule is Missing.DROP:
+    if rule == "drop":
         remarks.append(Remark("missing", len(short), f"{count} and were dropped"))
         if len(short) == len(has):
             shown = ", ".join(map(str, fractions))
@@ -173,14 +170,11 @@ def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None],
     others = size - len(configurations)
     text = f"{others:,} of {size:,} combinations of the parameters are not in the table and are never proposed"
     remarks.append(Remark("absent", others, text))
-    return Space(valid=_measured(frozenset(configurations)), **parameters)
 
-
-def _measured(keys: frozenset[Key]) -> Predicate:
     def measured(values: Mapping[str, Value]) -> bool:
-        return tuple(key_value(value) for value in values.values()) in keys
+        return tuple(key_value(value) for value in values.values()) in configurations
 
-    return measured
+    return Space(valid=measured, **parameters)
 
 
 def _cut_remarks(measurements: Mapping[tuple[str, Fraction], Measurement], limit: float | None) -> list[Remark]:

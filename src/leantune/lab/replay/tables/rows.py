@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from leantune.errors import InvalidInput, TableError
 from leantune.lab.replay.tables.cells import is_missing, plain_number
 from leantune.lab.replay.tables.columns import Columns
-from leantune.lab.replay.tables.described import CLUSTER, Description, Formula, FractionColumn, MetricUnit
+from leantune.lab.replay.tables.description import CLUSTER, Description, Formula, FractionColumn
 from leantune.lab.replay.tables.machines import Rented, rent
 from leantune.lab.replay.tables.values import span
 from leantune.problem import TIME
@@ -49,7 +49,13 @@ def read_rows(description: Description, columns: Columns) -> Rows:
     """Every row, checked cell by cell; nothing is dropped or merged yet."""
     spanned = {name: span(name, described, columns) for name, described in description.parameters.items()}
     rented = None if description.cluster is None else rent(description.cluster, columns)
-    seconds = _seconds(description, columns)
+    seconds = columns.checked(
+        description.time.formula,
+        _not_above_0("the time is {:g} s"),
+        "A run takes longer than 0 s: correct the row, or leave the cell empty if the time is not known",
+        kind="time",
+        factor=description.time.factor,
+    )
     rates, costs = _dollars(description, columns, seconds, rented)
     if rented is not None and (description.usd_per_hour is not None or description.cost is not None):
         rented = rented.priced(rates)
@@ -81,76 +87,54 @@ def key_value(value: Value) -> Value | tuple[str, int]:
     return (value.type, value.nodes) if isinstance(value, Cluster) else value
 
 
-def _seconds(description: Description, columns: Columns) -> list[float | None]:
-    formula = description.time.formula
-    seconds = columns.numbers(formula, kind="time", factor=description.time.factor)
-    for row, value in enumerate(seconds):
-        if value is not None and value <= 0:
-            hint = "A run takes longer than 0 s: correct the row, or leave the cell empty if the time is not known"
-            raise TableError(f"the time is {value:g} s", where=columns.place(row, formula), hint=hint)
-    return seconds
+def _not_above_0(what: str) -> Callable[[float | None], str]:
+    return lambda value: "" if value is None or value > 0 else what.format(value)
 
 
 def _deviation(name: str, formula: Formula, description: Description, columns: Columns) -> list[float]:
     """Standard deviations of one run in the unit of what they are about."""
+
+    def fault(value: float | None) -> str:
+        shown = "missing" if value is None else f"{value:g}" if value < 0 else ""
+        return shown and f"the standard deviation of {name} is {shown}"
+
+    hint = "Give a number of at least 0, 0 where runs do not differ"
     if name == TIME:
-        found = columns.numbers(formula, kind="time", factor=description.time.factor)
+        values = columns.checked(formula, fault, hint, kind="time", factor=description.time.factor)
     else:
-        percent = description.metrics[name].unit is MetricUnit.PERCENT
-        found = columns.numbers(formula, factor=0.01 if percent else 1.0)
-    for row, value in enumerate(found):
-        if value is None or value < 0:
-            what = "missing" if value is None else f"{value:g}"
-            hint = "Give a number of at least 0, 0 where runs do not differ"
-            raise TableError(
-                f"the standard deviation of {name} is {what}", where=columns.place(row, formula), hint=hint
-            )
-    return [value for value in found if value is not None]
+        percent = description.metrics[name].unit == "percent"
+        values = columns.checked(formula, fault, hint, factor=0.01 if percent else 1.0)
+    return [value for value in values if value is not None]
 
 
 def _dollars(
     description: Description, columns: Columns, seconds: Sequence[float | None], rented: Rented | None
 ) -> tuple[list[float | None], list[float | None]]:
     """USD per hour and USD of each row, as the table or else the machines' prices say."""
-    nothing: list[float | None] = [None] * len(columns.sheet)
+    hint = "Give dollars above 0"
+    hours = [None if value is None else value / SECONDS_PER_HOUR for value in seconds]
+    rates: list[float | None] = [None] * len(columns.sheet)
     if description.cost is not None:
-        costs = columns.numbers(description.cost, kind="money")
-        _check_dollars(costs, "the run costs", columns, description.cost.text)
-        hours = [None if one is None else one / SECONDS_PER_HOUR for one in seconds]
-        return [_over(cost, hour) for cost, hour in zip(costs, hours, strict=True)], costs
-    rates = nothing
+        costs = columns.checked(description.cost, _not_above_0("the run costs {:g} USD"), hint, kind="money")
+        pairs = zip(costs, hours, strict=True)
+        return [None if cost is None or hour is None else cost / hour for cost, hour in pairs], costs
     if description.usd_per_hour is not None:
-        rates = columns.numbers(description.usd_per_hour, kind="money")
-        _check_dollars(rates, "the rate is", columns, description.usd_per_hour.text)
+        rates = columns.checked(description.usd_per_hour, _not_above_0("the rate is {:g} USD"), hint, kind="money")
     elif rented is not None:
         rates = rented.usd_per_hour()
-    return rates, [
-        None if rate is None or one is None else one / SECONDS_PER_HOUR * rate
-        for rate, one in zip(rates, seconds, strict=True)
-    ]
-
-
-def _over(cost: float | None, hours: float | None) -> float | None:
-    return None if cost is None or hours is None else cost / hours
-
-
-def _check_dollars(values: Sequence[float | None], what: str, columns: Columns, column: str) -> None:
-    for row, value in enumerate(values):
-        if value is not None and value <= 0:
-            raise TableError(
-                f"{what} {value:g} USD", where=columns.sheet.place(row, column), hint="Give dollars above 0"
-            )
+    pairs = zip(rates, hours, strict=True)
+    return rates, [None if rate is None or hour is None else hour * rate for rate, hour in pairs]
 
 
 def _shares(fraction: FractionColumn | None, columns: Columns) -> list[Fraction]:
     if fraction is None:
         return [Fraction(1)] * len(columns.sheet)
     cells = columns.texts(fraction.formula)
-    known: dict[str, Fraction] = {}
+    shares: dict[str, Fraction] = {}
     for row, cell in enumerate(cells):
-        if cell not in known:
-            known[cell] = _share(cell, fraction, columns.place(row, fraction.formula))
-    return [known[cell] for cell in cells]
+        if cell not in shares:
+            shares[cell] = _share(cell, fraction, columns.sheet.place(row, fraction.formula.text))
+    return [shares[cell] for cell in cells]
 
 
 def _share(cell: str, fraction: FractionColumn, where: str) -> Fraction:

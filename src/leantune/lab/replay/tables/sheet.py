@@ -30,6 +30,10 @@ class Sheet:
         shown = f", column {column!r}" if column else ""
         return f"{self.source}, line {self.lines[row]}{shown}"
 
+    def error(self, column: str, row: int, what: str, hint: str) -> TableError:
+        """What is wrong with a cell, and what would be right."""
+        return TableError(what, where=self.place(row, column), hint=hint)
+
     def cells(self, column: str) -> list[str]:
         """The texts of a column of the header, without spaces around them."""
         index = self.header.index(column)
@@ -56,21 +60,19 @@ def parse_sheet(raw: bytes, source: str, separator: str = ",") -> Sheet:
     if first is None:
         raise TableError("the file is empty", where=source, hint="Its first line names the columns")
     header = _header(first[1], f"{source}, line {first[0]}", separator)
-    lines: list[int] = []
-    cells: list[tuple[str, ...]] = []
-    for line, row in rows:
+    body = [(line, tuple(row)) for line, row in rows]
+    for line, row in body:
         if len(row) != len(header):
-            cells_ = "1 cell" if len(row) == 1 else f"{len(row)} cells"
+            cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
             raise TableError(
-                f"the row has {cells_}, the header {len(header)}",
+                f"the row has {cells}, the header {len(header)}",
                 where=f"{source}, line {line}",
                 hint="Put texts that hold the separator in quotes",
             )
-        lines.append(line)
-        cells.append(tuple(row))
-    if not cells:
+    if not body:
         raise TableError("the file has a header and no rows", where=source, hint="Add the measurements")
-    return Sheet(source, header, tuple(cells), tuple(lines), raw.startswith(codecs.BOM_UTF8))
+    lines, cells_of = zip(*body, strict=True)
+    return Sheet(source, header, cells_of, lines, raw.startswith(codecs.BOM_UTF8))
 
 
 def _header(cells: list[str], where: str, separator: str) -> tuple[str, ...]:

@@ -7,10 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leantune.errors import TableError
 from leantune.lab.replay.tables.cells import is_missing, plain_number
 from leantune.lab.replay.tables.columns import Columns
-from leantune.lab.replay.tables.described import Formula, Kind, ParameterColumn
+from leantune.lab.replay.tables.description import Formula, ParameterColumn
 from leantune.space import Boolean, Choice, Ordinal, Parameter, Value
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -34,36 +33,26 @@ def span(name: str, described: ParameterColumn, columns: Columns) -> Spanned:
     cells = columns.texts(formula)
     for row, cell in enumerate(cells):
         if is_missing(cell):
-            raise TableError(
-                f"the parameter {name!r} has no value",
-                where=columns.place(row, formula),
-                hint="Fill it in, or drop the row",
-            )
-        if described.kind in (Kind.LINEAR, Kind.LOG) and plain_number(cell) is None:
+            raise columns.error(formula, row, f"the parameter {name!r} has no value", "Fill it in, or drop the row")
+        if described.kind in ("linear", "log") and plain_number(cell) is None:
             hint = "Correct the row, or make the parameter a choice"
-            raise TableError(f"{cell!r} is not a number", where=columns.place(row, formula), hint=hint)
-    if described.kind is Kind.BOOL:
-        return Spanned(Boolean(), [_truth(cell, columns.place(row, formula)) for row, cell in enumerate(cells)])
+            raise columns.error(formula, row, f"{cell!r} is not a number", hint)
+        if described.kind == "bool" and cell.lower() not in _TRUTHS:
+            hint = f"Write one of {', '.join(_TRUTHS)}"
+            raise columns.error(formula, row, f"{cell!r} is neither true nor false", hint)
+    if described.kind == "bool":
+        return Spanned(Boolean(), [_TRUTHS[cell.lower()] for cell in cells])
     values = _typed(cells) if described.options is None else _listed(cells, described, columns, formula)
     options = described.options if described.options is not None else _ascending(values)
-    if described.kind is Kind.ORDINAL and described.options is None and isinstance(options[0], str):
+    if described.kind == "ordinal" and described.options is None and isinstance(options[0], str):
         shown = ", ".join(map(str, options[:5]))
         raise described.entry.error(
             f"the order of {shown} is not known", f"List the values in order: {name}: {{ordinal: [{shown}]}}, or choice"
         )
     with described.entry.blamed():
-        return Spanned(_parameter(described.kind, tuple(options)), values)
-
-
-def _parameter(kind: Kind, options: tuple[Value, ...]) -> Parameter:
-    match kind:
-        case Kind.CHOICE:
-            return Choice(options)
-        case Kind.LINEAR:
-            return Ordinal(options, "linear")
-        case Kind.LOG:
-            return Ordinal(options, "log")
-    return Ordinal(options)
+        if described.kind == "choice":
+            return Spanned(Choice(tuple(options)), values)
+        return Spanned(Ordinal(tuple(options), "rank" if described.kind == "ordinal" else described.kind), values)
 
 
 def _typed(cells: Sequence[str]) -> list[Value]:
@@ -83,11 +72,8 @@ def _listed(cells: Sequence[str], described: ParameterColumn, columns: Columns, 
     known: dict[str, Value] = {cell: value for cell in set(cells) if (value := _option(cell, options)) is not None}
     for row, cell in enumerate(cells):
         if cell not in known:
-            raise TableError(
-                f"{cell!r} is not among the values of {formula.text!r}",
-                where=columns.place(row, formula),
-                hint=f"Add it at {described.entry.where}: {', '.join(map(str, options))}",
-            )
+            hint = f"Add it at {described.entry.where}: {', '.join(map(str, options))}"
+            raise columns.error(formula, row, f"{cell!r} is not among the values of {formula.text!r}", hint)
     return [known[cell] for cell in cells]
 
 
@@ -102,9 +88,3 @@ def _option(cell: str, options: Sequence[Value]) -> Value | None:
         elif isinstance(option, int | float) and plain_number(cell) == option:
             return option
     return None
-
-
-def _truth(cell: str, where: str) -> bool:
-    if cell.lower() not in _TRUTHS:
-        raise TableError(f"{cell!r} is neither true nor false", where=where, hint=f"Write one of {', '.join(_TRUTHS)}")
-    return _TRUTHS[cell.lower()]
