@@ -305,12 +305,13 @@ SPOT_RUN = (
     Step("run", ("spot", "run", "job.yaml", "--mcnt", "1"), RENTED),
     Step("run-json", ("spot", "run", "job.yaml", "--mcnt", "1", "--json"), RENTED),
 )
+SLOW = Varying(lines=r"simulating: ")  # what is told of work that takes longer than a moment
 SPOT = (
     *_both("prices", "spot", "prices", "history.csv"),
     *_both("prices-of-a-type", "spot", "prices", "--types", "m5.large"),
-    *_both("simulate", "spot", "simulate", *SIMULATED, "--policy", POLICIES, "--no-html"),
-    *_both("simulate-file", "spot", "simulate", *TRACED, "--theta", "0.5", "--mcnt", "2", "--no-html"),
-    Step("simulate-page", ("spot", "simulate", *SIMULATED, "--regime", "smooth"), page="leantune-spot.html"),
+    *_both("simulate", "spot", "simulate", *SIMULATED, "--policy", POLICIES, "--no-html", varying=SLOW),
+    *_both("simulate-file", "spot", "simulate", *TRACED, "--theta", "0.5", "--mcnt", "2", "--no-html", varying=SLOW),
+    Step("simulate-page", ("spot", "simulate", *SIMULATED, "--regime", "smooth"), SLOW, page="leantune-spot.html"),
     *_both(
         "train",
         *("spot", "train", "--prices", "history.csv", "--predictors", "hazard,logistic", "--tries", "1"),
