@@ -10,7 +10,17 @@ from typing import Any
 import sqlalchemy as sa
 
 from leantune.errors import SpaceError, StudyChanged
-from leantune.history import History, Move, Moves, Observation, ObservationKind, Trial, TrialKind, TrialState
+from leantune.history import (
+    History,
+    Move,
+    Moves,
+    Observation,
+    ObservationKind,
+    Trial,
+    TrialKind,
+    TrialState,
+    in_order,
+)
 from leantune.problem import Budget
 from leantune.space import Configuration, Space
 from leantune.store.encoding import read_expected, read_json, read_metrics, read_notes, read_share, read_shares
@@ -78,6 +88,10 @@ class Known:
     def money(self, budget: Budget) -> Money:
         """Dollars spent and reserved, beside the budget."""
         return Money(budget.usd, total(self.settled), math.fsum(self.reserved.values()))
+
+    def with_added(self, trial: Trial) -> "Known":
+        """With a new trial."""
+        return replace(self, history=in_order((*self.history.trials, trial)))
 
     def with_reserved(self, number: int, attempt: int, usd: float) -> "Known":
         """With another open reservation."""

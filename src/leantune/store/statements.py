@@ -82,7 +82,10 @@ _OPEN_STAYS = sa.and_(
     stays.c.ended.is_(None),
 )
 RUN = sa.select(
-    trials.c.attempt, trials.c.worker, trials.c.lease_until, sa.select(stays.c.machine).where(_OPEN_STAYS).exists()
+    trials.c.attempt,
+    trials.c.worker,
+    trials.c.lease_until,
+    sa.select(stays.c.machine).where(_OPEN_STAYS).exists().label("stays"),
 ).where(_THIS_TRIAL)
 # The next trials of the queue; in portions, because the first one usually fits.
 QUEUED = (
