@@ -1,5 +1,7 @@
 """The statements of a study, made once: what varies is bound by name. `study` is the study's id in all of them."""
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from leantune.store.schema import (
@@ -15,6 +17,17 @@ from leantune.store.schema import (
     workers,
 )
 
+
+def columns(table: sa.Table, names: str) -> list[sa.Column[Any]]:
+    """Columns by name: "number attempt"."""
+    return [table.c[name] for name in names.split()]
+
+
+def all_but(table: sa.Table, names: str) -> list[sa.Column[Any]]:
+    """The other columns of a table, in its order."""
+    return [column for column in table.c if column.name not in names.split()]
+
+
 _STUDY = sa.bindparam("study", type_=sa.Integer)
 _NUMBER = sa.bindparam("trial", type_=sa.Integer)
 _WORKER = sa.bindparam("who", type_=sa.Text)
@@ -24,11 +37,7 @@ REVISION = sa.select(revisions.c.version_num)
 # The study's row: its count of changes and its budget. LOCK waits until nobody else changes the study.
 HEAD = sa.select(
     REVISION.scalar_subquery(),
-    studies.c.changes,
-    studies.c.budget_usd,
-    studies.c.budget_trials,
-    studies.c.budget_hours,
-    studies.c.proposing_worker,
+    *columns(studies, "changes budget_usd budget_trials budget_hours proposing_worker"),
 ).where(studies.c.id == _STUDY)
 LOCK = HEAD.with_for_update(of=studies)
 SET_CHANGES = (
@@ -52,9 +61,7 @@ SET_BUDGET = (
 COUNT_BUDGETS = sa.select(sa.func.count()).where(budgets.c.study_id == _STUDY)
 INSERT_BUDGET = sa.insert(budgets)
 BUDGETS = (
-    sa.select(budgets.c.time, budgets.c.usd, budgets.c.trials, budgets.c.hours, budgets.c.cause)
-    .where(budgets.c.study_id == _STUDY)
-    .order_by(budgets.c.position)
+    sa.select(*all_but(budgets, "study_id position")).where(budgets.c.study_id == _STUDY).order_by(budgets.c.position)
 )
 
 _THIS_TRIAL = sa.and_(trials.c.study_id == _STUDY, trials.c.number == _NUMBER)
@@ -82,9 +89,7 @@ _OPEN_STAYS = sa.and_(
     stays.c.ended.is_(None),
 )
 RUN = sa.select(
-    trials.c.attempt,
-    trials.c.worker,
-    trials.c.lease_until,
+    *columns(trials, "attempt worker lease_until"),
     sa.select(stays.c.machine).where(_OPEN_STAYS).exists().label("stays"),
 ).where(_THIS_TRIAL)
 # The next trials of the queue; in portions, because the first one usually fits.
@@ -96,14 +101,8 @@ QUEUED = (
 )
 RUNNING = (
     sa.select(
-        trials.c.number,
-        trials.c.attempt,
-        trials.c.worker,
-        trials.c.started,
-        trials.c.lease_until,
-        ledger.c.reserved,
-        ledger.c.rate,
-        ledger.c.time_limit,
+        *columns(trials, "number attempt worker started lease_until"),
+        *columns(ledger, "reserved rate time_limit"),
     )
     .join(
         ledger,
@@ -128,17 +127,7 @@ SETTLE = (
     .values(settled=sa.bindparam("paid"), settled_at=sa.bindparam("paid_at"), changed=sa.bindparam("new_changes"))
 )
 LEDGER = (
-    sa.select(
-        ledger.c.number,
-        ledger.c.attempt,
-        ledger.c.worker,
-        ledger.c.rate,
-        ledger.c.time_limit,
-        ledger.c.reserved,
-        ledger.c.opened,
-        ledger.c.settled,
-        ledger.c.settled_at,
-    )
+    sa.select(*all_but(ledger, "study_id changed"))
     .where(ledger.c.study_id == _STUDY)
     .order_by(ledger.c.number, ledger.c.attempt)
 )
@@ -160,15 +149,7 @@ STOP_PROPOSING = NOBODY_PROPOSES.where(studies.c.proposing_worker == _WORKER)
 
 INSERT_REPORTS = sa.insert(reports)
 REPORTS = (
-    sa.select(
-        reports.c.number,
-        reports.c.attempt,
-        reports.c.seconds,
-        reports.c.metrics,
-        reports.c.step,
-        reports.c.fraction,
-        reports.c.id,
-    )
+    sa.select(*columns(reports, "number attempt seconds metrics step fraction id"))
     .where(reports.c.study_id == _STUDY, reports.c.id > sa.bindparam("after"))
     .order_by(reports.c.id)
 )
@@ -184,7 +165,7 @@ CLOSE_STAYS = (
     .values(ended=sa.bindparam("end"), why=sa.bindparam("cause"), gross_usd=sa.bindparam("usd"), revoked=sa.false())
 )
 STAYS = (
-    sa.select(*(column for column in stays.c if column.name != "study_id"))
+    sa.select(*all_but(stays, "study_id"))
     .where(stays.c.study_id == _STUDY)
     .order_by(stays.c.launched, stays.c.number, stays.c.attempt, stays.c.machine)
 )
@@ -195,30 +176,13 @@ INSERT_WORKER = sa.insert(workers)
 DELETE_WORKER = sa.delete(workers).where(_THIS_WORKER)
 SEEN = sa.update(workers).where(_THIS_WORKER).values(heard=sa.bindparam("now"), seen=sa.bindparam("now"))
 WORKERS = (
-    sa.select(
-        workers.c.id,
-        workers.c.host,
-        workers.c.pid,
-        workers.c.process_started,
-        workers.c.slots,
-        workers.c.joined,
-        workers.c.heard,
-    )
+    sa.select(*all_but(workers, "study_id seen"))
     .where(workers.c.study_id == _STUDY)
     .order_by(workers.c.joined, workers.c.id)
 )
 
 # The database's list of studies.
-STUDIES = sa.select(
-    studies.c.id,
-    studies.c.name,
-    studies.c.created,
-    studies.c.definition,
-    studies.c.job,
-    studies.c.budget_usd,
-    studies.c.budget_trials,
-    studies.c.budget_hours,
-).order_by(studies.c.created, studies.c.id)
+STUDIES = sa.select(studies).order_by(studies.c.created, studies.c.id)
 STUDY_OF_NAME = STUDIES.where(studies.c.name == sa.bindparam("wanted"))
 NAMES = sa.select(studies.c.name).order_by(studies.c.name)
 COUNTS = sa.select(trials.c.study_id, trials.c.state, sa.func.count()).group_by(trials.c.study_id, trials.c.state)
