@@ -83,17 +83,17 @@ class Change:
         """See Transaction; its state, new moves and new observations are written."""
         old, is_running = self.trial(trial.number), run.worker is not None
         self.connection.execute(
-            sql.SET_STANDING,
+            sql.UPDATE_TRIAL,
             {
                 "study": self.study_id,
                 "trial": trial.number,
-                "new_state": trial.state.value,
-                "new_resumed": trial.resumed_dollars,
-                "new_attempt": run.attempt,
-                "new_worker": run.worker,
-                "new_started": run.started if is_running else None,
-                "new_lease": run.lease_until if is_running else None,
-                "new_changes": self._changes,
+                "state": trial.state.value,
+                "resumed_dollars": trial.resumed_dollars,
+                "attempt": run.attempt,
+                "worker": run.worker,
+                "started": run.started if is_running else None,
+                "lease_until": run.lease_until if is_running else None,
+                "changed": self._changes,
             },
         )
         self._append(trial, moves=len(old.moves), observations=len(old.observations))
@@ -120,8 +120,8 @@ class Change:
     def settle(self, number: int, run: Run, dollars: float, time: float) -> None:
         """See Transaction."""
         keys = {"study": self.study_id, "trial": number, "run": run.attempt}
-        values = {"paid": dollars, "paid_at": time, "new_changes": self._changes}
-        self.connection.execute(sql.SETTLE, {**keys, **values})
+        values = {"settled": dollars, "settled_at": time, "changed": self._changes}
+        self.connection.execute(sql.UPDATE_LEDGER, {**keys, **values})
         self.known = self.known.with_settled(number, run.attempt, dollars)
 
     def put_stays(self, stays: Sequence[StayRow]) -> None:
@@ -138,7 +138,7 @@ class Change:
             return
         keys = {"study": self.study_id, "trial": number, "run": run.attempt}
         alone = dollars is not None and self.connection.execute(sql.COUNT_OPEN_STAYS, keys).scalar_one() == 1
-        values = {"end": time, "cause": cause, "usd": dollars if alone else None}
+        values = {"ended": time, "why": cause, "gross_usd": dollars if alone else None, "revoked": False}
         self.connection.execute(sql.CLOSE_STAYS, {**keys, **values})
 
     def stop_proposing(self) -> None:
@@ -149,8 +149,9 @@ class Change:
     def tell(self) -> None:
         """Tell everybody that the study has changed, if it has."""
         if self.known is not self._before:
-            self.connection.execute(sql.SET_CHANGES, {"study": self.study_id, "new_changes": self._changes})
-            self.known = replace(self.known, changes=self._changes)
+            changes = self._changes
+            self.connection.execute(sql.UPDATE_STUDY, {"study": self.study_id, "changes": changes, "version": changes})
+            self.known = replace(self.known, changes=changes)
 
     @property
     def _changes(self) -> int:

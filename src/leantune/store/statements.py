@@ -1,4 +1,7 @@
-"""The statements of a study, made once: what varies is bound by name. `study` is the study's id in all of them."""
+"""The statements of a study, made once: what varies is bound by name. `study` is the study's id in all of them.
+
+An update sets the columns that it is given values of, under their own names.
+"""
 
 from typing import Any
 
@@ -40,24 +43,8 @@ HEAD = sa.select(
     *columns(studies, "changes budget_usd budget_trials budget_hours proposing_worker"),
 ).where(studies.c.id == _STUDY)
 LOCK = HEAD.with_for_update(of=studies)
-SET_CHANGES = (
-    sa.update(studies)
-    .where(studies.c.id == _STUDY)
-    .values(changes=sa.bindparam("new_changes"), version=sa.bindparam("new_changes"))
-)
+UPDATE_STUDY = sa.update(studies).where(studies.c.id == _STUDY)
 
-REDEFINE = (
-    sa.update(studies)
-    .where(studies.c.id == sa.bindparam("study"))
-    .values(definition=sa.bindparam("new_definition"), job=sa.bindparam("new_job"))
-)
-SET_BUDGET = (
-    sa.update(studies)
-    .where(studies.c.id == _STUDY)
-    .values(
-        budget_usd=sa.bindparam("usd"), budget_trials=sa.bindparam("most_trials"), budget_hours=sa.bindparam("hours")
-    )
-)
 COUNT_BUDGETS = sa.select(sa.func.count()).where(budgets.c.study_id == _STUDY)
 INSERT_BUDGET = sa.insert(budgets)
 BUDGETS = (
@@ -68,20 +55,7 @@ _THIS_TRIAL = sa.and_(trials.c.study_id == _STUDY, trials.c.number == _NUMBER)
 INSERT_TRIAL = sa.insert(trials)
 INSERT_MOVES = sa.insert(moves)
 INSERT_OBSERVATIONS = sa.insert(observations)
-# A trial's standing: all that changes after its proposal.
-SET_STANDING = (
-    sa.update(trials)
-    .where(_THIS_TRIAL)
-    .values(
-        state=sa.bindparam("new_state"),
-        resumed_dollars=sa.bindparam("new_resumed"),
-        attempt=sa.bindparam("new_attempt"),
-        worker=sa.bindparam("new_worker"),
-        started=sa.bindparam("new_started"),
-        lease_until=sa.bindparam("new_lease"),
-        changed=sa.bindparam("new_changes"),
-    )
-)
+UPDATE_TRIAL = sa.update(trials).where(_THIS_TRIAL)
 _OPEN_STAYS = sa.and_(
     stays.c.study_id == trials.c.study_id,
     stays.c.number == trials.c.number,
@@ -118,13 +92,10 @@ RUNNING = (
 HELD = sa.select(trials.c.number).where(
     trials.c.study_id == _STUDY, trials.c.state == "running", trials.c.worker == _WORKER
 )
-RENEW = sa.update(trials).where(_THIS_TRIAL).values(lease_until=sa.bindparam("new_lease"))
 
 INSERT_LEDGER = sa.insert(ledger)
-SETTLE = (
-    sa.update(ledger)
-    .where(ledger.c.study_id == _STUDY, ledger.c.number == _NUMBER, ledger.c.attempt == sa.bindparam("run"))
-    .values(settled=sa.bindparam("paid"), settled_at=sa.bindparam("paid_at"), changed=sa.bindparam("new_changes"))
+UPDATE_LEDGER = sa.update(ledger).where(
+    ledger.c.study_id == _STUDY, ledger.c.number == _NUMBER, ledger.c.attempt == sa.bindparam("run")
 )
 LEDGER = (
     sa.select(*all_but(ledger, "study_id changed"))
@@ -132,19 +103,14 @@ LEDGER = (
     .order_by(ledger.c.number, ledger.c.attempt)
 )
 
-MAY_PROPOSE = (
-    sa.update(studies)
-    .where(
-        studies.c.id == _STUDY,
-        sa.or_(
-            studies.c.proposing_worker.is_(None),
-            studies.c.proposing_worker == _WORKER,
-            studies.c.proposing_until <= sa.bindparam("now"),
-        ),
+MAY_PROPOSE = UPDATE_STUDY.where(
+    sa.or_(
+        studies.c.proposing_worker.is_(None),
+        studies.c.proposing_worker == _WORKER,
+        studies.c.proposing_until <= sa.bindparam("now"),
     )
-    .values(proposing_worker=_WORKER, proposing_until=sa.bindparam("until"))
-)
-NOBODY_PROPOSES = sa.update(studies).where(studies.c.id == _STUDY).values(proposing_worker=None, proposing_until=None)
+).values(proposing_worker=_WORKER)
+NOBODY_PROPOSES = UPDATE_STUDY.values(proposing_worker=None, proposing_until=None)
 STOP_PROPOSING = NOBODY_PROPOSES.where(studies.c.proposing_worker == _WORKER)
 
 INSERT_REPORTS = sa.insert(reports)
@@ -159,11 +125,7 @@ _THIS_RUN = sa.and_(stays.c.study_id == _STUDY, stays.c.number == _NUMBER, stays
 INSERT_STAYS = sa.insert(stays)
 DELETE_STAY = sa.delete(stays).where(_THIS_RUN, stays.c.machine == sa.bindparam("which"))
 COUNT_OPEN_STAYS = sa.select(sa.func.count()).where(_THIS_RUN, stays.c.ended.is_(None))
-CLOSE_STAYS = (
-    sa.update(stays)
-    .where(_THIS_RUN, stays.c.ended.is_(None))
-    .values(ended=sa.bindparam("end"), why=sa.bindparam("cause"), gross_usd=sa.bindparam("usd"), revoked=sa.false())
-)
+CLOSE_STAYS = sa.update(stays).where(_THIS_RUN, stays.c.ended.is_(None))
 STAYS = (
     sa.select(*all_but(stays, "study_id"))
     .where(stays.c.study_id == _STUDY)
@@ -174,7 +136,7 @@ STAYS_OF_TRIAL = STAYS.where(stays.c.number == _NUMBER)
 _THIS_WORKER = sa.and_(workers.c.study_id == _STUDY, workers.c.id == _WORKER)
 INSERT_WORKER = sa.insert(workers)
 DELETE_WORKER = sa.delete(workers).where(_THIS_WORKER)
-SEEN = sa.update(workers).where(_THIS_WORKER).values(heard=sa.bindparam("now"), seen=sa.bindparam("now"))
+UPDATE_WORKER = sa.update(workers).where(_THIS_WORKER)
 WORKERS = (
     sa.select(*all_but(workers, "study_id seen"))
     .where(workers.c.study_id == _STUDY)

@@ -60,7 +60,7 @@ class StudyStore(Store):
         """See Store."""
         until = finite(time, "time") + positive(for_seconds, "for_seconds")
         with self._writing() as connection:
-            values = {"study": self._id, "who": named(worker), "now": float(time), "until": until}
+            values = {"study": self._id, "who": named(worker), "now": float(time), "proposing_until": until}
             return connection.execute(sql.MAY_PROPOSE, values).rowcount == 1
 
     def release_proposing(self, worker: str) -> None:
@@ -77,8 +77,8 @@ class StudyStore(Store):
             held = set(connection.execute(sql.HELD, {"study": self._id, "who": worker}).scalars())
             kept = wanted & held
             if kept:
-                rows = [{"study": self._id, "trial": number, "new_lease": until} for number in sorted(kept)]
-                connection.execute(sql.RENEW, rows)
+                rows = [{"study": self._id, "trial": number, "lease_until": until} for number in sorted(kept)]
+                connection.execute(sql.UPDATE_TRIAL, rows)
             return kept
 
     def stays(self, number: int | None = None) -> list[StayRow]:
@@ -110,15 +110,14 @@ class StudyStore(Store):
     def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
         """See Store."""
         with self._locking() as (connection, _):
-            limits = {"usd": budget.usd, "hours": budget.hours}
-            connection.execute(sql.SET_BUDGET, {"study": self._id, "most_trials": budget.trials, **limits})
+            connection.execute(sql.UPDATE_STUDY, {"study": self._id, **budget_columns(budget)})
             log_budget(connection, self._id, BudgetChange(finite(time, "time"), budget, clean(cause)))
 
     def redefine(self, definition: Mapping[str, object], job: str) -> None:
         """Replace what defines the study; whether its trials still fit is for the caller to know."""
         with self._locking() as (connection, _):
-            values = {"new_definition": definition_text(definition), "new_job": clean(job)}
-            connection.execute(sql.REDEFINE, {"study": self._id, **values})
+            values = {"definition": definition_text(definition), "job": clean(job)}
+            connection.execute(sql.UPDATE_STUDY, {"study": self._id, **values})
         self.definition, self.job = MappingProxyType(dict(definition)), job
 
     def budgets(self) -> list[BudgetChange]:
@@ -170,7 +169,8 @@ class StudyStore(Store):
     def seen(self, worker_id: str, time: float) -> None:
         """See Store."""
         with self._writing() as connection:
-            connection.execute(sql.SEEN, {"study": self._id, "who": worker_id, "now": finite(time, "time")})
+            now = finite(time, "time")
+            connection.execute(sql.UPDATE_WORKER, {"study": self._id, "who": worker_id, "heard": now, "seen": now})
 
     def leave(self, worker_id: str) -> None:
         """See Store."""
@@ -227,6 +227,11 @@ class StudyStore(Store):
 
     def _of_trial(self, number: int | None) -> dict[str, int]:
         return {"study": self._id} if number is None else {"study": self._id, "trial": number}
+
+
+def budget_columns(budget: Budget) -> dict[str, float | None]:
+    """The budget in force, in the row of its study."""
+    return {"budget_usd": budget.usd, "budget_trials": budget.trials, "budget_hours": budget.hours}
 
 
 def log_budget(connection: sa.Connection, study_id: int, change: BudgetChange) -> None:
