@@ -61,6 +61,7 @@ from leantune.store.rules import (
 )
 
 _UNBOOKED = Booking(0.0, None, None)
+_QUEUED, _RUNNING, _LOST = TrialState.QUEUED, TrialState.RUNNING, TrialState.LOST
 
 
 class Run(NamedTuple):
@@ -107,8 +108,19 @@ class Transaction(Protocol):
     def put_stays(self, stays: Sequence[StayRow]) -> None:
         """Write machines of a run; what is there of the same machine is replaced."""
 
-    def close_stays(self, number: int, run: Run, time: float, cause: str, dollars: float | None = None) -> None:
-        """End what is open of a run's machines; its dollars are those of the machine where there is one."""
+    def close_stays(
+        self,
+        number: int,
+        run: Run,
+        time: float,
+        cause: str,
+        dollars: float | None = None,
+        stays: Sequence[StayRow] = (),
+    ) -> None:
+        """End what is open of a run's machines; its dollars are those of the machine where there is one.
+
+        stays: machines of it that are written as they are.
+        """
 
     def stop_proposing(self) -> None:
         """Whoever computes the next proposal need not."""
@@ -185,7 +197,7 @@ class Store(ABC):
                 trial = proposed(
                     number, chosen, fraction, snapshots, said, float(time), expected, time_limit, kind=kind
                 )
-                trial = moved(trial, Move(TrialState.QUEUED, float(time))) if queue else trial
+                trial = moved(trial, Move(_QUEUED, float(time))) if queue else trial
                 change.add(trial)
             change.stop_proposing()
         if trial is None:  # told only now, so that the marker is gone for good
@@ -223,7 +235,7 @@ class Store(ABC):
                     continue
                 check_booking(queued, booking, money)
                 run = Run(attempts + 1, who, float(time), until, booking)
-                trial = moved(queued, Move(TrialState.RUNNING, float(time)))
+                trial = moved(queued, Move(_RUNNING, float(time)))
                 change.put(trial, run)
                 change.reserve(trial.number, run)
                 return Claim(trial, run.attempt, who, run.started, until, booking)
@@ -279,8 +291,7 @@ class Store(ABC):
             self._check_held(run, claim.worker, number, claim.attempt)
             trial = ended(change.trial(number), shown, end, resumed_dollars)
             _end_run(change, trial, run, end)
-            change.close_stays(number, run, end.time, end.cause)
-            change.put_stays(machines)
+            change.close_stays(number, run, end.time, end.cause, stays=machines)
             return trial
 
     def lose(self, claim: Claim, *, time: float, cause: str, dollars: float, seconds: float | None = None) -> bool:
@@ -290,7 +301,7 @@ class Store(ABC):
         nothing is changed, when the trial has moved on or its lease was renewed since `claim` was looked up.
         """
         number, paid = claim.trial.number, not_negative(dollars, "dollars")
-        end = Move(TrialState.LOST, float(time), clean(cause), paid, seconds)
+        end = Move(_LOST, float(time), clean(cause), paid, seconds)
         with self._changing() as change:
             run = change.run(number)
             if (run.worker, run.attempt) != (claim.worker, claim.attempt) or run.lease_until > claim.lease_until:

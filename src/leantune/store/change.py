@@ -132,14 +132,22 @@ class Change:
         if stays:
             self.connection.execute(sql.INSERT_STAYS, [{"study_id": self.study_id, **vars(stay)} for stay in stays])
 
-    def close_stays(self, number: int, run: Run, time: float, cause: str, dollars: float | None = None) -> None:
+    def close_stays(
+        self,
+        number: int,
+        run: Run,
+        time: float,
+        cause: str,
+        dollars: float | None = None,
+        stays: Sequence[StayRow] = (),
+    ) -> None:
         """See Transaction."""
-        if not run.stays:
-            return
-        keys = {"study": self.study_id, "trial": number, "run": run.attempt}
-        alone = dollars is not None and self.connection.execute(sql.COUNT_OPEN_STAYS, keys).scalar_one() == 1
-        values = {"ended": time, "why": cause, "gross_usd": dollars if alone else None, "revoked": False}
-        self.connection.execute(sql.CLOSE_STAYS, {**keys, **values})
+        if run.stays:
+            keys = {"study": self.study_id, "trial": number, "run": run.attempt}
+            alone = dollars is not None and self.connection.execute(sql.COUNT_OPEN_STAYS, keys).scalar_one() == 1
+            values = {"ended": time, "why": cause, "gross_usd": dollars if alone else None, "revoked": False}
+            self.connection.execute(sql.CLOSE_STAYS, {**keys, **values})
+        self.put_stays(stays)
 
     def stop_proposing(self) -> None:
         """See Transaction."""

@@ -56,7 +56,7 @@ class _Book(Transaction):
         self.changing = True
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, _error: object, _trace: object) -> None:
         self.changing = False
         self.lock.release()
 
@@ -69,10 +69,12 @@ class _Book(Transaction):
         return self.history().trial(number)
 
     def run(self, number: int) -> Run:
-        return self.runs[self.trial(number).number]
+        self.trial(number)
+        return self.runs[number]
 
     def queued(self) -> Iterator[tuple[Trial, int]]:
-        return ((self.trials[number], self.runs[number].attempt) for number in self.waiting)
+        for number in self.waiting:
+            yield self.trials[number], self.runs[number].attempt
 
     def add(self, trial: Trial) -> None:
         if trial.state is _QUEUED:
@@ -120,19 +122,29 @@ class _Book(Transaction):
             if run.worker is not None and run.attempt == stay.attempt:
                 self.machines.setdefault(stay.number, {})[stay.machine] = None
 
-    def close_stays(self, number: int, run: Run, time: float, cause: str, dollars: float | None = None) -> None:
-        stays = [self.stays[number, run.attempt, machine] for machine in self.machines.pop(number, ())]
-        still_open = [stay for stay in stays if stay.ended is None]
-        usd = dollars if len(still_open) == 1 else None
-        for stay in still_open:
-            over = replace(stay, ended=time, why=cause, gross_usd=usd, revoked=False)
-            self.stays[number, run.attempt, stay.machine] = over
+    def close_stays(
+        self,
+        number: int,
+        run: Run,
+        time: float,
+        cause: str,
+        dollars: float | None = None,
+        stays: Sequence[StayRow] = (),
+    ) -> None:
+        self.put_stays(stays)
+        others = self.machines.pop(number, {})
+        for stay in stays:
+            others.pop(stay.machine, None)
+        if others:
+            rows = [self.stays[number, run.attempt, machine] for machine in others]
+            still_open = [row for row in rows if row.ended is None]
+            usd = dollars if len(still_open) == 1 else None
+            self.put_stays([replace(row, ended=time, why=cause, gross_usd=usd, revoked=False) for row in still_open])
 
 
 def _ledger_values(number: int, run: Run, settled: float | None = None, at: float | None = None) -> _LedgerValues:
-    booking = run.booking
-    rate, limit, usd = booking.rate, booking.time_limit, booking.usd
-    return (number, run.attempt, run.worker or "", rate, limit, usd, run.started, settled, at)
+    attempt, worker, started, _, booking, _ = run
+    return (number, attempt, worker or "", booking.rate, booking.time_limit, booking.usd, started, settled, at)
 
 
 class MemoryStudyStore(Store):
