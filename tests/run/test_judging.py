@@ -352,13 +352,11 @@ def view_of(here: World) -> View:
 
 
 def test_a_selection_is_made_as_a_whole_or_not_at_all(
-    make: Callable[..., World], monkeypatch: pytest.MonkeyPatch, kind: str
+    make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = make()
-    module = "leantune.store.memory" if kind == "memory" else "leantune.store.study"
-
     with monkeypatch.context() as patch:
-        interrupt_third(patch, f"{module}.judged_trial")
+        interrupt_third(patch, "leantune.store.base.judged_trial")
         with pytest.raises(KeyboardInterrupt):
             here.run(SpotTune(theta=0.5, mcnt=2))
     assert [states(trial) for trial in here.trials] == [[*RAN, S.PAUSED]] * 4

@@ -11,8 +11,8 @@ from leantune.history import Move, Observation, ObservationKind, Trial, TrialSta
 from leantune.store.rows import Booking, JudgedMove, Money, StayRow
 from leantune.store.rules import (
     check_booking,
-    check_stay,
     checked_name,
+    checked_stay,
     ended,
     finite,
     judged_trial,
@@ -61,13 +61,13 @@ def test_rounding_is_no_overdraft() -> None:
 
 
 def test_a_stay_has_finite_numbers_and_a_name() -> None:
-    check_stay(STAY)
-    check_stay(replace(STAY, max_price=1.0, ready=2.0, left=3.0, ended=4.0, gross_usd=0.1, refund_usd=0.2))
+    checked_stay(STAY)
+    checked_stay(replace(STAY, max_price=1.0, ready=2.0, left=3.0, ended=4.0, gross_usd=0.1, refund_usd=0.2))
     wrong = [replace(STAY, machine=""), replace(STAY, usd_per_hour=-1.0), replace(STAY, saving_seconds=math.nan)]
     wrong += [replace(STAY, ready=math.inf, left=-math.inf), replace(STAY, refund_usd=math.nan)]
     for stay in wrong:
         with pytest.raises(StoreError):
-            check_stay(stay)
+            checked_stay(stay)
 
 
 def test_names() -> None:

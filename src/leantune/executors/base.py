@@ -9,12 +9,13 @@ The loop drives an executor like this:
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
+from leantune.errors import IllegalMove, UnknownTrial
 from leantune.history import Observation, Trial, TrialState
 from leantune.store.rows import StayRow
 from leantune.units import Seconds
@@ -266,3 +267,30 @@ class Programs(Executor, Protocol):
         `Saved` follows, unless the run ends before or saving fails. UnknownTrial when it is not running.
         """
         ...
+
+
+class BaseExecutor(Executor):
+    """What executors have in common: nothing is billed later, nobody knows the future, and how they refuse."""
+
+    @property
+    def owes(self) -> bool:
+        """Nothing is."""
+        return False
+
+    def next_event_time(self) -> float | None:
+        """Nobody knows."""
+        return None
+
+    def _refuse_twice(self, number: int, running: Container[int]) -> None:
+        if number in running:
+            raise IllegalMove("it is running already", where=f"trial {number}", hint="Start each trial once")
+
+    def _refuse_running(self, number: int) -> None:
+        if number in self.running:
+            raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
+
+    def _check_running(self, number: int) -> None:
+        if number not in self.running:
+            running = ", ".join(map(str, sorted(self.running))) or "none"
+            where = type(self).__name__
+            raise UnknownTrial(f"trial {number} is not running", where=where, hint=f"Running: {running}")

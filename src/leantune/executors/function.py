@@ -11,8 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
-from leantune.errors import IllegalMove, ObservationError, UnknownTrial
-from leantune.executors.base import Begun, Capacity, Event, Finished, How, Terms
+from leantune.errors import ObservationError
+from leantune.executors.base import BaseExecutor, Begun, Capacity, Event, Finished, How, Terms
 from leantune.executors.keeper import Background, Keeper, give_up
 from leantune.executors.outcome import Ending, Heard, outcome
 from leantune.executors.run_folder import RunFolder
@@ -46,7 +46,7 @@ class Shot(Protocol):
         """Dollars, where they are not seconds times the machine's price."""
 
 
-class FunctionExecutor:
+class FunctionExecutor(BaseExecutor):
     """`start` only remembers a trial; `wait` calls `train(trial)` for the first one, and `step` tells how that went.
 
     The function returns its metrics, or a list of snapshots, or nothing when it has told everything by
@@ -79,11 +79,6 @@ class FunctionExecutor:
         """Numbers of the trials that are started and not yet told as finished."""
         return frozenset(self._waiting) | {event.number for event in self._news if isinstance(event, Finished)}
 
-    @property
-    def owes(self) -> bool:
-        """Nothing is billed later."""
-        return False
-
     def check(self, trial: Trial) -> None:
         """A function can run whatever it is given."""
 
@@ -93,18 +88,13 @@ class FunctionExecutor:
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Remember the trial for `wait`."""
-        if trial.number in self.running:
-            raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
+        self._refuse_twice(trial.number, self.running)
         self._waiting[trial.number] = (trial, terms)
 
     def step(self, now: float) -> list[Event]:
         """What functions have told, and how they ended."""
         news, self._news = self._news, []
         return news
-
-    def next_event_time(self) -> float | None:
-        """Nobody knows."""
-        return None
 
     def wait(self, timeout: Seconds | None = None) -> None:
         """Call the function for the trial that was started first, however long that takes; 0 calls nothing.
@@ -132,9 +122,7 @@ class FunctionExecutor:
 
         A function that is being called cannot be killed: its result is not told.
         """
-        if number not in self.running:
-            running = ", ".join(map(str, sorted(self.running))) or "none"
-            raise UnknownTrial(f"trial {number} is not running", where="FunctionExecutor", hint=f"Running: {running}")
+        self._check_running(number)
         if how is How.KILL:
             self._waiting.pop(number, None)
             self._news = [event for event in self._news if event.number != number]
@@ -147,8 +135,7 @@ class FunctionExecutor:
 
     def forget(self, number: int) -> None:
         """Remove the trial's checkpoint, if there is a place for them, in the background."""
-        if number in self.running:
-            raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
+        self._refuse_running(number)
         if self._runs is not None:
             folder = RunFolder(self._runs, number)
             self._background.do(lambda: give_up(self._checkpoints, folder))

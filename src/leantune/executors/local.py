@@ -12,8 +12,7 @@ from types import MappingProxyType
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
-from leantune.errors import IllegalMove, UnknownTrial
-from leantune.executors.base import GATHER_SECONDS, Arguments, Capacity, Event, How, Terms, cores_for
+from leantune.executors.base import GATHER_SECONDS, Arguments, BaseExecutor, Capacity, Event, How, Terms, cores_for
 from leantune.executors.keeper import SAVE_EVERY, Background, give_up
 from leantune.executors.local_run import LocalRun, Setting
 from leantune.executors.machine import CoreLocks, check_cluster, this_host
@@ -51,7 +50,7 @@ def make_executor(settings: ProgramSettings, clock: Clock, save_every: float = S
     )
 
 
-class LocalExecutor:
+class LocalExecutor(BaseExecutor):
     """Every trial is one process tree under a warden; see `Programs` for the promises.
 
     A configuration's cluster is stood in for by this machine: its vCPUs by cores that no other trial of this user gets
@@ -112,11 +111,6 @@ class LocalExecutor:
         """Numbers of the trials that are started and not yet told as finished."""
         return frozenset(self._runs)
 
-    @property
-    def owes(self) -> bool:
-        """Nothing is billed later."""
-        return False
-
     def check(self, trial: Trial) -> None:
         """Refuse a cluster that this machine cannot stand in for."""
         cluster = trial.configuration.cluster
@@ -135,8 +129,7 @@ class LocalExecutor:
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Start the program; one whose locks are held, or whose checkpoint is elsewhere, begins when it can."""
-        if trial.number in self._runs:
-            raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
+        self._refuse_twice(trial.number, self._runs)
         self.check(trial)
         run = LocalRun(self._setting, trial, terms)
         run.begin()
@@ -155,10 +148,6 @@ class LocalExecutor:
                 self._news.append((run.ended, run.finished))
         news, self._news = sorted(self._news, key=lambda one: one[0]), []
         return [event for _, event in news]
-
-    def next_event_time(self) -> float | None:
-        """Nobody knows."""
-        return None
 
     def wait(self, timeout: Seconds | None = None) -> None:
         """Sleep until a trial ends, for `timeout` seconds at most, and only for a moment once there is other news."""
@@ -198,8 +187,7 @@ class LocalExecutor:
 
     def forget(self, number: int) -> None:
         """Remove the trial's checkpoint, here and in the store, in the background."""
-        if number in self._runs:
-            raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
+        self._refuse_running(number)
         folder = RunFolder(self._setting.runs, number)
         self._background.do(lambda: give_up(self._setting.checkpoints, folder))
 
@@ -222,9 +210,7 @@ class LocalExecutor:
             os.close(self._wake_file)
 
     def _running(self, number: int) -> LocalRun:
-        if number not in self._runs:
-            running = ", ".join(map(str, sorted(self._runs))) or "none"
-            raise UnknownTrial(f"trial {number} is not running", where="LocalExecutor", hint=f"Running: {running}")
+        self._check_running(number)
         return self._runs[number]
 
     def _sleep(self, seconds: float) -> None:

@@ -28,8 +28,9 @@ from leantune.clock import Clock
 from leantune.cloud import provider as cloud
 from leantune.cloud.billing import Bill
 from leantune.cloud.provider import Offer
-from leantune.errors import IllegalMove, LaunchRefused, MachineGone, ProviderError, UnknownTrial
+from leantune.errors import LaunchRefused, MachineGone, ProviderError
 from leantune.executors.base import (
+    BaseExecutor,
     Begun,
     Capacity,
     Event,
@@ -195,7 +196,7 @@ class Ways:
     writes_ahead: bool = True
 
 
-class RentedExecutor:
+class RentedExecutor(BaseExecutor):
     """See the module, and `Executor` for the promises. Only `renew` may be called from another thread.
 
     Machines carry the market's tag. A simulated provider forgets its machines with this process. notes: what could not
@@ -258,8 +259,7 @@ class RentedExecutor:
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Ask for machines; the program begins once they have booted."""
-        if trial.number in self._rentals:
-            raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
+        self._refuse_twice(trial.number, self._rentals)
         self._placement.check(trial)
         rental = _Rental(trial, terms, self._base.now(), waiting_since=self._clock.now())
         self._renew_timers(rental)
@@ -295,8 +295,7 @@ class RentedExecutor:
 
     def forget(self, number: int) -> None:
         """A trial will not go on: its checkpoint only takes space."""
-        if number in self.running:
-            raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
+        self._refuse_running(number)
         self._known.pop(number, None)
         self._programs.forget(number)
 
@@ -793,9 +792,7 @@ class RentedExecutor:
 
     def _check_told(self, number: int, how: How) -> None:
         """Of a trial that has ended and was not told yet: it is told as it ended, unless nobody wants to know."""
-        if number not in self.running:
-            running = ", ".join(map(str, sorted(self.running))) or "none"
-            raise UnknownTrial(f"trial {number} is not running", where="RentedExecutor", hint=f"Running: {running}")
+        self._check_running(number)
         if how is How.KILL:
             self._untell(number)
 

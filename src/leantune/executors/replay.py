@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from leantune.clock import SimulatedClock
-from leantune.errors import IllegalMove, ObservationError, UnknownTrial
-from leantune.executors.base import Begun, Capacity, Event, Finished, How, Terms
+from leantune.errors import ObservationError
+from leantune.executors.base import BaseExecutor, Begun, Capacity, Event, Finished, How, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import Problem
 from leantune.units import Seconds
@@ -40,7 +40,7 @@ class _Run:
     finished: Finished
 
 
-class ReplayExecutor:
+class ReplayExecutor(BaseExecutor):
     """Every trial takes as long as the table says, and any number run at once.
 
     A trial with snapshots takes as long as its largest share and brings one observation per snapshot. drawn: what a
@@ -61,11 +61,6 @@ class ReplayExecutor:
         """Numbers of the trials that are started and not yet told as finished."""
         return frozenset(self._runs)
 
-    @property
-    def owes(self) -> bool:
-        """Nothing is billed later."""
-        return False
-
     def check(self, trial: Trial) -> None:
         """Every trial that the table holds can be run."""
         for share in trial.snapshots:
@@ -77,8 +72,7 @@ class ReplayExecutor:
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Look the trial up and let it end when its seconds have passed."""
-        if trial.number in self._runs:
-            raise IllegalMove("it is running already", where=f"trial {trial.number}", hint="Start each trial once")
+        self._refuse_twice(trial.number, self._runs)
         finished, now = self._outcome(trial, terms), self._clock.now()
         self._runs[trial.number] = _Run(now + finished.seconds, finished)
         self._begun.append(Begun(trial.number, now))
@@ -116,9 +110,7 @@ class ReplayExecutor:
 
     def end(self, number: int, how: How) -> None:
         """End the run now, unless its end has come; a table has no checkpoints, so it will start over."""
-        if number not in self._runs:
-            running = ", ".join(map(str, sorted(self._runs))) or "none"
-            raise UnknownTrial(f"trial {number} is not running", where="ReplayExecutor", hint=f"Running: {running}")
+        self._check_running(number)
         run, now = self._runs[number], self._clock.now()
         if how is How.KILL:
             del self._runs[number]
@@ -130,8 +122,7 @@ class ReplayExecutor:
 
     def forget(self, number: int) -> None:
         """Nothing was kept."""
-        if number in self._runs:
-            raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
+        self._refuse_running(number)
 
     def close(self) -> None:
         """Forget all of them."""

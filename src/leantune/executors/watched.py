@@ -9,16 +9,15 @@ from __future__ import annotations
 import threading
 
 from leantune.clock import Clock
-from leantune.errors import IllegalMove
-from leantune.executors.base import Capacity, Event, Executor, Finished, How, Stayed, Terms
+from leantune.executors.base import BaseExecutor, Capacity, Event, Executor, Finished, How, Stayed, Terms
 from leantune.history import Trial
 from leantune.units import Seconds
 
 LOOK_SECONDS = 0.02  # of this world, between looks at machines and programs
 
 
-class Watched:
-    """An executor that is stepped every LOOK_SECONDS; see `Executor` for the promises."""
+class Watched(BaseExecutor):
+    """An executor that is stepped every LOOK_SECONDS: nobody needs to know the time of the next event."""
 
     def __init__(self, inner: Executor, clock: Clock) -> None:
         self._inner, self._clock = inner, clock
@@ -68,8 +67,7 @@ class Watched:
     def forget(self, number: int) -> None:
         """As inside; what has ended and was not told yet still runs for whoever asks."""
         with self._news:
-            if number in self.running:
-                raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
+            self._refuse_running(number)
             self._inner.forget(number)
 
     def renew(self, number: int) -> None:
@@ -85,10 +83,6 @@ class Watched:
             self._look(now)
             told, self._told = self._told, []
             return told
-
-    def next_event_time(self) -> float | None:
-        """Nobody needs to know: the thread is there first."""
-        return None
 
     def wait(self, timeout: Seconds | None = None) -> None:
         """Until something was heard, or for `timeout` seconds; not where nothing can be heard."""

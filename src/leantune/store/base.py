@@ -6,15 +6,33 @@ store, and what one has been told, the others see. Times are the caller's: a sto
 Invariants: a running trial that was claimed has one worker, one lease and one open row in the ledger, any other trial
 none; a trial's runs are counted 1, 2, ... and claimed once each; no claim takes spent +
 reserved above the budget; dollars in the history are those in the ledger.
+
+What a change of a trial means is written here, once. A store adds how it is kept: its `Transaction`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from leantune.history import Estimate, History, Note, Observation, Trial, TrialKind, TrialState
+from leantune.history import (
+    Estimate,
+    History,
+    Move,
+    Note,
+    Observation,
+    Trial,
+    TrialKind,
+    TrialState,
+    moved,
+    proposed,
+    recorded,
+)
 from leantune.problem import Budget
+from leantune.space import Space
+from leantune.store.encoding import clean, clean_notes
 from leantune.store.rows import (
     Booking,
     Claim,
@@ -26,36 +44,129 @@ from leantune.store.rows import (
     StayRow,
     WorkerRow,
 )
+from leantune.store.rules import (
+    check_booking,
+    checked_stay,
+    checked_stays,
+    ended,
+    finite,
+    judged_trial,
+    lease_lost,
+    named,
+    not_negative,
+    outdated_proposal,
+    positive,
+    storable,
+    told_dollars,
+)
+
+_UNBOOKED = Booking(0.0, None, None)
+_QUEUED, _RUNNING, _LOST = TrialState.QUEUED, TrialState.RUNNING, TrialState.LOST
 
 
-class Store(Protocol):
+class Run(NamedTuple):
+    """A trial's latest run; no worker when it is not running. stays: a machine of it may not have ended."""
+
+    attempt: int = 0
+    worker: str | None = None
+    started: float = 0.0
+    lease_until: float = 0.0
+    booking: Booking = _UNBOOKED
+    stays: bool = False
+
+
+class Transaction(Protocol):
+    """A study while it is changed, by nobody else meanwhile. Whoever changes it has checked everything before."""
+
+    def count(self) -> int:
+        """The number of trials."""
+
+    def trial(self, number: int) -> Trial:
+        """A trial; UnknownTrial when there is none."""
+
+    def run(self, number: int) -> Run:
+        """A trial's latest run; UnknownTrial when there is no such trial."""
+
+    def queued(self) -> Iterable[tuple[Trial, int]]:
+        """Queued trials by number, with the number of their last attempt."""
+
+    def money(self) -> Money:
+        """Dollars spent and reserved, beside the budget."""
+
+    def add(self, trial: Trial) -> None:
+        """A new trial, which has never run."""
+
+    def put(self, trial: Trial, run: Run) -> None:
+        """A later version of a trial, and its run."""
+
+    def reserve(self, number: int, run: Run) -> None:
+        """Open a row of the ledger for a run that starts, with its booking."""
+
+    def settle(self, number: int, run: Run, dollars: float, time: float) -> None:
+        """Close the row of a run that has ended."""
+
+    def put_stays(self, stays: Sequence[StayRow]) -> None:
+        """Write machines of a run; what is there of the same machine is replaced."""
+
+    def close_stays(
+        self,
+        number: int,
+        run: Run,
+        time: float,
+        cause: str,
+        dollars: float | None = None,
+        stays: Sequence[StayRow] = (),
+    ) -> None:
+        """End what is open of a run's machines; its dollars are those of the machine where there is one.
+
+        stays: machines of it that are written as they are.
+        """
+
+    def stop_proposing(self) -> None:
+        """Whoever computes the next proposal need not."""
+
+
+class Store(ABC):
     """One study: its trials, its money, its workers."""
 
     name: str
+    _space: Space
+
+    @abstractmethod
+    def _changing(self) -> AbstractContextManager[Transaction]:
+        """The study's lock, until the transaction ends; StoreError within another transaction of this thread."""
 
     # -- looking
 
     def history(self) -> History:
         """All trials, up to date."""
+        return self.look().history
 
     def money(self) -> Money:
         """The budget's dollars, and what is spent and reserved of them."""
+        return self.look().money
 
+    @abstractmethod
     def look(self) -> Look:
         """History, budget and money as of one moment."""
 
+    @abstractmethod
     def running(self) -> list[Claim]:
         """Every run that a worker holds, by trial; nothing is changed."""
 
+    @abstractmethod
     def ledger(self) -> list[LedgerRow]:
         """Every run's dollars, by trial and attempt."""
 
+    @abstractmethod
     def stays(self, number: int | None = None) -> list[StayRow]:
         """The machines of one trial's runs, or of all, in the order of their launch."""
 
+    @abstractmethod
     def reports(self, number: int | None = None, after: int = 0) -> list[ReportRow]:
         """Reports of one trial, or of all, in the order of arrival; only those that came after the one of that id."""
 
+    @abstractmethod
     def workers(self) -> list[WorkerRow]:
         """The processes that work on the study, in the order of joining."""
 
@@ -79,13 +190,28 @@ class Store(Protocol):
 
         after: the number of trials that the proposal was computed from; Outdated when there are more by now.
         """
+        chosen, said, trial = self._space.configuration(configuration), clean_notes(notes), None
+        with self._changing() as change:
+            number = change.count()
+            if after is None or number <= after:
+                trial = proposed(
+                    number, chosen, fraction, snapshots, said, float(time), expected, time_limit, kind=kind
+                )
+                trial = moved(trial, Move(_QUEUED, float(time))) if queue else trial
+                change.add(trial)
+            change.stop_proposing()
+        if trial is None:  # told only now, so that the marker is gone for good
+            raise outdated_proposal(self.name, after, number)
+        return trial
 
+    @abstractmethod
     def may_propose(self, worker: str, *, time: float, for_seconds: float) -> bool:
         """Whether this worker is the one that computes the next proposal, until `for_seconds` from now.
 
         True when nobody else is, or its time is over. `propose` ends it, and `release_proposing`.
         """
 
+    @abstractmethod
     def release_proposing(self, worker: str) -> None:
         """Let others propose, if this worker was the one."""
 
@@ -100,16 +226,40 @@ class Store(Protocol):
         are. It must be pure: arithmetic over the money and over what was read before (which trials have room), no
         executor, no clock, no change of the store. StoreError when a booking exceeds what is left of the budget.
         """
+        until, who = finite(time, "time") + positive(lease, "lease"), named(worker)
+        with self._changing() as change:
+            money = change.money()
+            for queued, attempts in change.queued():
+                booking = fitting(queued, money)
+                if booking is None:
+                    continue
+                check_booking(queued, booking, money)
+                run = Run(attempts + 1, who, float(time), until, booking)
+                trial = moved(queued, Move(_RUNNING, float(time)))
+                change.put(trial, run)
+                change.reserve(trial.number, run)
+                return Claim(trial, run.attempt, who, run.started, until, booking)
+            return None
 
+    @abstractmethod
     def renew(self, worker: str, numbers: Iterable[int], *, time: float, lease: float) -> frozenset[int]:
         """Extend this worker's leases of these trials; those that it still holds are returned."""
 
     def open_stay(self, worker: str, stay: StayRow) -> None:
         """A machine was launched for a run; LeaseLost when that run is no longer this worker's."""
+        row = checked_stay(stay)
+        with self._changing() as change:
+            self._check_held(change.run(row.number), worker, row.number, row.attempt)
+            change.put_stays([row])
 
     def settle_stay(self, stay: StayRow) -> None:
         """More is known of a machine, during its run or after it: a checkpoint, or its bill."""
+        row = checked_stay(stay)
+        with self._changing() as change:
+            change.trial(row.number)
+            change.put_stays([row])
 
+    @abstractmethod
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
         """Keep what running trials said about themselves."""
 
@@ -133,6 +283,16 @@ class Store(Protocol):
         are those of the move. seconds: how long the machine was ours. stays: the run's machines as they are by now, one
         that was left to its provider still open; those that are not named end with the run.
         """
+        number, paid = claim.trial.number, not_negative(dollars, "dollars")
+        end = Move(TrialState(state), float(time), clean(cause), paid, seconds)
+        shown, machines = storable(self.name, number, observations), checked_stays(claim, stays)
+        with self._changing() as change:
+            run = change.run(number)
+            self._check_held(run, claim.worker, number, claim.attempt)
+            trial = ended(change.trial(number), shown, end, resumed_dollars)
+            _end_run(change, trial, run, end)
+            change.close_stays(number, run, end.time, end.cause, stays=machines)
+            return trial
 
     def lose(self, claim: Claim, *, time: float, cause: str, dollars: float, seconds: float | None = None) -> bool:
         """Take a trial from a worker that vanished: running -> lost -> queued, settled with `dollars`.
@@ -140,11 +300,29 @@ class Store(Protocol):
         Its machines are over as far as we know, and the dollars those of the machine where there is one. False, and
         nothing is changed, when the trial has moved on or its lease was renewed since `claim` was looked up.
         """
+        number, paid = claim.trial.number, not_negative(dollars, "dollars")
+        end = Move(_LOST, float(time), clean(cause), paid, seconds)
+        with self._changing() as change:
+            run = change.run(number)
+            if (run.worker, run.attempt) != (claim.worker, claim.attempt) or run.lease_until > claim.lease_until:
+                return False
+            _end_run(change, ended(change.trial(number), (), end, 0.0), run, end)
+            change.close_stays(number, run, end.time, end.cause, paid)
+            return True
 
     def judge(self, changes: Sequence[JudgedMove], *, time: float) -> list[Trial]:
         """Pause, queue or stop trials that do not run: all of them, or (Outdated) none, when one has moved on since it
         was judged.
         """
+        shown = [storable(self.name, judged.number, judged.observations) for judged in changes]
+        with self._changing() as change:
+            after: dict[int, Trial] = {}
+            for judged, seen in zip(changes, shown, strict=True):
+                trial = after.get(judged.number) or change.trial(judged.number)
+                after[judged.number] = judged_trial(trial, judged, seen, float(time))
+            for number, trial in after.items():
+                change.put(trial, Run(change.run(number).attempt))
+            return [after[judged.number] for judged in changes]
 
     def record(
         self,
@@ -159,22 +337,49 @@ class Store(Protocol):
 
         A worker that runs the trial at that moment loses it.
         """
+        shown = storable(self.name, number, observations)
+        end = Move(TrialState(state), float(time), clean(cause))
+        with self._changing() as change:
+            before = run = change.run(number)
+            trial = recorded(change.trial(number), shown, end)
+            dollars = told_dollars(trial.observations)
+            if run.worker is None:  # it is over before we heard of it
+                run = Run(run.attempt + 1, "", end.time, booking=Booking(0.0, trial.configuration.usd_per_hour, None))
+                change.reserve(number, run)
+            _end_run(change, trial, run, end._replace(dollars=dollars))
+            change.close_stays(number, before, end.time, "its result was told", dollars)
+            return trial
 
     # -- budget
 
     def budget(self) -> Budget:
         """The budget in force."""
+        return self.look().budget
 
+    @abstractmethod
     def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
         """Change the budget."""
 
     # -- workers
 
+    @abstractmethod
     def join(self, worker: WorkerRow) -> None:
         """A process begins to work on the study, or begins again."""
 
+    @abstractmethod
     def seen(self, worker_id: str, time: float) -> None:
         """The worker was alive at that time; nothing happens when it has left."""
 
+    @abstractmethod
     def leave(self, worker_id: str) -> None:
         """The worker no longer works on the study; leaving twice is fine."""
+
+    def _check_held(self, run: Run, worker: str, number: int, attempt: int) -> None:
+        if run.worker != worker or run.attempt != attempt:
+            raise lease_lost(self.name, worker, number, attempt)
+
+
+def _end_run(change: Transaction, trial: Trial, run: Run, end: Move) -> None:
+    """The run is over and paid, and the trial has become this."""
+    change.settle(trial.number, run, end.dollars, end.time)
+    change.put(trial, Run(run.attempt))

@@ -16,7 +16,7 @@ from leantune.store.connections import Connections, parse_url
 from leantune.store.encoding import clean, definition_text, read_definition
 from leantune.store.rows import BudgetChange, StudyRow
 from leantune.store.rules import checked_name, unknown_study
-from leantune.store.study import StudyStore, log_budget
+from leantune.store.study import StudyStore, budget_columns, log_budget
 from leantune.store.upgrade import check_revision, upgrade
 
 
@@ -79,9 +79,7 @@ class Database:
             "job": clean(job),
             "changes": 0,
             "version": 0,
-            "budget_usd": budget.usd,
-            "budget_trials": budget.trials,
-            "budget_hours": budget.hours,
+            **budget_columns(budget),
         }
         with self._connections.writing() as connection:
             check_revision(connection.execute(sql.REVISION).scalar_one_or_none(), self.url)

@@ -10,12 +10,23 @@ from typing import Any
 import sqlalchemy as sa
 
 from leantune.errors import SpaceError, StudyChanged
-from leantune.history import History, Move, Moves, Observation, ObservationKind, Trial, TrialKind, TrialState
+from leantune.history import (
+    History,
+    Move,
+    Moves,
+    Observation,
+    ObservationKind,
+    Trial,
+    TrialKind,
+    TrialState,
+    in_order,
+)
 from leantune.problem import Budget
 from leantune.space import Configuration, Space
 from leantune.store.encoding import read_expected, read_json, read_metrics, read_notes, read_share, read_shares
 from leantune.store.rows import Money
 from leantune.store.schema import ledger, moves, observations, trials
+from leantune.store.statements import all_but, columns
 from leantune.units import NOTHING, Partials, added, total
 
 _STATES = {state.value: state for state in TrialState}
@@ -28,36 +39,19 @@ _NUMBERS = sa.bindparam("numbers", expanding=True, type_=sa.Integer)
 
 # Neither is to be sorted by the database: it might then read the whole study in order rather than what changed.
 _TRIALS = sa.select(
-    trials.c.number,
-    trials.c.state,
-    trials.c.resumed_dollars,
-    trials.c.configuration,
-    trials.c.fraction,
-    trials.c.snapshots,
-    trials.c.note,
-    trials.c.expected,
-    trials.c.time_limit,
-    trials.c.kind,
+    *columns(trials, "number state resumed_dollars configuration fraction snapshots note expected time_limit kind")
 ).where(trials.c.study_id == _STUDY, trials.c.changed > _SINCE)
-_LEDGER = sa.select(ledger.c.number, ledger.c.attempt, ledger.c.reserved, ledger.c.settled).where(
+_LEDGER = sa.select(*columns(ledger, "number attempt reserved settled")).where(
     ledger.c.study_id == _STUDY, ledger.c.changed > _SINCE
 )
 _MOVES = (
-    sa.select(moves.c.number, moves.c.state, moves.c.time, moves.c.cause, moves.c.dollars, moves.c.seconds)
+    sa.select(*all_but(moves, "study_id position"))
     .where(moves.c.study_id == _STUDY)
     .order_by(moves.c.number, moves.c.position)
 )
 _MOVES_OF = _MOVES.where(moves.c.number.in_(_NUMBERS))
 _SEEN = (
-    sa.select(
-        observations.c.number,
-        observations.c.fraction,
-        observations.c.kind,
-        observations.c.metrics,
-        observations.c.seconds,
-        observations.c.cost,
-        observations.c.cause,
-    )
+    sa.select(*all_but(observations, "study_id position"))
     .where(observations.c.study_id == _STUDY)
     .order_by(observations.c.number, observations.c.position)
 )
@@ -78,6 +72,10 @@ class Known:
     def money(self, budget: Budget) -> Money:
         """Dollars spent and reserved, beside the budget."""
         return Money(budget.usd, total(self.settled), math.fsum(self.reserved.values()))
+
+    def with_added(self, trial: Trial) -> "Known":
+        """With a new trial."""
+        return replace(self, history=in_order((*self.history.trials, trial)))
 
     def with_reserved(self, number: int, attempt: int, usd: float) -> "Known":
         """With another open reservation."""

@@ -5,108 +5,90 @@ What is costly is kept up to date rather than computed: sums of dollars, the que
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from threading import RLock
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Self
 
 from leantune.errors import StoreError
-from leantune.history import (
-    Estimate,
-    History,
-    Move,
-    Note,
-    Observation,
-    Trial,
-    TrialKind,
-    TrialState,
-    in_order,
-    moved,
-    proposed,
-    recorded,
-)
+from leantune.history import History, Trial, TrialState, in_order
 from leantune.problem import Budget
 from leantune.space import Space
-from leantune.store.encoding import clean, clean_notes
-from leantune.store.rows import (
-    Booking,
-    Claim,
-    JudgedMove,
-    LedgerRow,
-    Look,
-    Money,
-    ReportRow,
-    StayRow,
-    WorkerRow,
-)
-from leantune.store.rules import (
-    check_booking,
-    check_stay,
-    checked_stays,
-    ended,
-    finite,
-    judged_trial,
-    lease_lost,
-    named,
-    not_negative,
-    outdated_proposal,
-    positive,
-    storable,
-    told_dollars,
-)
+from leantune.store.base import Run, Store, Transaction
+from leantune.store.encoding import clean
+from leantune.store.rows import Claim, LedgerRow, Look, Money, ReportRow, StayRow, WorkerRow
+from leantune.store.rules import finite, named, positive
 from leantune.units import RunningSum
 
-_QUEUED, _RUNNING = TrialState.QUEUED, TrialState.RUNNING
-
-
-class _Run(NamedTuple):
-    """A trial's latest run; no worker when it is not running."""
-
-    attempt: int = 0
-    worker: str | None = None
-    started: float = 0.0
-    lease_until: float = 0.0
-    booking: Booking | None = None
-
-
-_NEVER_RUN = _Run()
+_QUEUED = TrialState.QUEUED
 # A row of the ledger as it is kept: 110,000 dataclasses would take longer to make than all the rest.
-_LedgerValues = tuple[int, int, str, float | None, float | None, float, float, float, float]
+_LedgerValues = tuple[int, int, str, float | None, float | None, float, float, float | None, float | None]
 
 
 @dataclass
-class _Book:
+class _Book(Transaction):
     """A study's contents. `lock` is held by whoever looks or changes."""
 
     budget: Budget
     trials: list[Trial] = field(default_factory=list)
-    runs: list[_Run] = field(default_factory=list)
-    queued: list[int] = field(default_factory=list)  # numbers, rising
+    runs: list[Run] = field(default_factory=list)
+    waiting: list[int] = field(default_factory=list)  # numbers of queued trials, rising
     settled: list[_LedgerValues] = field(default_factory=list)
     spent: RunningSum = field(default_factory=RunningSum)
     reserved: RunningSum = field(default_factory=RunningSum)
     reports: list[ReportRow] = field(default_factory=list)
     reports_of: dict[int, list[ReportRow]] = field(default_factory=dict)
     stays: dict[tuple[int, int, str], StayRow] = field(default_factory=dict)  # by trial, attempt and machine
-    machines: dict[int, list[str]] = field(default_factory=dict)  # of the runs that are going on, by trial
+    machines: dict[int, dict[str, None]] = field(default_factory=dict)  # of the runs that are going on, by trial
     workers: dict[str, WorkerRow] = field(default_factory=dict)
     proposing: tuple[str, float] | None = None  # who, and until when
     lock: RLock = field(default_factory=RLock)
-    claiming: bool = False
+    changing: bool = False
     latest: History | None = field(default_factory=History)  # None once something has changed
 
-    def check_free(self) -> None:
-        """Within the lock: refuse to change what is being claimed from just now."""
-        if self.claiming:
+    def __enter__(self) -> Self:
+        """To change it."""
+        self.lock.acquire()
+        if self.changing:
+            self.lock.release()
             raise StoreError("a change within another transaction", where="memory", hint="Make it before or afterwards")
+        self.changing = True
+        return self
 
-    def check_number(self, number: int) -> None:
-        """Refuse (UnknownTrial) a trial that is not there."""
-        if not 0 <= number < len(self.trials):
-            self.history().trial(number)
+    def __exit__(self, _kind: object, _error: object, _trace: object) -> None:
+        self.changing = False
+        self.lock.release()
+
+    def count(self) -> int:
+        return len(self.trials)
+
+    def trial(self, number: int) -> Trial:
+        if type(number) is int and 0 <= number < len(self.trials):
+            return self.trials[number]
+        return self.history().trial(number)
+
+    def run(self, number: int) -> Run:
+        self.trial(number)
+        return self.runs[number]
+
+    def queued(self) -> Iterator[tuple[Trial, int]]:
+        for number in self.waiting:
+            yield self.trials[number], self.runs[number].attempt
+
+    def add(self, trial: Trial) -> None:
+        if trial.state is _QUEUED:
+            self.waiting.append(trial.number)
+        self.trials.append(trial)
+        self.runs.append(Run())
+        self.latest = None
+
+    def reserve(self, number: int, run: Run) -> None:
+        if run.booking.usd:
+            self.reserved.add(run.booking.usd)
+
+    def stop_proposing(self) -> None:
+        self.proposing = None
 
     def history(self) -> History:
         """All trials; made anew only when one has changed."""
@@ -118,56 +100,54 @@ class _Book:
         """Sums are kept exactly, so that a reservation leaves no trace when it is settled."""
         return Money(self.budget.usd, self.spent.total, self.reserved.total)
 
-    def put(self, trial: Trial, run: _Run) -> None:
-        """A later version of a trial that is there."""
+    def put(self, trial: Trial, run: Run) -> None:
         number, before = trial.number, self.trials[trial.number].state
         self.trials[number], self.runs[number], self.latest = trial, run, None
         if before is _QUEUED and trial.state is not _QUEUED:
-            del self.queued[bisect_right(self.queued, number) - 1]
+            del self.waiting[bisect_right(self.waiting, number) - 1]
         elif trial.state is _QUEUED and before is not _QUEUED:
-            insort(self.queued, number)
+            insort(self.waiting, number)
 
-    def settle(self, number: int, run: _Run, dollars: float, time: float) -> None:
-        """Close the row of a run that has ended."""
-        booking = run.booking
-        assert booking is not None and run.worker is not None  # it runs
-        if booking.usd:
-            self.reserved.add(-booking.usd)
+    def settle(self, number: int, run: Run, dollars: float, time: float) -> None:
+        if run.booking.usd:
+            self.reserved.add(-run.booking.usd)
         self.spent.add(dollars)
-        self.settled.append(
-            (
-                number,
-                run.attempt,
-                run.worker,
-                booking.rate,
-                booking.time_limit,
-                booking.usd,
-                run.started,
-                dollars,
-                time,
-            )
-        )
+        self.settled.append(_ledger_values(number, run, dollars, time))
 
-    def put_stay(self, stay: StayRow) -> None:
-        """What is known of a machine; it ends with the run that is going on, if it is one of that."""
-        row, run = _storable_stay(stay), self.runs[stay.number]
-        self.stays[row.number, row.attempt, row.machine] = row
-        if run.worker is not None and run.attempt == row.attempt:
-            machines = self.machines.setdefault(row.number, [])
-            if row.machine not in machines:
-                machines.append(row.machine)
+    def put_stays(self, stays: Sequence[StayRow]) -> None:
+        """A machine ends with the run that is going on, if it is one of that."""
+        for stay in stays:
+            self.stays[stay.number, stay.attempt, stay.machine] = stay
+            run = self.runs[stay.number]
+            if run.worker is not None and run.attempt == stay.attempt:
+                self.machines.setdefault(stay.number, {})[stay.machine] = None
 
-    def close_stays(self, number: int, run: _Run, time: float, cause: str, dollars: float | None = None) -> None:
-        """End what is open of a run's machines; its dollars are those of the machine where there is one."""
-        stays = [self.stays[number, run.attempt, machine] for machine in self.machines.pop(number)]
-        still_open = [stay for stay in stays if stay.ended is None]
-        usd = dollars if len(still_open) == 1 else None
-        for stay in still_open:
-            over = replace(stay, ended=time, why=cause, gross_usd=usd, revoked=False)
-            self.stays[number, run.attempt, stay.machine] = over
+    def close_stays(
+        self,
+        number: int,
+        run: Run,
+        time: float,
+        cause: str,
+        dollars: float | None = None,
+        stays: Sequence[StayRow] = (),
+    ) -> None:
+        self.put_stays(stays)
+        others = self.machines.pop(number, {})
+        for stay in stays:
+            others.pop(stay.machine, None)
+        if others:
+            rows = [self.stays[number, run.attempt, machine] for machine in others]
+            still_open = [row for row in rows if row.ended is None]
+            usd = dollars if len(still_open) == 1 else None
+            self.put_stays([replace(row, ended=time, why=cause, gross_usd=usd, revoked=False) for row in still_open])
 
 
-class MemoryStudyStore:
+def _ledger_values(number: int, run: Run, settled: float | None = None, at: float | None = None) -> _LedgerValues:
+    attempt, worker, started, _, booking, _ = run
+    return (number, attempt, worker or "", booking.rate, booking.time_limit, booking.usd, started, settled, at)
+
+
+class MemoryStudyStore(Store):
     """A study. Threads may share it."""
 
     def __init__(self, space: Space, budget: Budget, *, name: str = "study") -> None:
@@ -177,16 +157,6 @@ class MemoryStudyStore:
 
     # -- looking
 
-    def history(self) -> History:
-        """See Store."""
-        with self._book.lock:
-            return self._book.history()
-
-    def money(self) -> Money:
-        """See Store."""
-        with self._book.lock:
-            return self._book.money()
-
     def look(self) -> Look:
         """See Store."""
         book = self._book
@@ -195,43 +165,37 @@ class MemoryStudyStore:
 
     def running(self) -> list[Claim]:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
             return [
                 Claim(trial, run.attempt, run.worker, run.started, run.lease_until, run.booking)
                 for trial, run in zip(book.trials, book.runs, strict=True)
-                if run.worker is not None and run.booking is not None
+                if run.worker is not None
             ]
 
     def ledger(self) -> list[LedgerRow]:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
             over = [LedgerRow(*values) for values in book.settled]
             still_open = [
-                LedgerRow(
-                    number,
-                    run.attempt,
-                    run.worker,
-                    run.booking.rate,
-                    run.booking.time_limit,
-                    run.booking.usd,
-                    run.started,
-                    None,
-                    None,
-                )
+                LedgerRow(*_ledger_values(number, run))
                 for number, run in enumerate(book.runs)
-                if run.worker is not None and run.booking is not None
+                if run.worker is not None
             ]
         return sorted([*over, *still_open], key=lambda row: (row.trial, row.attempt))
 
     def stays(self, number: int | None = None) -> list[StayRow]:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
             found = [stay for stay in book.stays.values() if number is None or stay.number == number]
         return sorted(found, key=lambda stay: (stay.launched, stay.number, stay.attempt, stay.machine))
 
     def reports(self, number: int | None = None, after: int = 0) -> list[ReportRow]:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
             if number is None:
                 return book.reports[max(after, 0) :]  # the first one's id is 1
             rows = book.reports_of.get(number, [])
@@ -239,41 +203,11 @@ class MemoryStudyStore:
 
     def workers(self) -> list[WorkerRow]:
         """See Store."""
-        with self._looking() as book:
+        book = self._book
+        with book.lock:
             return sorted(book.workers.values(), key=lambda worker: (worker.joined, worker.id))
 
     # -- proposing
-
-    def propose(  # noqa: PLR0913 - what a trial is made of
-        self,
-        configuration: Mapping[str, object],
-        fraction: Fraction,
-        snapshots: Iterable[Fraction] = (),
-        *,
-        time: float,
-        notes: Iterable[Note] = (),
-        expected: Mapping[str, Estimate] = MappingProxyType({}),
-        time_limit: float | None = None,
-        kind: TrialKind = TrialKind.SEARCH,
-        after: int | None = None,
-        queue: bool = True,
-    ) -> Trial:
-        """See Store."""
-        chosen, said = self._space.configuration(configuration), clean_notes(notes)
-        with self._changing() as book:
-            number = len(book.trials)
-            if after is not None and number > after:
-                book.proposing = None
-                raise outdated_proposal(self.name, after, number)
-            trial = proposed(number, chosen, fraction, snapshots, said, float(time), expected, time_limit, kind=kind)
-            book.proposing = None
-            if queue:
-                trial = moved(trial, Move(_QUEUED, float(time)))
-                book.queued.append(number)
-            book.trials.append(trial)
-            book.runs.append(_NEVER_RUN)
-            book.latest = None
-            return trial
 
     def may_propose(self, worker: str, *, time: float, for_seconds: float) -> bool:
         """See Store."""
@@ -292,31 +226,6 @@ class MemoryStudyStore:
 
     # -- running
 
-    def claim(
-        self, worker: str, *, time: float, lease: float, fitting: Callable[[Trial, Money], Booking | None]
-    ) -> Claim | None:
-        """See Store."""
-        until, who = finite(time, "time") + positive(lease, "lease"), named(worker)
-        book = self._book
-        with book.lock:
-            book.check_free()
-            money = book.money()
-            book.claiming = True
-            try:
-                found = _first_fitting(book, fitting, money)
-            finally:
-                book.claiming = False
-            if found is None:
-                return None
-            queued, booking = found
-            check_booking(queued, booking, money)
-            trial = moved(queued, Move(_RUNNING, float(time)))
-            attempt = book.runs[trial.number].attempt + 1
-            book.put(trial, _Run(attempt, who, float(time), until, booking))
-            if booking.usd:
-                book.reserved.add(booking.usd)
-            return Claim(trial, attempt, who, float(time), until, booking)
-
     def renew(self, worker: str, numbers: Iterable[int], *, time: float, lease: float) -> frozenset[int]:
         """See Store."""
         until, wanted = finite(time, "time") + positive(lease, "lease"), frozenset(numbers)
@@ -327,36 +236,12 @@ class MemoryStudyStore:
                 book.runs[number] = book.runs[number]._replace(lease_until=until)
             return kept
 
-    def open_stay(self, worker: str, stay: StayRow) -> None:
-        """See Store."""
-        check_stay(stay)
-        number = stay.number
-        book = self._book
-        with book.lock:
-            book.check_free()
-            book.check_number(number)
-            run = book.runs[number]
-            if run.worker != worker or run.attempt != stay.attempt:
-                raise lease_lost(self.name, worker, number, stay.attempt)
-            book.put_stay(stay)
-
-    def settle_stay(self, stay: StayRow) -> None:
-        """See Store."""
-        check_stay(stay)
-        book = self._book
-        with book.lock:
-            book.check_free()
-            book.check_number(stay.number)
-            book.put_stay(stay)
-
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
         """See Store."""
-        book = self._book
-        with book.lock:
-            book.check_free()
+        with self._changing() as book:
             rows: list[ReportRow] = []
             for row in reports:
-                book.check_number(row.number)
+                book.trial(row.number)
                 seconds, arrived = finite(row.seconds, "seconds"), len(book.reports) + len(rows) + 1
                 metrics = {name: float(value) for name, value in row.metrics.items()}
                 rows.append(ReportRow(row.number, row.attempt, seconds, metrics, row.step, row.fraction, arrived))
@@ -364,98 +249,7 @@ class MemoryStudyStore:
             for row in rows:
                 book.reports_of.setdefault(row.number, []).append(row)
 
-    def finish(  # noqa: PLR0913 - what a run leaves behind
-        self,
-        claim: Claim,
-        *,
-        observations: Iterable[Observation],
-        state: TrialState,
-        cause: str,
-        time: float,
-        dollars: float,
-        seconds: float | None = None,
-        resumed_dollars: float = 0.0,
-        stays: Iterable[StayRow] = (),
-    ) -> Trial:
-        """See Store."""
-        number, paid = claim.trial.number, not_negative(dollars, "dollars")
-        end = Move(TrialState(state), float(time), clean(cause), paid, seconds)
-        shown, machines = storable(self.name, number, observations), checked_stays(claim, stays)
-        book = self._book
-        with book.lock:
-            book.check_free()
-            book.check_number(number)
-            run = book.runs[number]
-            if run.worker != claim.worker or run.attempt != claim.attempt:
-                raise lease_lost(self.name, claim.worker, number, claim.attempt)
-            trial = ended(book.trials[number], shown, end, resumed_dollars)
-            book.settle(number, run, paid, end.time)
-            said = {stay.machine: stay for stay in map(_storable_stay, machines)}
-            if number in book.machines:
-                book.machines[number] = [machine for machine in book.machines[number] if machine not in said]
-                book.close_stays(number, run, end.time, end.cause)
-            book.stays.update(((number, run.attempt, machine), stay) for machine, stay in said.items())
-            book.put(trial, _Run(run.attempt))
-            return trial
-
-    def lose(self, claim: Claim, *, time: float, cause: str, dollars: float, seconds: float | None = None) -> bool:
-        """See Store."""
-        number, paid = claim.trial.number, not_negative(dollars, "dollars")
-        end = Move(TrialState.LOST, float(time), clean(cause), paid, seconds)
-        with self._changing() as book:
-            book.check_number(number)
-            run = book.runs[number]
-            if (run.worker, run.attempt) != (claim.worker, claim.attempt) or run.lease_until > claim.lease_until:
-                return False
-            trial = ended(book.trials[number], (), end, 0.0)
-            book.settle(number, run, paid, end.time)
-            if number in book.machines:
-                book.close_stays(number, run, end.time, end.cause, paid)
-            book.put(trial, _Run(run.attempt))
-            return True
-
-    def judge(self, changes: Sequence[JudgedMove], *, time: float) -> list[Trial]:
-        """See Store."""
-        with self._changing() as book:
-            after: dict[int, Trial] = {}
-            for judged in changes:
-                trial = after.get(judged.number) or book.history().trial(judged.number)
-                seen = storable(self.name, judged.number, judged.observations)
-                after[judged.number] = judged_trial(trial, judged, seen, float(time))
-            for number, trial in after.items():
-                book.put(trial, _Run(book.runs[number].attempt))
-            return [after[judged.number] for judged in changes]
-
-    def record(
-        self,
-        number: int,
-        observations: Iterable[Observation],
-        *,
-        time: float,
-        state: TrialState = TrialState.DONE,
-        cause: str = "",
-    ) -> Trial:
-        """See Store."""
-        shown = storable(self.name, number, observations)
-        with self._changing() as book:
-            end = Move(TrialState(state), float(time), clean(cause))
-            trial = recorded(book.history().trial(number), shown, end)
-            run, dollars = book.runs[number], told_dollars(trial.observations)
-            if run.worker is None:  # nothing was reserved
-                unbooked = Booking(0.0, trial.configuration.usd_per_hour, None)
-                run = _Run(run.attempt + 1, "", end.time, 0.0, unbooked)
-            book.settle(number, run, dollars, end.time)
-            if number in book.machines:
-                book.close_stays(number, run, end.time, "its result was told", dollars)
-            book.put(trial, _Run(run.attempt))
-            return trial
-
     # -- budget
-
-    def budget(self) -> Budget:
-        """See Store."""
-        with self._looking() as book:
-            return book.budget
 
     def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
         """See Store."""
@@ -483,33 +277,5 @@ class MemoryStudyStore:
         with self._changing() as book:
             book.workers.pop(worker_id, None)
 
-    @contextmanager
-    def _looking(self) -> Iterator[_Book]:
-        with self._book.lock:
-            yield self._book
-
-    @contextmanager
-    def _changing(self) -> Iterator[_Book]:
-        with self._book.lock:
-            self._book.check_free()
-            yield self._book
-
-
-def _first_fitting(
-    book: _Book, fitting: Callable[[Trial, Money], Booking | None], money: Money
-) -> tuple[Trial, Booking] | None:
-    for number in book.queued:
-        booking = fitting(book.trials[number], money)
-        if booking is not None:
-            return book.trials[number], booking
-    return None
-
-
-def _storable_stay(stay: StayRow) -> StayRow:
-    """As a database would keep it."""
-    texts = (stay.machine, stay.market, stay.source, stay.quotes, stay.why)
-    together = "".join(texts)
-    if clean(together) == together:
-        return stay
-    machine, market, source, quotes, why = map(clean, texts)
-    return replace(stay, machine=machine, market=market, source=source, quotes=quotes, why=why)
+    def _changing(self) -> AbstractContextManager[_Book]:
+        return self._book

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from leantune.errors import LeaseLost, Outdated, StoreError, UnknownStudy, did_you_mean
 from leantune.history import FINAL_STATES, Move, Observation, Trial, TrialState, moved, recorded
@@ -77,7 +78,7 @@ def check_booking(trial: Trial, booking: Booking, money: Money) -> None:
 
 def checked_stays(claim: Claim, stays: Iterable[StayRow]) -> list[StayRow]:
     """The machines of this run, and of no other."""
-    checked = list(stays)
+    checked = [checked_stay(stay) for stay in stays]
     for stay in checked:
         if (stay.number, stay.attempt) != (claim.trial.number, claim.attempt):
             raise StoreError(
@@ -85,12 +86,11 @@ def checked_stays(claim: Claim, stays: Iterable[StayRow]) -> list[StayRow]:
                 where=f"trial {claim.trial.number}, attempt {claim.attempt}",
                 hint="Give the run's own machines",
             )
-        check_stay(stay)
     return checked
 
 
-def check_stay(stay: StayRow) -> None:
-    """Refuse a stay whose numbers make no sense (SQLite would turn NaN into NULL)."""
+def checked_stay(stay: StayRow) -> StayRow:
+    """A stay as any store can keep it; refused where its numbers make no sense (SQLite would turn NaN into NULL)."""
     if not stay.machine:
         hint = "Name it as the provider does"
         raise StoreError("a machine without a name", where=f"trial {stay.number}", hint=hint)
@@ -102,6 +102,12 @@ def check_stay(stay: StayRow) -> None:
     if not math.isfinite(numbers + times + dollars):
         hint = "Give finite numbers, or None"
         raise StoreError(f"a number of it is not finite: {stay}", where=f"trial {stay.number}", hint=hint)
+    texts = (stay.machine, stay.market, stay.source, stay.quotes, stay.why)
+    together = "".join(texts)
+    if clean(together) == together:
+        return stay
+    machine, market, source, quotes, why = map(clean, texts)
+    return replace(stay, machine=machine, market=market, source=source, quotes=quotes, why=why)
 
 
 def outdated_proposal(study: str, after: int | None, count: int) -> Outdated:

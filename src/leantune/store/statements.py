@@ -1,4 +1,9 @@
-"""The statements of a study, made once: what varies is bound by name. `study` is the study's id in all of them."""
+"""The statements of a study, made once: what varies is bound by name. `study` is the study's id in all of them.
+
+An update sets the columns that it is given values of, under their own names.
+"""
+
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -15,6 +20,17 @@ from leantune.store.schema import (
     workers,
 )
 
+
+def columns(table: sa.Table, names: str) -> list[sa.Column[Any]]:
+    """Columns by name: "number attempt"."""
+    return [table.c[name] for name in names.split()]
+
+
+def all_but(table: sa.Table, names: str) -> list[sa.Column[Any]]:
+    """The other columns of a table, in its order."""
+    return [column for column in table.c if column.name not in names.split()]
+
+
 _STUDY = sa.bindparam("study", type_=sa.Integer)
 _NUMBER = sa.bindparam("trial", type_=sa.Integer)
 _WORKER = sa.bindparam("who", type_=sa.Text)
@@ -24,57 +40,22 @@ REVISION = sa.select(revisions.c.version_num)
 # The study's row: its count of changes and its budget. LOCK waits until nobody else changes the study.
 HEAD = sa.select(
     REVISION.scalar_subquery(),
-    studies.c.changes,
-    studies.c.budget_usd,
-    studies.c.budget_trials,
-    studies.c.budget_hours,
-    studies.c.proposing_worker,
+    *columns(studies, "changes budget_usd budget_trials budget_hours proposing_worker"),
 ).where(studies.c.id == _STUDY)
 LOCK = HEAD.with_for_update(of=studies)
-SET_CHANGES = (
-    sa.update(studies)
-    .where(studies.c.id == _STUDY)
-    .values(changes=sa.bindparam("new_changes"), version=sa.bindparam("new_changes"))
-)
+UPDATE_STUDY = sa.update(studies).where(studies.c.id == _STUDY)
 
-REDEFINE = (
-    sa.update(studies)
-    .where(studies.c.id == sa.bindparam("study"))
-    .values(definition=sa.bindparam("new_definition"), job=sa.bindparam("new_job"))
-)
-SET_BUDGET = (
-    sa.update(studies)
-    .where(studies.c.id == _STUDY)
-    .values(
-        budget_usd=sa.bindparam("usd"), budget_trials=sa.bindparam("most_trials"), budget_hours=sa.bindparam("hours")
-    )
-)
 COUNT_BUDGETS = sa.select(sa.func.count()).where(budgets.c.study_id == _STUDY)
 INSERT_BUDGET = sa.insert(budgets)
 BUDGETS = (
-    sa.select(budgets.c.time, budgets.c.usd, budgets.c.trials, budgets.c.hours, budgets.c.cause)
-    .where(budgets.c.study_id == _STUDY)
-    .order_by(budgets.c.position)
+    sa.select(*all_but(budgets, "study_id position")).where(budgets.c.study_id == _STUDY).order_by(budgets.c.position)
 )
 
 _THIS_TRIAL = sa.and_(trials.c.study_id == _STUDY, trials.c.number == _NUMBER)
 INSERT_TRIAL = sa.insert(trials)
 INSERT_MOVES = sa.insert(moves)
 INSERT_OBSERVATIONS = sa.insert(observations)
-# A trial's standing: all that changes after its proposal.
-SET_STANDING = (
-    sa.update(trials)
-    .where(_THIS_TRIAL)
-    .values(
-        state=sa.bindparam("new_state"),
-        resumed_dollars=sa.bindparam("new_resumed"),
-        attempt=sa.bindparam("new_attempt"),
-        worker=sa.bindparam("new_worker"),
-        started=sa.bindparam("new_started"),
-        lease_until=sa.bindparam("new_lease"),
-        changed=sa.bindparam("new_changes"),
-    )
-)
+UPDATE_TRIAL = sa.update(trials).where(_THIS_TRIAL)
 _OPEN_STAYS = sa.and_(
     stays.c.study_id == trials.c.study_id,
     stays.c.number == trials.c.number,
@@ -82,7 +63,8 @@ _OPEN_STAYS = sa.and_(
     stays.c.ended.is_(None),
 )
 RUN = sa.select(
-    trials.c.attempt, trials.c.worker, trials.c.lease_until, sa.select(stays.c.machine).where(_OPEN_STAYS).exists()
+    *columns(trials, "attempt worker lease_until"),
+    sa.select(stays.c.machine).where(_OPEN_STAYS).exists().label("stays"),
 ).where(_THIS_TRIAL)
 # The next trials of the queue; in portions, because the first one usually fits.
 QUEUED = (
@@ -93,14 +75,8 @@ QUEUED = (
 )
 RUNNING = (
     sa.select(
-        trials.c.number,
-        trials.c.attempt,
-        trials.c.worker,
-        trials.c.started,
-        trials.c.lease_until,
-        ledger.c.reserved,
-        ledger.c.rate,
-        ledger.c.time_limit,
+        *columns(trials, "number attempt worker started lease_until"),
+        *columns(ledger, "reserved rate time_limit"),
     )
     .join(
         ledger,
@@ -116,56 +92,30 @@ RUNNING = (
 HELD = sa.select(trials.c.number).where(
     trials.c.study_id == _STUDY, trials.c.state == "running", trials.c.worker == _WORKER
 )
-RENEW = sa.update(trials).where(_THIS_TRIAL).values(lease_until=sa.bindparam("new_lease"))
 
 INSERT_LEDGER = sa.insert(ledger)
-SETTLE = (
-    sa.update(ledger)
-    .where(ledger.c.study_id == _STUDY, ledger.c.number == _NUMBER, ledger.c.attempt == sa.bindparam("run"))
-    .values(settled=sa.bindparam("paid"), settled_at=sa.bindparam("paid_at"), changed=sa.bindparam("new_changes"))
+UPDATE_LEDGER = sa.update(ledger).where(
+    ledger.c.study_id == _STUDY, ledger.c.number == _NUMBER, ledger.c.attempt == sa.bindparam("run")
 )
 LEDGER = (
-    sa.select(
-        ledger.c.number,
-        ledger.c.attempt,
-        ledger.c.worker,
-        ledger.c.rate,
-        ledger.c.time_limit,
-        ledger.c.reserved,
-        ledger.c.opened,
-        ledger.c.settled,
-        ledger.c.settled_at,
-    )
+    sa.select(*all_but(ledger, "study_id changed"))
     .where(ledger.c.study_id == _STUDY)
     .order_by(ledger.c.number, ledger.c.attempt)
 )
 
-MAY_PROPOSE = (
-    sa.update(studies)
-    .where(
-        studies.c.id == _STUDY,
-        sa.or_(
-            studies.c.proposing_worker.is_(None),
-            studies.c.proposing_worker == _WORKER,
-            studies.c.proposing_until <= sa.bindparam("now"),
-        ),
+MAY_PROPOSE = UPDATE_STUDY.where(
+    sa.or_(
+        studies.c.proposing_worker.is_(None),
+        studies.c.proposing_worker == _WORKER,
+        studies.c.proposing_until <= sa.bindparam("now"),
     )
-    .values(proposing_worker=_WORKER, proposing_until=sa.bindparam("until"))
-)
-NOBODY_PROPOSES = sa.update(studies).where(studies.c.id == _STUDY).values(proposing_worker=None, proposing_until=None)
+).values(proposing_worker=_WORKER)
+NOBODY_PROPOSES = UPDATE_STUDY.values(proposing_worker=None, proposing_until=None)
 STOP_PROPOSING = NOBODY_PROPOSES.where(studies.c.proposing_worker == _WORKER)
 
 INSERT_REPORTS = sa.insert(reports)
 REPORTS = (
-    sa.select(
-        reports.c.number,
-        reports.c.attempt,
-        reports.c.seconds,
-        reports.c.metrics,
-        reports.c.step,
-        reports.c.fraction,
-        reports.c.id,
-    )
+    sa.select(*columns(reports, "number attempt seconds metrics step fraction id"))
     .where(reports.c.study_id == _STUDY, reports.c.id > sa.bindparam("after"))
     .order_by(reports.c.id)
 )
@@ -175,13 +125,9 @@ _THIS_RUN = sa.and_(stays.c.study_id == _STUDY, stays.c.number == _NUMBER, stays
 INSERT_STAYS = sa.insert(stays)
 DELETE_STAY = sa.delete(stays).where(_THIS_RUN, stays.c.machine == sa.bindparam("which"))
 COUNT_OPEN_STAYS = sa.select(sa.func.count()).where(_THIS_RUN, stays.c.ended.is_(None))
-CLOSE_STAYS = (
-    sa.update(stays)
-    .where(_THIS_RUN, stays.c.ended.is_(None))
-    .values(ended=sa.bindparam("end"), why=sa.bindparam("cause"), gross_usd=sa.bindparam("usd"), revoked=sa.false())
-)
+CLOSE_STAYS = sa.update(stays).where(_THIS_RUN, stays.c.ended.is_(None))
 STAYS = (
-    sa.select(*(column for column in stays.c if column.name != "study_id"))
+    sa.select(*all_but(stays, "study_id"))
     .where(stays.c.study_id == _STUDY)
     .order_by(stays.c.launched, stays.c.number, stays.c.attempt, stays.c.machine)
 )
@@ -190,32 +136,15 @@ STAYS_OF_TRIAL = STAYS.where(stays.c.number == _NUMBER)
 _THIS_WORKER = sa.and_(workers.c.study_id == _STUDY, workers.c.id == _WORKER)
 INSERT_WORKER = sa.insert(workers)
 DELETE_WORKER = sa.delete(workers).where(_THIS_WORKER)
-SEEN = sa.update(workers).where(_THIS_WORKER).values(heard=sa.bindparam("now"), seen=sa.bindparam("now"))
+UPDATE_WORKER = sa.update(workers).where(_THIS_WORKER)
 WORKERS = (
-    sa.select(
-        workers.c.id,
-        workers.c.host,
-        workers.c.pid,
-        workers.c.process_started,
-        workers.c.slots,
-        workers.c.joined,
-        workers.c.heard,
-    )
+    sa.select(*all_but(workers, "study_id seen"))
     .where(workers.c.study_id == _STUDY)
     .order_by(workers.c.joined, workers.c.id)
 )
 
 # The database's list of studies.
-STUDIES = sa.select(
-    studies.c.id,
-    studies.c.name,
-    studies.c.created,
-    studies.c.definition,
-    studies.c.job,
-    studies.c.budget_usd,
-    studies.c.budget_trials,
-    studies.c.budget_hours,
-).order_by(studies.c.created, studies.c.id)
+STUDIES = sa.select(studies).order_by(studies.c.created, studies.c.id)
 STUDY_OF_NAME = STUDIES.where(studies.c.name == sa.bindparam("wanted"))
 NAMES = sa.select(studies.c.name).order_by(studies.c.name)
 COUNTS = sa.select(trials.c.study_id, trials.c.state, sa.func.count()).group_by(trials.c.study_id, trials.c.state)

@@ -4,58 +4,34 @@ Any number of processes may use the same study: whoever changes it holds its loc
 pure `History` decide what is legal, and writes only what is new. Times are the caller's: the store reads no clock.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from leantune.errors import UnknownStudy
-from leantune.history import Estimate, History, Move, Note, Observation, Trial, TrialKind, TrialState
 from leantune.problem import Budget
 from leantune.space import Space
 from leantune.store import statements as sql
-from leantune.store.change import Change, Run
+from leantune.store.base import Store
+from leantune.store.change import Change
 from leantune.store.connections import Connections
-from leantune.store.encoding import (
-    clean,
-    clean_notes,
-    definition_text,
-    metrics_text,
-    read_metrics,
-    read_share,
-)
+from leantune.store.encoding import clean, definition_text, metrics_text, read_metrics, read_share
 from leantune.store.known import Known
 from leantune.store.rows import (
     Booking,
     BudgetChange,
     Claim,
-    JudgedMove,
     LedgerRow,
     Look,
-    Money,
     ReportRow,
     StayRow,
     StudyRow,
     WorkerRow,
 )
-from leantune.store.rules import (
-    check_booking,
-    check_stay,
-    checked_stays,
-    ended,
-    finite,
-    judged_trial,
-    lease_lost,
-    named,
-    not_negative,
-    outdated_proposal,
-    positive,
-    storable,
-    told_dollars,
-)
+from leantune.store.rules import finite, named, positive
 from leantune.store.upgrade import check_revision
 
 
@@ -67,7 +43,7 @@ class _Head(NamedTuple):
     proposing: bool
 
 
-class StudyStore:
+class StudyStore(Store):
     """A study; get one from `Database.create` or `Database.open`. Threads may share it."""
 
     def __init__(self, connections: Connections, study_id: int, row: StudyRow, space: Space) -> None:
@@ -80,98 +56,17 @@ class StudyStore:
         self._space = space
         self._known = Known()
 
-    def history(self) -> History:
-        """See Store. Only what changed since the last call is read."""
-        with self._looking() as (_, _, known):
-            return known.history
-
-    def propose(  # noqa: PLR0913 - what a trial is made of
-        self,
-        configuration: Mapping[str, object],
-        fraction: Fraction,
-        snapshots: Iterable[Fraction] = (),
-        *,
-        time: float,
-        notes: Iterable[Note] = (),
-        expected: Mapping[str, Estimate] = MappingProxyType({}),
-        time_limit: float | None = None,
-        kind: TrialKind = TrialKind.SEARCH,
-        after: int | None = None,
-        queue: bool = True,
-    ) -> Trial:
-        """See Store."""
-        checked = self._space.configuration(configuration)
-        trial = None
-        with self._changing() as change:
-            number = len(change.history)
-            change.stop_proposing()
-            if after is None or number <= after:
-                history, _ = change.history.propose(
-                    checked, fraction, snapshots, clean_notes(notes), float(time), expected, time_limit, kind=kind
-                )
-                if queue:
-                    history = history.move(number, TrialState.QUEUED, time=float(time))
-                trial = change.add(history, number)
-        if trial is None:  # told only now, so that the marker is gone for good
-            raise outdated_proposal(self.name, after, number)
-        return trial
-
-    def record(
-        self,
-        number: int,
-        observations: Iterable[Observation],
-        *,
-        time: float,
-        state: TrialState = TrialState.DONE,
-        cause: str = "",
-    ) -> Trial:
-        """See Store."""
-        shown = storable(self.name, number, observations)
-        with self._changing() as change:
-            before = change.run(number)
-            history = change.history.record(number, shown, time=float(time), state=state, cause=clean(cause))
-            attempt = before.attempt + (before.worker is None)
-            trial = change.put(history, number, Run(attempt))
-            dollars = told_dollars(trial.observations)
-            if before.worker is None:
-                change.pay(number, attempt, trial.configuration.usd_per_hour, dollars, float(time))
-            else:
-                change.settle(number, attempt, dollars, float(time))
-            if before.stays:
-                change.close_stays(number, before.attempt, float(time), "its result was told", dollars)
-            return trial
-
     def may_propose(self, worker: str, *, time: float, for_seconds: float) -> bool:
         """See Store."""
         until = finite(time, "time") + positive(for_seconds, "for_seconds")
         with self._writing() as connection:
-            values = {"study": self._id, "who": named(worker), "now": float(time), "until": until}
+            values = {"study": self._id, "who": named(worker), "now": float(time), "proposing_until": until}
             return connection.execute(sql.MAY_PROPOSE, values).rowcount == 1
 
     def release_proposing(self, worker: str) -> None:
         """See Store."""
         with self._writing() as connection:
             connection.execute(sql.STOP_PROPOSING, {"study": self._id, "who": worker})
-
-    def claim(
-        self, worker: str, *, time: float, lease: float, fitting: Callable[[Trial, Money], Booking | None]
-    ) -> Claim | None:
-        """See Store."""
-        until = finite(time, "time") + positive(lease, "lease")
-        named(worker)
-        with self._changing() as change:
-            money = change.known.money(change.budget)
-            for queued, attempts in change.queued():
-                booking = fitting(queued, money)
-                if booking is None:
-                    continue
-                check_booking(queued, booking, money)
-                run = Run(attempts + 1, worker, float(time), until)
-                history = change.history.move(queued.number, TrialState.RUNNING, time=float(time))
-                trial = change.put(history, queued.number, run)
-                change.reserve(queued.number, run, booking)
-                return Claim(trial, run.attempt, worker, float(time), until, booking)
-            return None
 
     def renew(self, worker: str, numbers: Iterable[int], *, time: float, lease: float) -> frozenset[int]:
         """See Store."""
@@ -182,70 +77,15 @@ class StudyStore:
             held = set(connection.execute(sql.HELD, {"study": self._id, "who": worker}).scalars())
             kept = wanted & held
             if kept:
-                rows = [{"study": self._id, "trial": number, "new_lease": until} for number in sorted(kept)]
-                connection.execute(sql.RENEW, rows)
+                rows = [{"study": self._id, "trial": number, "lease_until": until} for number in sorted(kept)]
+                connection.execute(sql.UPDATE_TRIAL, rows)
             return kept
-
-    def finish(  # noqa: PLR0913 - what a run leaves behind
-        self,
-        claim: Claim,
-        *,
-        observations: Iterable[Observation],
-        state: TrialState,
-        cause: str,
-        time: float,
-        dollars: float,
-        seconds: float | None = None,
-        resumed_dollars: float = 0.0,
-        stays: Iterable[StayRow] = (),
-    ) -> Trial:
-        """See Store."""
-        number, paid = claim.trial.number, not_negative(dollars, "dollars")
-        end = Move(TrialState(state), float(time), clean(cause), paid, seconds)
-        shown, machines = storable(self.name, number, observations), checked_stays(claim, stays)
-        with self._changing() as change:
-            run = change.run(number)
-            if (run.worker, run.attempt) != (claim.worker, claim.attempt):
-                raise lease_lost(self.name, claim.worker, number, claim.attempt)
-            trial = ended(change.history.trial(number), shown, end, resumed_dollars)
-            change.settle(number, claim.attempt, paid, end.time)
-            if run.stays:
-                change.close_stays(number, claim.attempt, end.time, end.cause)
-            change.put_stays(machines)
-            return change.put(change.history.with_trial(trial), number, Run(claim.attempt))
-
-    def open_stay(self, worker: str, stay: StayRow) -> None:
-        """See Store."""
-        check_stay(stay)
-        with self._changing() as change:
-            run = change.run(stay.number)
-            if (run.worker, run.attempt) != (worker, stay.attempt):
-                raise lease_lost(self.name, worker, stay.number, stay.attempt)
-            change.put_stays([stay])
-
-    def settle_stay(self, stay: StayRow) -> None:
-        """See Store."""
-        check_stay(stay)
-        with self._changing() as change:
-            change.history.trial(stay.number)
-            change.put_stays([stay])
 
     def stays(self, number: int | None = None) -> list[StayRow]:
         """See Store."""
         statement = sql.STAYS if number is None else sql.STAYS_OF_TRIAL
         with self._connections.reading() as connection:
             return [StayRow(*row) for row in connection.execute(statement, self._of_trial(number))]
-
-    def judge(self, changes: Sequence[JudgedMove], *, time: float) -> list[Trial]:
-        """See Store."""
-        shown = [storable(self.name, judged.number, judged.observations) for judged in changes]
-        with self._changing() as change:
-            trials = []
-            for judged, seen in zip(changes, shown, strict=True):
-                trial = judged_trial(change.history.trial(judged.number), judged, seen, float(time))
-                run = Run(change.run(judged.number).attempt)
-                trials.append(change.put(change.history.with_trial(trial), judged.number, run))
-            return trials
 
     def running(self) -> list[Claim]:
         """See Store."""
@@ -257,28 +97,6 @@ class StudyStore:
                 )
             ]
 
-    def lose(self, claim: Claim, *, time: float, cause: str, dollars: float, seconds: float | None = None) -> bool:
-        """See Store."""
-        number, paid = claim.trial.number, not_negative(dollars, "dollars")
-        end = Move(TrialState.LOST, float(time), clean(cause), paid, seconds)
-        with self._changing() as change:
-            run = change.run(number)
-            if (run.worker, run.attempt) != (claim.worker, claim.attempt):
-                return False
-            if run.lease_until is None or run.lease_until > claim.lease_until:
-                return False
-            trial = ended(change.history.trial(number), (), end, 0.0)
-            change.settle(number, claim.attempt, paid, end.time)
-            if run.stays:
-                change.close_stays(number, claim.attempt, end.time, end.cause, paid)
-            change.put(change.history.with_trial(trial), number, Run(claim.attempt))
-            return True
-
-    def money(self) -> Money:
-        """See Store."""
-        with self._looking() as (_, budget, known):
-            return known.money(budget)
-
     def look(self) -> Look:
         """See Store."""
         with self._looking() as (_, budget, known):
@@ -289,23 +107,17 @@ class StudyStore:
         with self._connections.reading() as connection:
             return [LedgerRow(*row) for row in connection.execute(sql.LEDGER, {"study": self._id})]
 
-    def budget(self) -> Budget:
-        """See Store."""
-        with self._looking() as (_, budget, _):
-            return budget
-
     def set_budget(self, budget: Budget, *, time: float, cause: str) -> None:
         """See Store."""
         with self._locking() as (connection, _):
-            limits = {"usd": budget.usd, "hours": budget.hours}
-            connection.execute(sql.SET_BUDGET, {"study": self._id, "most_trials": budget.trials, **limits})
+            connection.execute(sql.UPDATE_STUDY, {"study": self._id, **budget_columns(budget)})
             log_budget(connection, self._id, BudgetChange(finite(time, "time"), budget, clean(cause)))
 
     def redefine(self, definition: Mapping[str, object], job: str) -> None:
         """Replace what defines the study; whether its trials still fit is for the caller to know."""
         with self._locking() as (connection, _):
-            values = {"new_definition": definition_text(definition), "new_job": clean(job)}
-            connection.execute(sql.REDEFINE, {"study": self._id, **values})
+            values = {"definition": definition_text(definition), "job": clean(job)}
+            connection.execute(sql.UPDATE_STUDY, {"study": self._id, **values})
         self.definition, self.job = MappingProxyType(dict(definition)), job
 
     def budgets(self) -> list[BudgetChange]:
@@ -320,7 +132,7 @@ class StudyStore:
         """See Store."""
         with self._changing() as change:
             for number in {row.number for row in reports}:
-                change.history.trial(number)
+                change.trial(number)
             rows = [
                 {
                     "study_id": self._id,
@@ -348,17 +160,8 @@ class StudyStore:
 
     def join(self, worker: WorkerRow) -> None:
         """See Store."""
-        values = {
-            "study_id": self._id,
-            "id": named(worker.id),
-            "host": clean(worker.host),
-            "pid": worker.pid,
-            "process_started": worker.process_started,
-            "slots": worker.slots,
-            "joined": worker.joined,
-            "seen": worker.seen,
-            "heard": worker.seen,
-        }
+        checked = {"id": named(worker.id), "host": clean(worker.host), "heard": worker.seen}
+        values = {"study_id": self._id, **vars(worker), **checked}
         with self._writing() as connection:
             connection.execute(sql.DELETE_WORKER, {"study": self._id, "who": worker.id})
             connection.execute(sql.INSERT_WORKER, values)
@@ -366,7 +169,8 @@ class StudyStore:
     def seen(self, worker_id: str, time: float) -> None:
         """See Store."""
         with self._writing() as connection:
-            connection.execute(sql.SEEN, {"study": self._id, "who": worker_id, "now": finite(time, "time")})
+            now = finite(time, "time")
+            connection.execute(sql.UPDATE_WORKER, {"study": self._id, "who": worker_id, "heard": now, "seen": now})
 
     def leave(self, worker_id: str) -> None:
         """See Store."""
@@ -405,7 +209,7 @@ class StudyStore:
             known = self._refreshed(connection, head.changes)
             change = Change(connection, self._id, head.budget, known, proposing=head.proposing)
             yield change
-            change.count()
+            change.tell()
         self._known = change.known  # not before the commit
 
     def _refreshed(self, connection: sa.Connection, changes: int) -> Known:
@@ -423,6 +227,11 @@ class StudyStore:
 
     def _of_trial(self, number: int | None) -> dict[str, int]:
         return {"study": self._id} if number is None else {"study": self._id, "trial": number}
+
+
+def budget_columns(budget: Budget) -> dict[str, float | None]:
+    """The budget in force, in the row of its study."""
+    return {"budget_usd": budget.usd, "budget_trials": budget.trials, "budget_hours": budget.hours}
 
 
 def log_budget(connection: sa.Connection, study_id: int, change: BudgetChange) -> None:
