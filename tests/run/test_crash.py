@@ -44,6 +44,7 @@ def spottune(*options: str) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", ["before-move", "after-move"])
 def test_spottune_killed_at_every_move(at: str) -> None:
     counts = spottune("--parallel", "2", "--at", at)
