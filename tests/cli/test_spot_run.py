@@ -153,3 +153,21 @@ def test_a_program_that_tells_no_step_is_trained_to_its_end_and_that_is_said(tmp
     result = invoke(make_job(tmp_path, "print('loss=0.5')", settings=[{"floor": 0.1}]))
     assert result.exit_code == 0, result.output
     assert "note      no step was reported" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "where"),
+    [
+        ({"steps": 0}, (), "job.yaml, line {steps}, steps"),
+        ({"run": {"spot": True, "time_limit": "nonsense"}}, (), "job.yaml, line {run}, run.time_limit"),
+        ({}, ("--theta", "7"), "job.yaml, strategy.theta"),
+    ],
+)
+def test_a_mistake_is_told_by_the_line_of_the_users_own_file(
+    tmp_path: Path, changes: dict[str, object], arguments: tuple[str, ...], where: str
+) -> None:
+    job = make_job(tmp_path, resting(7), **changes)
+    lines = {line.partition(":")[0]: number for number, line in enumerate(job.read_text().splitlines(), 1)}
+    result = invoke(job, *arguments)
+    assert result.exit_code == 2
+    assert where.format(**lines) in result.stderr

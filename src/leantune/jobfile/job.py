@@ -83,9 +83,11 @@ def load_job(path: Path) -> Job:
     return parse_job(read_text(path), folder=path.absolute().parent, source=str(path))
 
 
-def parse_job(text: str, *, folder: Path, source: str = "job file") -> Job:
-    """Check the text of a job file whose relative paths start at `folder`."""
-    root = read_tree(text, source)
+def parse_job(text: str, *, folder: Path, source: str = "job file", lines: Mapping[str, int] | None = None) -> Job:
+    """Check the text of a job file whose relative paths start at `folder`. lines: of its keys, where the text was made
+    from another file.
+    """
+    root = read_tree(text, source, lines)
     given = root.fields(KEYS, ROOT_HINT)
     root.check_given(_EXAMPLES)
     name = _name(given["name"])

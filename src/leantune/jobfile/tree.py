@@ -47,11 +47,15 @@ Reader: TypeAlias = Callable[["Entry"], Any]  # the value of an entry; JobError 
 
 @dataclass(frozen=True)
 class Where:
-    """A place in a job file; it reads as "job.yaml, line 7, space.lr"."""
+    """A place in a job file; it reads as "job.yaml, line 7, space.lr".
+
+    lines: by key, where the text was made from the user's own file and that one's lines are to be named.
+    """
 
     source: str
     line: int = 0
     key: str = ""
+    lines: Mapping[str, int] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         line = f"line {self.line}" if self.line else ""
@@ -59,7 +63,8 @@ class Where:
 
     def at(self, node: Node, key: str) -> Where:
         """The place of a node further inside."""
-        return Where(self.source, node.start_mark.line + 1, key)
+        line = node.start_mark.line + 1 if self.lines is None else self.lines.get(key, 0)
+        return Where(self.source, line, key, self.lines)
 
     def error(self, what: str, hint: str) -> JobError:
         """What is wrong there, and what would be right."""
@@ -75,6 +80,14 @@ class Entry:
     span: tuple[int, int] = (0, 0)
     flow: bool = False  # [a, b] and {a: b} rather than one a line
     written: str = field(default="", compare=False)
+
+    def lines(self) -> dict[str, int]:
+        """The line of every key in it."""
+        found = {self.where.key: self.where.line}
+        if isinstance(self.value, dict | list):
+            for part in self.value.values() if isinstance(self.value, dict) else self.value:
+                found |= part.lines()
+        return found
 
     def error(self, what: str, hint: str = "") -> JobError:
         """What is wrong with this entry."""
@@ -236,9 +249,9 @@ def as_yaml(hint: str) -> str:
 _Nodes: TypeAlias = list[tuple[Node, Node]]
 
 
-def read_tree(text: str, source: str) -> Entry:
-    """The whole file as one entry; JobError for whatever is not one YAML document."""
-    where = Where(source)
+def read_tree(text: str, source: str, lines: Mapping[str, int] | None = None) -> Entry:
+    """The whole file as one entry; JobError for whatever is not one YAML document. lines: see Where."""
+    where = Where(source, lines=lines)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ReusedAnchorWarning)  # refused below, as all anchors are

@@ -16,6 +16,7 @@ from leantune.history import History, Note, NoteKind, Observation, Trial, TrialK
 from leantune.jobfile import Job, parse_job
 from leantune.jobfile.job import read_text
 from leantune.jobfile.settings import FREE
+from leantune.jobfile.tree import read_tree
 from leantune.problem import At, Budget, Problem
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
@@ -263,8 +264,9 @@ def load_spottune(path: Path, options: SpotTuneOptions) -> Job:
     """The job that `leantune spot run` makes of a job file."""
     from leantune.jobfile.edit import as_spottune
 
-    text = as_spottune(read_text(path), options, str(path))
-    return parse_job(text, folder=path.absolute().parent, source=str(path))
+    own = read_text(path)
+    text = as_spottune(own, options, str(path))
+    return parse_job(text, folder=path.absolute().parent, source=str(path), lines=read_tree(own, str(path)).lines())
 
 
 def open_spottune(job: Job, clock: Clock | None = None) -> OpenedStudy | None:
