@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 from leantune.arrays import BoolArray, FloatArray
 from leantune.models.base import Points
 from leantune.models.gp_kernels import (
-    _impute,
+    _impute_at,
     _log_upper_tail,
     _truncated_normal,
     log_density,
@@ -131,7 +131,7 @@ def test_imputation_samples_the_truncated_normal() -> None:
     y = bounds.copy()
     chain = np.empty((20_000, 3))
     for sweep in range(len(chain)):
-        _impute(theta, squares, phi, y, bounds, censored, rng)
+        _impute_at(theta, squares, phi, y, bounds, censored, rng)
         chain[sweep] = y
     assert (chain[:, 2] == bounds[2]).all()
     assert (chain[:, :2] >= bounds[:2]).all()

@@ -27,6 +27,7 @@ def fitted(members: int = 1, noise: float = -4.0, form: Form = FABOLAS_QUALITY) 
 
 
 def dense(model: GaussianProcess, member: int = 0) -> DenseGp:
+    assert isinstance(model.form, Form)
     return DenseGp(model.theta[member], model.points, model.targets[member], model.form)
 
 

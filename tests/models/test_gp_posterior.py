@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from leantune.arrays import FloatArray
 from leantune.models.base import Points
-from leantune.models.gp_posterior import FABOLAS_COST, FABOLAS_QUALITY, Basis, Form, Member, run_starts, stable_cholesky
+from leantune.models.gp_posterior import (
+    FABOLAS_COST,
+    FABOLAS_QUALITY,
+    Basis,
+    Form,
+    PowerMember,
+    run_starts,
+    stable_cholesky,
+)
 
 
 def test_runs_of_equal_rows() -> None:
@@ -25,7 +33,7 @@ THETA = np.array([0.1, -0.4, 0.3, 0.2, 0.5, -0.6, -3.0])
 def test_the_covariance_of_a_grid_is_that_of_its_points_one_by_one(form: Form, theta: FloatArray) -> None:
     rng = np.random.default_rng(0)
     observed = Points(rng.random((5, 3)), rng.random(5))
-    member = Member(theta, observed, rng.standard_normal(5), form)
+    member = PowerMember(theta, observed, rng.standard_normal(5), form)
     grid = Points(np.repeat(rng.random((4, 3)), 3, axis=0), np.tile([0.0, 0.5, 1.0], 4))
     whole = member.covariance(observed, grid)
     single = [member.covariance(observed, grid.take(np.array([i])))[:, 0] for i in range(len(grid))]
@@ -55,7 +63,7 @@ def test_a_configuration_knows_its_own_irregularity_and_nobody_elses(seed: int, 
     x = rng.random((6, dimensions))
     theta = np.concatenate([rng.normal(0.5, 1.0, dimensions), [0.1, 0.0, -1.0, -2.0]])
     points = Points(np.repeat(x, 2, axis=0), np.tile([0.25, 1.0], 6))
-    rough, smooth = (Member(theta, points, np.zeros(12), Form(Basis.POWER, share, 2.0)) for share in (0.75, 0.0))
+    rough, smooth = (PowerMember(theta, points, np.zeros(12), Form(Basis.POWER, share, 2.0)) for share in (0.75, 0.0))
     again = Points(points.x.copy()[::-1], points.s[::-1])
     difference = rough.covariance(points, again) - smooth.covariance(points, again)
     np.testing.assert_allclose(difference, 0.75 * np.exp(-2.0) * np.eye(12)[::-1], atol=1e-12)

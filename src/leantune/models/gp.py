@@ -30,6 +30,7 @@ from leantune.models.gp_posterior import (
     SMALLEST_VARIANCE,
     Basis,
     Form,
+    Kernel,
     Member,
 )
 from leantune.models.priors import FABOLAS_PRIORS, Law, Priors, ScalingLaws
@@ -159,7 +160,7 @@ class GaussianProcess:
     points: Points
     targets: FloatArray
     theta: FloatArray
-    form: Form
+    form: Kernel
     centre: float
     spread: float
     slope: float = 0.0
@@ -171,7 +172,7 @@ class GaussianProcess:
     @cached_property
     def members(self) -> list[Member]:
         pairs = zip(self.theta, self.targets, strict=True)
-        return [Member(theta, self.points, targets, self.form) for theta, targets in pairs]
+        return [self.form.member(theta, self.points, targets) for theta, targets in pairs]
 
     def predict(self, points: Points) -> Gaussian:
         """See Surrogate."""

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
-from leantune.arrays import BoolArray, FloatArray
+from leantune.arrays import BoolArray, FloatArray, IntArray
 
 SIGMA_PARAMETERS = 3
 JITTER = 1e-8
@@ -218,22 +218,15 @@ def _redraw_together(
 
 @njit(cache=True, nogil=True)
 def _impute(
-    theta: FloatArray,
-    squares: FloatArray,
-    phi: FloatArray,
-    y: FloatArray,
-    bounds: FloatArray,
-    censored: BoolArray,
-    rng: np.random.Generator,
+    covariance: FloatArray, y: FloatArray, bounds: FloatArray, censored: BoolArray, rng: np.random.Generator
 ) -> None:
     """Draw the censored targets anew, above their bounds: all at once, then each given all others.
 
-    Gibbs sweeps alone would not do: neighbours pin one another, and they would leave the bounds, where they start, only
-    after hundreds of sweeps.
+    covariance: its lower triangle, of targets whose expectation is 0; the upper one is filled in. Gibbs sweeps alone
+    would not do: neighbours pin one another, and they would leave the bounds, where they start, only after hundreds of
+    sweeps.
     """
     n = y.shape[0]
-    covariance = np.empty((n, n))
-    _covariance(theta, squares, phi, covariance, np.empty(squares.shape[1]))
     for i in range(n):
         for j in range(i):
             covariance[j, i] = covariance[i, j]
@@ -251,6 +244,21 @@ def _impute(
 
 
 @njit(cache=True, nogil=True)
+def _impute_at(
+    theta: FloatArray,
+    squares: FloatArray,
+    phi: FloatArray,
+    y: FloatArray,
+    bounds: FloatArray,
+    censored: BoolArray,
+    rng: np.random.Generator,
+) -> None:
+    covariance = np.empty((y.shape[0], y.shape[0]))
+    _covariance(theta, squares, phi, covariance, np.empty(squares.shape[1]))
+    _impute(covariance, y, bounds, censored, rng)
+
+
+@njit(cache=True, nogil=True)
 def imputed(
     theta: FloatArray,
     data: tuple[FloatArray, FloatArray, FloatArray, BoolArray],
@@ -260,7 +268,7 @@ def imputed(
     """`start` [n] with its censored targets drawn anew; theta is fixed, data as in sample_hyperparameters."""
     squares, phi, bounds, censored = data
     y = start.copy()
-    _impute(theta, squares, phi, y, bounds, censored, rng)
+    _impute_at(theta, squares, phi, y, bounds, censored, rng)
     return y
 
 
@@ -288,7 +296,7 @@ def sample_hyperparameters(
     targets = np.empty((samples, y.shape[0]))
     for sweep in range(1, burn_in + samples * thinning + 1):
         if any_censored:
-            _impute(point, squares, phi, y, bounds, censored, rng)
+            _impute_at(point, squares, phi, y, bounds, censored, rng)
         height = log_density(point, squares, phi, y, mean, sd)
         for p in range(point.shape[0]):
             height = _slice_step(point, p, height, squares, phi, y, mean, sd, rng)
@@ -354,3 +362,211 @@ def mixed_after(
                 mean[b, k, r] = centre
                 variance[b, k, r] = spread / members + max(squares / members - centre * centre, 0.0)
     return mean, variance
+
+
+# -- processes that saturate (models.saturation): theta [d + SHAPE_PARAMETERS], the log length-scales first
+
+SHAPE_PARAMETERS = 12
+G, LOG_P0, P1, LOG_Q, LOG_BETA, M, BEND, LOG_R, LOGIT_OMEGA, LOG_TAU, LOG_NOISE, LOG_W0 = range(SHAPE_PARAMETERS)
+
+
+@njit(cache=True, nogil=True)
+def level_tables(
+    shape: FloatArray, levels: FloatArray, log_range: float, is_cost: bool, mu_variance: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+    """What the levels s~ [k] make of a covariance: trend [k]; A, C, E, each [k, k]; and the noise variance.
+
+    K((x, s), (x', s')) = matern(x, x') A + C + 1[x = x'] E; formulas in models.saturation.
+    """
+    k = levels.shape[0]
+    unit = math.exp(2.0 * shape[G])
+    p0, p1, q2 = math.exp(shape[LOG_P0]), shape[P1], math.exp(2.0 * shape[LOG_Q])
+    r2, omega = math.exp(2.0 * shape[LOG_R]), 1.0 / (1.0 + math.exp(-shape[LOGIT_OMEGA]))
+    beta2, w2 = math.exp(2.0 * shape[LOG_BETA]), math.exp(2.0 * shape[LOG_W0])
+    own = math.exp(2.0 * shape[LOG_TAU]) * p0 * p0
+    psi, time, span = np.ones(k), np.zeros(k), log_range
+    bend = shape[BEND]
+    rho = 1.0 / (1.0 + math.exp(-bend))
+    if log_range > 0.0:
+        if is_cost:
+            span = -math.log(rho + (1.0 - rho) * math.exp(-log_range))
+        for i in range(k):
+            time[i] = log_range * (1.0 - levels[i])
+            if is_cost:
+                psi[i] = 1.0 + math.log(rho + (1.0 - rho) * math.exp(-time[i])) / span
+            elif abs(bend) * log_range < 1e-6:
+                psi[i] = 1.0 - time[i] / log_range
+            else:
+                psi[i] = 1.0 - math.expm1(bend * time[i]) / math.expm1(bend * log_range)
+    trend = np.empty(k)
+    alike, common, same = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
+    for i in range(k):
+        trend[i] = math.exp(shape[G]) * shape[M] * span * (psi[i] - 1.0)
+        for j in range(i + 1):
+            brown = 1.0 if log_range <= 0.0 else (log_range - max(time[i], time[j])) / log_range
+            both = psi[i] * psi[j]
+            alike[i, j] = alike[j, i] = unit * (
+                (p0 + p1 * psi[i]) * (p0 + p1 * psi[j]) + q2 * both + r2 * omega * brown
+            )
+            common[i, j] = common[j, i] = mu_variance + unit * (beta2 * span * span * both + w2 * brown)
+            same[i, j] = same[j, i] = unit * (r2 * (1.0 - omega) * brown + own)
+    return trend, alike, common, same, unit * math.exp(2.0 * shape[LOG_NOISE])
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _matern_of_squares(distances: FloatArray, out: FloatArray) -> None:
+    for p in range(distances.shape[0]):
+        r = math.sqrt(5.0 * max(distances[p], 0.0))
+        out[p] = (1.0 + r + r * r / 3.0) * math.exp(-r)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _level_covariance(
+    matern: FloatArray,
+    alike: FloatArray,
+    common: FloatArray,
+    same: FloatArray,
+    noise: float,
+    level: IntArray,
+    out: FloatArray,
+) -> None:
+    """Lower triangle of K + noise; matern [n (n - 1) / 2], packed row by row."""
+    position = 0
+    for i in range(level.shape[0]):
+        a, c, e, row = alike[level[i]], common[level[i]], same[level[i]], out[i]
+        for j in range(i):
+            column, value = level[j], matern[position]
+            row[j] = value * a[column] + c[column]
+            if value == 1.0:  # only at distance 0
+                row[j] += e[column]
+            position += 1
+        row[i] = a[level[i]] + c[level[i]] + e[level[i]] + noise + JITTER
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _log_normal_density(factor: FloatArray, y: FloatArray) -> float:
+    """Log N(y | 0, F F^T), by the lower factor."""
+    n = y.shape[0]
+    result: float = -0.5 * n * math.log(2.0 * math.pi)
+    whitened = np.empty(n)
+    for i in range(n):
+        total = y[i]
+        for k in range(i):
+            total -= factor[i, k] * whitened[k]
+        whitened[i] = total / factor[i, i]
+        result -= 0.5 * whitened[i] * whitened[i] + math.log(factor[i, i])
+    return result
+
+
+@njit(cache=True, nogil=True)
+def saturating_density(
+    theta: FloatArray,
+    matern: FloatArray,
+    data: tuple[IntArray, FloatArray, FloatArray],
+    law: tuple[float, bool, float],
+    prior: tuple[FloatArray, FloatArray],
+    factor: FloatArray,
+) -> float:
+    """Log posterior density of theta up to a constant. data: level of each observation, levels s~, y; law: log_range,
+    is_cost, mu_variance; factor [n, n]: scratch.
+    """
+    level, levels, y = data
+    log_range, is_cost, mu_variance = law
+    mean, sd = prior
+    shape = theta[theta.shape[0] - SHAPE_PARAMETERS :]
+    trend, alike, common, same, noise = level_tables(shape, levels, log_range, is_cost, mu_variance)
+    _level_covariance(matern, alike, common, same, noise, level, factor)
+    if not _cholesky_in_place(factor):
+        return -np.inf
+    result: float = _log_normal_density(factor, y - trend[level])
+    for p in range(theta.shape[0]):
+        if sd[p] > 0.0:
+            z = (theta[p] - mean[p]) / sd[p]
+            result -= 0.5 * z * z
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _saturating_step(  # noqa: PLR0913, PLR0917 - a compiled helper: tuples would be taken apart at every call
+    point: FloatArray,
+    p: int,
+    height: float,
+    squares: FloatArray,
+    distances: FloatArray,
+    matern: FloatArray,
+    seen: tuple[IntArray, FloatArray, FloatArray],
+    law: tuple[float, bool, float],
+    prior: tuple[FloatArray, FloatArray],
+    factor: FloatArray,
+    rng: np.random.Generator,
+) -> float:
+    """Move coordinate p of `point` in place (a length-scale: `distances` and `matern` too); the log density there."""
+    threshold, old = height + math.log(1.0 - rng.random()), point[p]
+    low = old - SLICE_WIDTH * prior[1][p] * rng.random()
+    high = low + SLICE_WIDTH * prior[1][p]
+    is_scale = p < squares.shape[0]
+    moved, new_matern = distances, matern
+    if is_scale:
+        moved, new_matern = np.empty_like(distances), np.empty_like(matern)
+    for _ in range(SHRINK_LIMIT):
+        point[p] = low + (high - low) * rng.random()
+        if is_scale:
+            moved[:] = distances + (math.exp(-2.0 * point[p]) - math.exp(-2.0 * old)) * squares[p]
+            _matern_of_squares(moved, new_matern)
+        here = saturating_density(point, new_matern, seen, law, prior, factor)
+        if here > threshold:
+            if is_scale:
+                distances[:], matern[:] = moved, new_matern
+            return here
+        if point[p] < old:
+            low = point[p]
+        else:
+            high = point[p]
+    point[p] = old
+    return height
+
+
+@njit(cache=True, nogil=True)
+def sample_saturating(
+    theta: FloatArray,
+    data: tuple[FloatArray, IntArray, FloatArray, FloatArray, BoolArray],
+    law: tuple[float, bool, float],
+    prior: tuple[FloatArray, FloatArray],
+    schedule: tuple[int, int, int],
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Coordinate-wise slice sampling as in `sample_hyperparameters`; a parameter whose deviation is 0 stays.
+
+    data = squares, level, levels, y, censored. Length-scales come first: only they change the Matern function, which
+    all other steps use as it is. Returns theta [samples, d + 12], targets [samples, n].
+    """
+    squares, level, levels, bounds, censored = data
+    sd = prior[1]
+    burn_in, samples, thinning = schedule
+    d, pairs, n = squares.shape[0], squares.shape[1], bounds.shape[0]
+    any_censored, y, point = censored.any(), bounds.copy(), theta.copy()
+    kept, targets = np.empty((samples, point.shape[0])), np.empty((samples, n))
+    factor = np.empty((n, n))
+    distances, matern = np.empty(pairs), np.empty(pairs)
+    for sweep in range(1, burn_in + samples * thinning + 1):
+        distances[:] = 0.0
+        for a in range(d):
+            distances += math.exp(-2.0 * point[a]) * squares[a]
+        _matern_of_squares(distances, matern)
+        if any_censored:
+            shape = point[d:]
+            trend, alike, common, same, noise = level_tables(shape, levels, law[0], law[1], law[2])
+            _level_covariance(matern, alike, common, same, noise, level, factor)
+            centred = y - trend[level]
+            _impute(factor, centred, bounds - trend[level], censored, rng)
+            y = centred + trend[level]
+        seen = (level, levels, y)
+        height = saturating_density(point, matern, seen, law, prior, factor)
+        for p in range(point.shape[0]):
+            if sd[p] <= 0.0:
+                continue
+            height = _saturating_step(point, p, height, squares, distances, matern, seen, law, prior, factor, rng)
+        if sweep > burn_in and (sweep - burn_in) % thinning == 0:
+            kept[(sweep - burn_in) // thinning - 1] = point
+            targets[(sweep - burn_in) // thinning - 1] = y
+    return kept, targets

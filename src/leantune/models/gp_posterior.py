@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cholesky
@@ -26,6 +27,13 @@ from leantune.models.gp_kernels import JITTER, SIGMA_PARAMETERS, matern52
 
 SMALLEST_VARIANCE = 1e-10
 LARGEST_BLOCK = 144  # simulated tests handed to a thread at once: smaller blocks cost more than they balance
+
+
+class Kernel(Protocol):
+    """What of a kernel no hyper-parameter says."""
+
+    def member(self, theta: FloatArray, points: Points, targets: FloatArray) -> Member:
+        """The process under one hyper-parameter sample."""
 
 
 class Basis(StrEnum):
@@ -54,6 +62,10 @@ class Form:
         """phi(s) = (1, phi_2(s)); [n, 2]."""
         return np.stack([np.ones_like(s), self.slope_feature(s)], axis=1)
 
+    def member(self, theta: FloatArray, points: Points, targets: FloatArray) -> Member:
+        """The process under one hyper-parameter sample."""
+        return PowerMember(theta, points, targets, self)
+
 
 FABOLAS_COST, FABOLAS_QUALITY = Form(Basis.COST), Form(Basis.QUALITY)
 
@@ -75,7 +87,54 @@ class Conditioned:
 
 
 class Member:
-    """The process under one hyper-parameter sample, conditioned on the observations."""
+    """A process under one hyper-parameter sample, conditioned on the observations: what all kernels share.
+
+    A kernel says `noise` (before this constructor), `covariance`, `prior_variance` and `predict_grid`.
+    """
+
+    noise: float
+
+    def __init__(self, points: Points, targets: FloatArray) -> None:
+        self.points = points
+        covariance = self.covariance(points, points)
+        covariance[np.diag_indices_from(covariance)] += self.noise
+        self.factor = stable_cholesky(covariance, least=0.0)
+        self.inverse_factor = inverse_of_factor(self.factor)
+        self.weights = self.inverse_factor.T @ (self.inverse_factor @ (targets - self.trend(points.s)))
+
+    def covariance(self, left: Points, right: Points) -> FloatArray:
+        """Prior covariance of the noise-free function; [n, m]."""
+        raise NotImplementedError
+
+    def prior_variance(self, s: FloatArray) -> FloatArray:
+        """Of the noise-free function at each s~."""
+        raise NotImplementedError
+
+    def predict_grid(self, x: FloatArray, levels: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance at each (row of x, level); each [N, k]."""
+        raise NotImplementedError
+
+    def trend(self, s: FloatArray) -> FloatArray:
+        """What is expected at each s~ before anything is measured."""
+        return np.zeros(len(s))
+
+    def condition(self, points: Points) -> Conditioned:
+        """Posterior at the points, one by one."""
+        cross = self.covariance(self.points, points)
+        whitened = self.inverse_factor @ cross
+        variance = self.prior_variance(points.s) - np.square(whitened).sum(axis=0)
+        mean = self.trend(points.s) + self.weights @ cross
+        return Conditioned(mean, np.maximum(variance, SMALLEST_VARIANCE), whitened)
+
+    def joint_covariance(
+        self, left: Points, right: Points, whitened_left: FloatArray, whitened_right: FloatArray
+    ) -> FloatArray:
+        """Posterior covariance between two sets of points; [n, m]."""
+        return self.covariance(left, right) - whitened_left.T @ whitened_right
+
+
+class PowerMember(Member):
+    """Fabolas' kernel, and power laws (see the module)."""
 
     def __init__(self, theta: FloatArray, points: Points, targets: FloatArray, form: Form) -> None:
         d = points.x.shape[1]
@@ -87,12 +146,7 @@ class Member:
         self.noise = (1.0 - form.roughness) * irregular + JITTER
         self.shared = float(np.exp(theta[d + SIGMA_PARAMETERS + 1])) if len(theta) > d + SIGMA_PARAMETERS + 1 else 0.0
         self.form = form
-        self.points = points
-        covariance = self.covariance(points, points)
-        covariance[np.diag_indices_from(covariance)] += self.noise
-        self.factor = stable_cholesky(covariance, least=0.0)
-        self.inverse_factor = inverse_of_factor(self.factor)
-        self.weights = self.inverse_factor.T @ (self.inverse_factor @ targets)
+        super().__init__(points, targets)
 
     def loadings(self, s: FloatArray) -> FloatArray:
         """L^T phi(s), so that phi(s)^T Sigma phi(s') is a dot product; [n, 2]."""
@@ -117,19 +171,6 @@ class Member:
     def prior_variance(self, s: FloatArray) -> FloatArray:
         own = np.square(self.loadings(s)).sum(axis=1)
         return np.asarray(own + np.square(self.shared * self.form.slope_feature(s)) + self.rough)
-
-    def condition(self, points: Points) -> Conditioned:
-        """Posterior at the points, one by one."""
-        cross = self.covariance(self.points, points)
-        whitened = self.inverse_factor @ cross
-        variance = self.prior_variance(points.s) - np.square(whitened).sum(axis=0)
-        return Conditioned(self.weights @ cross, np.maximum(variance, SMALLEST_VARIANCE), whitened)
-
-    def joint_covariance(
-        self, left: Points, right: Points, whitened_left: FloatArray, whitened_right: FloatArray
-    ) -> FloatArray:
-        """Posterior covariance between two sets of points; [n, m]."""
-        return self.covariance(left, right) - whitened_left.T @ whitened_right
 
     def predict_grid(self, x: FloatArray, levels: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance at each (row of x, level); each [N, k].

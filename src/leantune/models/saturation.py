@@ -1,0 +1,245 @@
+"""A Gaussian process whose curves may level off, and which knows that it may be wrong about where.
+
+    z(x, s) = mu + e^g [ m R (psi - 1) + beta R psi + w0(s) + (p0 + p1 psi) u(x) + q psi v(x) + r(x, s) + tau p0 o_x ]
+              + e^g sigma_n noise
+
+t = -log s, R = -log s_min; u, v ~ GP(Matern-5/2, one length-scale for each feature); beta ~ N(0, sigma_beta^2); o_x an
+offset of each configuration. How far a curve has come, psi, is 0 at the least data and 1 at all of it:
+
+    a quality        psi = 1 - (s^-c - 1) / (s_min^-c - 1)            c > 0: it levels off; c = 0: a power law
+    dollars, seconds psi = 1 - log(rho + (1 - rho) s) / log(rho + (1 - rho) s_min), R -> -log(rho + (1 - rho) s_min)
+                                                                      rho: the part that does not depend on the data
+
+What all curves have in common beyond that, w0, and what is each one's own, r, are Brownian in -log s from the least
+data upwards, B(s, s') = (R - max(t, t')) / R:
+
+    cov w0 = sigma_0^2 B,     cov r = sigma_r^2 B [omega k(x, x') + (1 - omega) 1(x = x')]
+
+so that what was seen on little data says little about much of it until something larger was seen. With one level only,
+psi = B = 1. Source: shared/design/MODEL.md, a study on tables that are not those of the benchmarks' reports; priors are
+its own, from fits to its tables, widened.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from leantune.arrays import BoolArray, FloatArray
+from leantune.models.base import UNKNOWN_SCALING, Data, Points, Scaling
+from leantune.models.gp import GaussianProcess, thinned
+from leantune.models.gp_kernels import level_tables, matern52, sample_saturating, squared_differences
+from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, run_starts
+
+Prior = tuple[float, float]  # mean and deviation; a deviation of 0 fixes a parameter
+
+
+@dataclass(frozen=True)
+class SaturationPriors:
+    """Of theta, in the order of gp_kernels; mu_sd: of the level at all data, on the modelled scale."""
+
+    log_scale: Prior = (0.4, 1.0)
+    g: Prior = (-0.3, 0.45)
+    log_p0: Prior = (-0.5, 1.4)
+    p1: Prior = (0.0, 0.7)
+    log_q: Prior = (-0.4, 0.9)
+    log_beta: Prior = (-1.4, 0.5)
+    m: Prior = (0.42, 0.15)
+    bend: Prior = (0.5, 0.8)  # c, or the logit of rho
+    log_r: Prior = (-0.4, 0.7)
+    logit_omega: Prior = (1.5, 1.5)
+    log_tau: Prior = (-2.6, 1.0)
+    log_noise: Prior = (-4.4, 1.4)
+    log_w0: Prior = (-2.1, 0.6)
+    mu_sd: float = 1.0
+
+    def arrays(self, dimensions: int) -> tuple[FloatArray, FloatArray]:
+        """Means and deviations, each [d + 12]."""
+        shape = [self.g, self.log_p0, self.p1, self.log_q, self.log_beta, self.m]
+        shape += [self.bend, self.log_r, self.logit_omega, self.log_tau, self.log_noise, self.log_w0]
+        means, deviations = np.array([self.log_scale] * dimensions + shape, dtype=np.float64).T
+        return np.ascontiguousarray(means), np.ascontiguousarray(deviations)
+
+
+QUALITY = SaturationPriors()
+COST = SaturationPriors(
+    g=(0.0, 0.0),
+    log_p0=(-0.5, 0.7),
+    p1=(0.2, 0.5),
+    log_q=(-1.0, 0.8),
+    log_beta=(-1.8, 0.5),
+    m=(0.95, 0.0),
+    bend=(-2.0, 1.7),
+    log_r=(-1.4, 0.7),
+    log_tau=(-2.0, 1.0),
+    log_noise=(-3.5, 1.0),
+    log_w0=(-2.2, 0.7),
+    mu_sd=math.e,
+)
+
+
+@dataclass(frozen=True)
+class SaturatingForm:
+    """What of the kernel no hyper-parameter says: log_range = -log s_min, dollars and seconds or a quality, mu_sd."""
+
+    log_range: float
+    is_cost: bool
+    mu_sd: float
+
+    def member(self, theta: FloatArray, points: Points, targets: FloatArray) -> SaturatingMember:
+        """The process under one hyper-parameter sample."""
+        return SaturatingMember(theta, points, targets, self)
+
+    @property
+    def law(self) -> tuple[float, bool, float]:
+        """As the kernels take it."""
+        return float(self.log_range), bool(self.is_cost), float(self.mu_sd) ** 2
+
+
+class SaturatingMember(Member):
+    """The process under one hyper-parameter sample, conditioned on the observations."""
+
+    def __init__(self, theta: FloatArray, points: Points, targets: FloatArray, form: SaturatingForm) -> None:
+        d = points.x.shape[1]
+        self.inverse_scales = np.exp(-theta[:d])
+        self.shape, self.form = np.ascontiguousarray(theta[d:]), form
+        self.noise = self._tables(np.ones(1))[4]
+        super().__init__(points, targets)
+
+    def _tables(self, levels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+        found: tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]
+        found = level_tables(self.shape, np.ascontiguousarray(levels), *self.form.law)
+        return found
+
+    def trend(self, s: FloatArray) -> FloatArray:
+        """See Member."""
+        levels, which = np.unique(s, return_inverse=True)
+        return self._tables(levels)[0][which]
+
+    def covariance(self, left: Points, right: Points) -> FloatArray:
+        """See Member."""
+        levels, which = np.unique(np.concatenate([left.s, right.s]), return_inverse=True)
+        _, alike, common, same, _ = self._tables(levels)
+        at = np.ix_(which[: len(left)], which[len(left) :])
+        starts = run_starts(right.x)
+        matern: FloatArray = matern52(left.x, right.x[starts], self.inverse_scales)
+        if len(starts) < len(right):
+            matern = np.repeat(matern, np.diff(starts, append=len(right)), axis=1)
+        result = matern * alike[at] + common[at]
+        rows, columns = np.nonzero(matern == 1.0)  # only at distance 0
+        result[rows, columns] += same[which[rows], which[len(left) + columns]]
+        return result
+
+    def prior_variance(self, s: FloatArray) -> FloatArray:
+        """See Member."""
+        levels, which = np.unique(s, return_inverse=True)
+        _, alike, common, same, _ = self._tables(levels)
+        return (alike + common + same).diagonal()[which]
+
+    def predict_grid(self, x: FloatArray, levels: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See Member.
+
+        The whitened covariance with level l is sum_j A[j, l] G_j + c_l over the levels j of the observations: one
+        product serves all levels, and variances are quadratic forms in the columns of A.
+        """
+        together, which = np.unique(np.concatenate([self.points.s, levels]), return_inverse=True)
+        trend, alike, common, same, _ = self._tables(together)
+        seen, asked = which[: len(self.points)], which[len(self.points) :]
+        matern = matern52(self.points.x, x, self.inverse_scales)
+        groups = [np.flatnonzero(seen == level) for level in np.unique(seen)]
+        u = alike[np.ix_(np.unique(seen), asked)]  # [levels of observations, levels asked for]
+        parts = [self.inverse_factor[:, rows] @ matern[rows] for rows in groups]
+        means = np.stack([self.weights[rows] @ matern[rows] for rows in groups])
+        offsets = self.inverse_factor @ common[np.ix_(seen, asked)]  # [n, levels asked for]
+        mean = means.T @ u + trend[asked] + self.weights @ common[np.ix_(seen, asked)]
+        variance = np.tile((alike + common + same).diagonal()[asked] - np.square(offsets).sum(axis=0), (len(x), 1))
+        for j, part in enumerate(parts):
+            variance -= 2.0 * (part.T @ offsets) * u[j]
+            for i in range(j + 1):
+                moment = np.einsum("nx,nx->x", parts[i], part)
+                variance -= (1.0 if i == j else 2.0) * moment[:, None] * (u[i] * u[j])
+        variance = np.maximum(variance, SMALLEST_VARIANCE)
+        tested = np.flatnonzero((matern == 1.0).any(axis=0))  # these know their own offsets too
+        for column, level in enumerate(levels):
+            there = self.condition(Points(x[tested], np.full(len(tested), level)))
+            mean[tested, column], variance[tested, column] = there.mean, there.variance
+        return mean, variance
+
+
+@dataclass(frozen=True)
+class SaturatingFitter:
+    """How hyper-parameters are found: slice sampling from the prior's mean; equal data and seed give equal members.
+
+    Above `density_observations` the density uses a subset, above `posterior_observations` the posterior does (see
+    GpFitter).
+    """
+
+    samples: int = 16
+    burn_in: int = 40
+    thinning: int = 2
+    quality: SaturationPriors = QUALITY
+    cost: SaturationPriors = COST
+    density_observations: int = 120
+    posterior_observations: int = 400
+
+    def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:
+        """See Fitter."""
+        caps = (
+            ("hyper-parameters are sampled", self.density_observations),
+            ("the posterior rests", self.posterior_observations),
+        )
+        return tuple(f"{what} on {cap} of {observations} observations" for what, cap in caps if observations > cap)
+
+    def fit(
+        self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING
+    ) -> GaussianProcess:
+        """Fit one quantity; see models.base.Fitter."""
+        priors = self.cost if grows_with_data else self.quality
+        form = SaturatingForm(scaling.log_range, grows_with_data, priors.mu_sd)
+        expected = self._trend(priors, form, data.points.s)
+        turned = data.bounds_above and grows_with_data  # the process sees dollars and seconds as they grow
+        y = -data.y if turned else data.y
+        centre = float((y - expected).mean())
+        kept = thinned(y - expected, self.posterior_observations)
+        points, targets = data.points.take(kept), y[kept] - centre
+        theta, drawn = self._members(points, targets, data.censored[kept], form, priors, seed)
+        return GaussianProcess(points, drawn, theta, form, -centre if turned else centre, -1.0 if turned else 1.0)
+
+    def _trend(self, priors: SaturationPriors, form: SaturatingForm, s: FloatArray) -> FloatArray:
+        """What is expected of each level before anything is measured."""
+        shape = np.ascontiguousarray(priors.arrays(0)[0])
+        levels, which = np.unique(s, return_inverse=True)
+        trend: FloatArray = level_tables(shape, levels, *form.law)[0]
+        return trend[which]
+
+    def _members(
+        self,
+        points: Points,
+        y: FloatArray,
+        censored: BoolArray,
+        form: SaturatingForm,
+        priors: SaturationPriors,
+        seed: int,
+    ) -> tuple[FloatArray, FloatArray]:
+        used = thinned(y, self.density_observations)
+        levels, which = np.unique(points.s[used], return_inverse=True)
+        mean, deviation = priors.arrays(points.x.shape[1])
+        theta, drawn = sample_saturating(
+            mean,
+            (
+                squared_differences(np.ascontiguousarray(points.x[used])),
+                np.ascontiguousarray(which, dtype=np.int64),
+                levels,
+                y[used],
+                censored[used],
+            ),
+            form.law,
+            (mean, deviation),
+            (self.burn_in, self.samples, self.thinning),
+            np.random.default_rng(seed),
+        )
+        targets = np.repeat(y[None, :], len(theta), axis=0)
+        targets[:, used] = drawn
+        return theta, targets
