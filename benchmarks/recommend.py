@@ -29,8 +29,7 @@ from leantune.history import History
 from leantune.models.threads import thread_count
 from leantune.problem import Problem
 from leantune.strategies.recipe import Recipe
-from leantune.strategies.registry import recipe
-from leantune.strategies.strategy import Strategy
+from leantune.strategies.registry import at_work, recipe
 from leantune.strategies.tuner import View
 
 SEED = 1
@@ -74,7 +73,7 @@ class Bench:
 
     def recipe_seconds(self, method: Recipe) -> float:
         """One proposal of a recipe."""
-        ask = partial(Strategy(method).ask, View(self.problem, self.history, SEED))
+        ask = partial(at_work(method).ask, View(self.problem, self.history, SEED))
         return median_seconds([ask] * (1 + self.effort.repetitions))
 
     def reference_seconds(self, prepare: Callable[..., Reference], **options: int) -> float | None:

@@ -16,8 +16,7 @@ from pathlib import Path
 from benchmarks.datasets import Dataset, generated, large_space, load
 from benchmarks.histories import history_of
 from benchmarks.timing import median_seconds, peak_mb
-from leantune.strategies.registry import recipe
-from leantune.strategies.strategy import Strategy
+from leantune.strategies.registry import at_work, recipe
 from leantune.strategies.tuner import View
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,8 +55,9 @@ def run(case: Case) -> Result:
     """Measure here."""
     dataset = _dataset(case.pairs)
     problem = dataset.problem()
-    strategy = Strategy(recipe(case.recipe))
-    history = history_of(dataset, problem, strategy.recipe.start, observations=case.observations, seed=SEED)
+    used = recipe(case.recipe)
+    strategy = at_work(used)
+    history = history_of(dataset, problem, used.start, observations=case.observations, seed=SEED)
     seconds = median_seconds([partial(strategy.ask, View(problem, history, SEED))] * 2)
     return Result(dataset.pairs, case.observations, case.recipe, seconds, peak_mb())
 

@@ -47,8 +47,7 @@ from leantune.store.database import Database
 from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import Booking, StayRow
 from leantune.store.study import StudyStore
-from leantune.strategies.registry import recipe
-from leantune.strategies.strategy import Strategy
+from leantune.strategies.registry import at_work, recipe
 from leantune.study.definition import describe
 from leantune.units import Seconds
 
@@ -135,7 +134,7 @@ def create(database: Database, of: Problem, strategy: str) -> StudyStore:
 
 def plan(of: Problem, strategy: str, lease: float | None = 60.0) -> Plan:
     """One trial at a time for each worker."""
-    return Plan(of, Strategy(recipe(strategy)), 1, TimeRules(60.0, 1.0), lease=lease)
+    return Plan(of, at_work(recipe(strategy)), 1, TimeRules(60.0, 1.0), lease=lease)
 
 
 def work(url: str, trials: int, ready: Barrier) -> None:
@@ -241,7 +240,7 @@ def open_and_propose(url: str, of: Problem, strategy: str) -> dict[str, float]:
         store = database.open(NAME, of.space)
         history = store.history()
         loaded = time.perf_counter() - began
-        proposal = proposed(Strategy(recipe(strategy)), of, history, 1)
+        proposal = proposed(at_work(recipe(strategy)), of, history, 1)
         store.propose(proposal.configuration, proposal.fraction, proposal.snapshots, time=0.0, queue=False)
         return {"open_s": loaded, "propose_s": time.perf_counter() - began - loaded}
 

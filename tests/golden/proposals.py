@@ -14,8 +14,7 @@ from leantune.history import Estimate, History
 from leantune.problem import Budget, Problem
 from leantune.space import Configuration
 from leantune.strategies.proposals import Proposal
-from leantune.strategies.registry import RECIPES, recipe
-from leantune.strategies.strategy import Strategy
+from leantune.strategies.registry import RECIPES, at_work, recipe
 from tests.golden.kept import HERE, Json
 from tests.toy import asked, measure, recommended, toy_problem
 
@@ -42,14 +41,14 @@ def cases() -> list[tuple[str, str]]:
             if problem == "snapshots" and name not in ("lean", "trimtuner", "trimtuner-gp", "fabolas"):
                 continue
             with suppress(StrategyError):
-                Strategy(recipe(name)).check(stated)
+                at_work(recipe(name)).check(stated)
                 found.append((name, problem))
     return found
 
 
 def proposed(name: str, problem_name: str) -> Json:
     """The first proposals, and the recommendation after them."""
-    problem, strategy, history = problems()[problem_name], Strategy(recipe(name)), History()
+    problem, strategy, history = problems()[problem_name], at_work(recipe(name)), History()
     told: list[Json] = []
     modelled = 0
     while len(told) < FEWEST or (modelled < MODELLED and len(told) < MOST and name != "random"):

@@ -19,6 +19,8 @@ def back(transform: Transform, y: FloatArray) -> FloatArray:
         return -y if transform.descending else y
     if transform.kind == "log":
         return np.exp(-y if transform.descending else y)
+    if transform.kind == "logit":
+        return 1.0 / (1.0 + np.exp(y if transform.descending else -y))
     return np.exp(-y) if transform.descending else 1.0 - np.exp(-y)
 
 
@@ -88,7 +90,7 @@ def test_worth_is_the_expected_utility_of_samples(transform: Transform, mean: fl
     y = np.random.default_rng(1).normal(mean, sd, 400_000)
     metric = back(transform, y)
     share = 1.0 - metric if transform.descending else metric
-    utility = share if transform.kind == "share" else norm(centre, spread).cdf(y)
+    utility = share if transform.kind in ("share", "logit") else norm(centre, spread).cdf(y)
     belief = Gaussian(np.array([mean]), np.array([sd]))
     assert transform.worth(belief, centre, spread)[0] == pytest.approx(utility.mean(), abs=0.003)
 

@@ -9,8 +9,8 @@ import pytest
 from leantune.history import History, NoteKind
 from leantune.problem import Budget, Problem, maximize
 from leantune.space import Space, choice, linear
-from leantune.strategies.designs import Design, LatinHypercube, SmallTests, Snapshots, Start, UntilSpent
-from tests.toy import FRACTIONS, measure, toy_problem, toy_space
+from leantune.strategies.designs import BudgetedStart, Design, LatinHypercube, SmallTests, Snapshots, Start, UntilSpent
+from tests.toy import FRACTIONS, LIMIT, measure, toy_problem, toy_space
 
 
 def starts(design: Design, problem: Problem, seed: int = 3, most: int = 60) -> list[Start]:
@@ -66,8 +66,9 @@ def test_small_tests_are_on_the_least_data(snapshots: bool) -> None:
     assert [start.snapshots for start in starts(SmallTests(2), single)] == [(Fraction(1),)] * 2
 
 
-def test_small_tests_go_on_until_enough_have_ended() -> None:
-    problem, design, history = toy_problem(), SmallTests(3), History()
+@pytest.mark.parametrize("design", [SmallTests(3), BudgetedStart(3)])
+def test_small_tests_go_on_until_enough_have_ended(design: Design) -> None:
+    problem, history = toy_problem(), History()
     for _ in range(8):
         start = design.next(problem, history, 1)
         assert start is not None
@@ -78,11 +79,30 @@ def test_small_tests_go_on_until_enough_have_ended() -> None:
     assert design.next(problem, history, 1) is None
 
 
-def test_small_tests_of_a_small_space_end() -> None:
+@pytest.mark.parametrize("design", [SmallTests(3), BudgetedStart(3)])
+def test_small_tests_of_a_small_space_end(design: Design) -> None:
     problem, history = Problem(Space(a=choice("x", "y")), maximize("accuracy")), History()
-    while (start := SmallTests(3).next(problem, history, 1)) is not None:
+    while (start := design.next(problem, history, 1)) is not None:
         history, _ = history.propose(start.configuration, start.snapshots[-1], start.snapshots)
     assert len(history.trials) == 2
+
+
+@pytest.mark.parametrize(
+    ("budget", "share"),
+    [
+        (Budget(trials=20), Fraction(1)),  # nothing else is limited
+        (Budget(usd=5.0), Fraction(3, 20)),  # the largest share that is small
+        (Budget(trials=20, usd=40 * LIMIT), Fraction(1)),  # each may cost as much as the limit allows
+        (Budget(trials=20, usd=10 * LIMIT), Fraction(3, 20)),
+        (Budget(trials=20, hours=1.0), Fraction(3, 20)),  # nothing is known of seconds
+    ],
+)
+def test_how_much_data_a_start_sees_depends_on_the_budget(budget: Budget, share: Fraction) -> None:
+    shares = (Fraction(1, 20), Fraction(3, 20), Fraction(1, 2), 1)
+    problem = Problem(toy_space(), maximize("accuracy"), [f"cost <= {LIMIT} USD"], shares, budget)
+    first = BudgetedStart().next(problem, History(), 1)
+    assert first is not None
+    assert first.snapshots == (share,)
 
 
 def test_a_share_of_the_space_at_every_part_of_the_data() -> None:
@@ -121,7 +141,9 @@ def test_until_spent_without_a_budget_counts_tests() -> None:
     assert len(starts(UntilSpent(points=6), toy_problem(anywhere=True))) == 6
 
 
-@pytest.mark.parametrize("design", [Snapshots(3), LatinHypercube(5), SmallTests(5), UntilSpent(dollars=0.3)])
+@pytest.mark.parametrize(
+    "design", [Snapshots(3), LatinHypercube(5), SmallTests(5), BudgetedStart(5), UntilSpent(dollars=0.3)]
+)
 def test_starts_depend_on_the_seed_alone(design: Design) -> None:
     problem = toy_problem()
     assert starts(design, problem, seed=1) == starts(design, problem, seed=1)

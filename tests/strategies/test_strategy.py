@@ -20,7 +20,7 @@ from leantune.problem import Budget, Problem, maximize
 from leantune.space import Space, linear, log, ordinal
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.recipe import Caps, Recipe, Shares
-from leantune.strategies.registry import RECIPES, recipe
+from leantune.strategies.registry import RECIPES, at_work, recipe
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import LearningCurve, Over, View
 from tests.toy import (
@@ -48,7 +48,7 @@ def problem_for(name: str, budget: Budget | None = None) -> Problem:
 
 
 def run(used: Recipe, problem: Problem, trials: int, seed: int = 1) -> tuple[History, list[Proposal]]:
-    strategy, history, proposals = Strategy(used), History(), []
+    strategy, history, proposals = at_work(used), History(), []
     for _ in range(trials):
         proposal = asked(strategy, problem, history, seed=seed)
         proposals.append(proposal)
@@ -76,8 +76,9 @@ def test_proposals_are_new_and_inside_the_space(name: str) -> None:
 @pytest.mark.parametrize("name", ["trimtuner", "trimtuner-gp", "fabulinus", "eic", "eic-usd"])
 def test_constrained_recipes_find_a_feasible_near_optimum(name: str) -> None:
     problem = problem_for(name)
-    strategy = Strategy(quick(name))
-    history, _ = run(strategy.recipe, problem, 22)
+    used = quick(name)
+    strategy = at_work(used)
+    history, _ = run(used, problem, 22)
     found = recommended(strategy, problem, history, seed=1)
     rate = found.configuration.usd_per_hour
     assert rate is not None
@@ -90,7 +91,7 @@ def test_constrained_recipes_find_a_feasible_near_optimum(name: str) -> None:
 def test_cheapest_recipes_recommend_a_measured_pair_within_the_limits(name: str) -> None:
     problem = problem_for(name)
     history, _ = run(quick(name), problem, 16)
-    found = recommended(Strategy(quick(name)), problem, history, seed=1)
+    found = recommended(at_work(quick(name)), problem, history, seed=1)
     assert found.feasible
     assert found.tested
     assert found.metrics["accuracy"].mean >= 0.75
@@ -112,15 +113,15 @@ def test_degenerate_histories_are_survived(name: str, case: str) -> None:
     history = told(problem, pairs, kinds.get(case, ObservationKind.MEASURED))
     if case in ("constant", "infeasible"):
         history = _with_metrics(problem, pairs, 0.5, 100.0 if case == "constant" else 1e6)
-    proposal = asked(Strategy(used), problem, history, seed=3)
+    proposal = asked(at_work(used), problem, history, seed=3)
     assert (proposal.configuration.id, proposal.fraction) not in {
         (trial.configuration.id, trial.fraction) for trial in history.trials
     }
     if case == "failed":
         assert any(note.kind in (NoteKind.FALLBACK, NoteKind.RANDOM) for note in proposal.notes)
-        assert Strategy(used).recommend(View(problem, history, 3)) is None
+        assert at_work(used).recommend(View(problem, history, 3)) is None
     else:
-        found = recommended(Strategy(used), problem, history, seed=3)
+        found = recommended(at_work(used), problem, history, seed=3)
         assert all(np.isfinite([estimate.mean, estimate.sd]).all() for estimate in found.metrics.values())
         assert all(0.0 <= p <= 1.0 for p in found.probabilities.values())
 
@@ -147,7 +148,7 @@ def test_every_trial_runs_to_its_end() -> None:
     history, trial = History().propose(problem.space.grid()[0], Fraction(1))
     history = history.move(trial.number, TrialState.QUEUED, time=0.0)
     curve = LearningCurve([1.0, 2.0], [0.5, float("nan")])
-    assert Strategy(recipe("eic")).judge(View(problem, history, 0, {trial.number: curve})) == {}
+    assert at_work(recipe("eic")).judge(View(problem, history, 0, {trial.number: curve})) == {}
 
 
 def test_pending_trials_change_the_proposal_through_their_simulated_outcome() -> None:
@@ -179,14 +180,14 @@ _PROBE = """
 import json
 from leantune.filters.ranked import NoFilter
 from leantune.history import History
-from leantune.strategies.strategy import Strategy
+from leantune.strategies.registry import at_work
 from tests.strategies.quick_lean import modelled_lean
 from tests.toy import asked, modelled, recommended, told, toy_problem
 answers = []
 for used in (*map(modelled, ("trimtuner-gp", "trimtuner", "fabolas", "eic")), modelled_lean()):
     problem = toy_problem(snapshots=True)
     history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1), (11, 2), (3, 1)])
-    strategy = Strategy(used)
+    strategy = at_work(used)
     proposal = asked(strategy, problem, history, seed=11)
     found = recommended(strategy, problem, history, seed=11)
     expected = {key: [value.mean.hex(), value.sd.hex()] for key, value in sorted(proposal.expected.items())}
@@ -238,7 +239,7 @@ def test_nothing_left_to_test() -> None:
     for row in range(2):
         history, trial = history.propose(space.grid()[row], Fraction(1))
         history = history.record(trial.number, [observe(problem, trial, {"accuracy": 0.5 + row / 10})], time=0.0)
-    over = Strategy(quick("eic")).ask(View(problem, history, 0))
+    over = at_work(quick("eic")).ask(View(problem, history, 0))
     assert over == Over("every pair that the strategy may test has been tested")
     again = replace(quick("eic"), repeats=2)
     assert asked(Strategy(again), problem, history, seed=0).configuration in list(space.grid())
@@ -250,7 +251,7 @@ def test_infinite_spaces_are_searched_by_pools_that_say_so() -> None:
     used = replace(quick("trimtuner-gp"), caps=Caps(pool=128))
     history = History()
     for _ in range(16):
-        proposal = asked(Strategy(used), problem, history, seed=4)
+        proposal = asked(at_work(used), problem, history, seed=4)
         assert float(str(proposal.configuration["momentum"])) <= 0.9
         history, trial = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)
         rate = np.log10(float(str(trial.configuration["lr"])))
@@ -258,7 +259,7 @@ def test_infinite_spaces_are_searched_by_pools_that_say_so() -> None:
         seen = observe(problem, trial, {"accuracy": max(value, 0.0)}, seconds=60 * float(proposal.fraction))
         history = history.record(trial.number, [seen], time=0.0)
     assert any(note.kind is NoteKind.POOL for note in proposal.notes)
-    found = recommended(Strategy(used), problem, history, seed=4)
+    found = recommended(at_work(used), problem, history, seed=4)
     assert abs(np.log10(float(str(found.configuration["lr"]))) + 3.0) < 0.2
 
 
@@ -267,7 +268,7 @@ def test_caps_that_bite_are_visible() -> None:
     history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)])
     tight = Caps(candidates=4, representers=6, incumbents=5)
     plain = replace(modelled("trimtuner-gp"), filter=NoFilter())
-    capped = asked(Strategy(replace(plain, caps=tight)), problem, history, seed=2)
+    capped = asked(at_work(replace(plain, caps=tight)), problem, history, seed=2)
     assert len([note for note in capped.notes if note.kind is NoteKind.CAP]) == 3
     free = asked(Strategy(plain), problem, history, seed=2)
     assert not [note for note in free.notes if note.kind is NoteKind.CAP]
@@ -277,7 +278,7 @@ def test_limits_with_their_own_certainty_decide_who_qualifies() -> None:
     history_pairs = [(row, 2) for row in range(0, 24, 2)]
     loose = Problem(toy_space(), maximize("accuracy"), [f"cost <= {LIMIT} USD @ 0.5"], ("1/10", "1/2", 1))
     strict = Problem(toy_space(), maximize("accuracy"), [f"cost <= {LIMIT} USD @ 0.999"], ("1/10", "1/2", 1))
-    strategy = Strategy(quick("eic"))
+    strategy = at_work(quick("eic"))
     for problem, least in ((loose, 0.5), (strict, 0.999)):
         found = recommended(strategy, problem, told(problem, history_pairs), seed=1)
         assert found.feasible
@@ -287,13 +288,13 @@ def test_limits_with_their_own_certainty_decide_who_qualifies() -> None:
 def test_recipes_that_cannot_serve_a_problem_say_so() -> None:
     single = Problem(toy_space(), maximize("accuracy"), (), (1,))
     with pytest.raises(StrategyError, match="parts of the data"):
-        Strategy(recipe("fabulinus")).check(single)
+        at_work(recipe("fabulinus")).check(single)
     for name in ("fabulinus", "trimtuner", "fabolas"):
         with pytest.raises(StrategyError, match="Choose 'lean', 'nephele'"):
-            Strategy(recipe(name)).check(toy_problem(anywhere=True))
+            at_work(recipe(name)).check(toy_problem(anywhere=True))
     with pytest.raises(StrategyError, match="Choose 'lean' or 'eic'"):
-        Strategy(recipe("nephele")).check(toy_problem())
-    Strategy(recipe("eic")).check(single)
+        at_work(recipe("nephele")).check(toy_problem())
+    at_work(recipe("eic")).check(single)
 
 
 def test_tested_only_incumbents_are_tested() -> None:
@@ -301,7 +302,7 @@ def test_tested_only_incumbents_are_tested() -> None:
     plain = quick("trimtuner-gp")
     used = replace(plain, incumbent=replace(plain.incumbent, tested_only=True))
     history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)])
-    found = recommended(Strategy(used), problem, history, seed=2)
+    found = recommended(at_work(used), problem, history, seed=2)
     assert found.configuration.id in {trial.configuration.id for trial in history.trials}
 
 
@@ -310,7 +311,7 @@ def test_only_listed_settings_are_proposed_and_recommended(name: str) -> None:
     plain = toy_problem(anywhere=name == "nephele")
     listed = [plain.space.grid()[row] for row in (17, 3, 8, 20, 11)]
     problem = Problem(plain.space, plain.goal, plain.constraints, plain.fractions, settings=listed)
-    strategy, history = Strategy(quick(name)), History()
+    strategy, history = at_work(quick(name)), History()
     for _ in range(16):
         answer = strategy.ask(View(problem, history, 2))
         if isinstance(answer, Over):

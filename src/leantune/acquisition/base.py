@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtr
 
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import Gaussian, OptimumBelief, Points, Surrogate
@@ -86,9 +85,9 @@ class Limit:
         """P(low <= y <= high); `configuration` indexes the last axis of the belief."""
         result = np.ones(belief.mean.shape)
         if self._bounded_above:
-            result = ndtr((self.high[configuration] - belief.mean) / belief.sd)
+            result = belief.below(self.high[configuration])
         if self._bounded_below:
-            result = result - ndtr((self.low[configuration] - belief.mean) / belief.sd)
+            result = result - belief.below(self.low[configuration])
         return np.asarray(result)
 
     @cached_property
@@ -187,6 +186,13 @@ class Belief:
         beliefs = self.at_full(self.everything)
         return largest(self.merit(beliefs[0]) * self.feasibility(beliefs, self.everything), self.incumbents)
 
+    @cached_property
+    def full_beliefs(self) -> tuple[Gaussian, ...]:
+        """Belief about every quantity of every configuration at full data; each [N]."""
+        where = (self.everything, np.zeros(len(self.candidates.x), dtype=np.int64))
+        last = self.candidates.levels[-1:]
+        return tuple(q.model.predict_grid(self.candidates.x, last).at(where) for q in self.quantities)
+
     @property
     def everything(self) -> IntArray:
         return np.arange(len(self.candidates.x))
@@ -200,7 +206,7 @@ class Belief:
             points = self.candidates.points(pairs)
             return tuple(q.model.predict(points) for q in self.quantities)
         where = (pairs.configuration, pairs.level)
-        return tuple(Gaussian(g.mean[where], g.sd[where]) for g in self.grid)
+        return tuple(g.at(where) for g in self.grid)
 
     def at_full(self, configurations: IntArray) -> tuple[Gaussian, ...]:
         return self.at(self.candidates.full_pairs(configurations))

@@ -12,6 +12,7 @@ import numpy as np
 from leantune.acquisition.base import Belief, Pairs
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.history import Note, NoteKind
+from leantune.models.base import Gaussian
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Search:
         """CEA of every pair of the grid, flat; -1 where tested."""
         beliefs = self.belief.grid
         configuration = np.arange(self.untested.shape[0])
-        transposed = tuple(type(g)(g.mean.T, g.sd.T) for g in beliefs)  # limits index the last axis
+        transposed = tuple(Gaussian(g.mean.T, g.sd.T) for g in beliefs)  # limits index the last axis
         score = self.belief.merit(transposed[0]) * self.belief.feasibility(transposed, configuration)
         return np.where(self.untested, score.T, -1.0).ravel()
 

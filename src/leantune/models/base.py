@@ -18,6 +18,7 @@ from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from leantune.arrays import BoolArray, FloatArray, IntArray
 
@@ -70,6 +71,39 @@ class Gaussian:
 
     mean: FloatArray
     sd: FloatArray
+
+    def below(self, bound: FloatArray) -> FloatArray:
+        """P(y <= bound); the bound is broadcast to the belief's shape."""
+        return np.asarray(ndtr((bound - self.mean) / self.sd))
+
+    def at(self, where: tuple[IntArray, ...]) -> Gaussian:
+        """The belief at some places."""
+        return Gaussian(self.mean[where], self.sd[where])
+
+
+@dataclass(frozen=True)
+class Mixture(Gaussian):
+    """Equal parts of H normal beliefs, with the mean and the deviation of the whole; means, sds: [H, ...].
+
+    Of a tail the parts say more than a normal belief of the same deviation would.
+    """
+
+    means: FloatArray
+    sds: FloatArray
+
+    @classmethod
+    def of(cls, means: FloatArray, sds: FloatArray) -> Mixture:
+        deviation = np.sqrt(np.square(sds).mean(axis=0) + means.var(axis=0))
+        return cls(means.mean(axis=0), deviation, means, sds)
+
+    def below(self, bound: FloatArray) -> FloatArray:
+        """See Gaussian."""
+        return np.asarray(ndtr((bound - self.means) / self.sds).mean(axis=0))
+
+    def at(self, where: tuple[IntArray, ...]) -> Mixture:
+        """See Gaussian."""
+        means = np.stack([part[where] for part in self.means])
+        return Mixture(self.mean[where], self.sd[where], means, np.stack([part[where] for part in self.sds]))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from scipy.optimize import minimize
@@ -193,7 +193,7 @@ class GaussianProcess:
         parallel_blocks(block, len(x), GRID_BLOCK)
         return result
 
-    def extend(self, points: Points, y: FloatArray) -> GaussianProcess:
+    def extend(self, points: Points, y: FloatArray) -> Self:
         """See Surrogate; hyper-parameters, centre and spread are kept."""
         standard = (y - self._expected(points.s)) / self.spread
         more = np.repeat(standard[None, :], len(self.theta), axis=0)

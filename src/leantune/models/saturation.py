@@ -23,15 +23,16 @@ its own, from fits to its tables, widened.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from leantune.arrays import BoolArray, FloatArray
-from leantune.models.base import UNKNOWN_SCALING, Data, Points, Scaling
-from leantune.models.gp import GaussianProcess, thinned
+from leantune.models.base import UNKNOWN_SCALING, Data, Mixture, Points, Scaling
+from leantune.models.gp import GRID_BLOCK, GaussianProcess, thinned
 from leantune.models.gp_kernels import level_tables, matern52, sample_saturating, squared_differences
 from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, run_starts
+from leantune.models.threads import parallel_blocks
 
 Prior = tuple[float, float]  # mean and deviation; a deviation of 0 fixes a parameter
 
@@ -78,6 +79,10 @@ COST = SaturationPriors(
     log_w0=(-2.2, 0.7),
     mu_sd=math.e,
 )
+
+
+# Of a quantity that may do with the data what it likes, in units of its own spread.
+ANY = replace(QUALITY, g=(0.0, 0.45), m=(0.0, 0.3), log_beta=(-1.4, 0.7))
 
 
 @dataclass(frozen=True)
@@ -169,6 +174,32 @@ class SaturatingMember(Member):
 
 
 @dataclass(frozen=True)
+class SaturatingProcess(GaussianProcess):
+    """Predictions keep their parts: of the tails, which decide whether a limit holds, they say more than a normal."""
+
+    def predict(self, points: Points) -> Mixture:
+        """See Surrogate."""
+        found = [member.condition(points) for member in self.members]
+        return self._mixture(np.stack([one.mean for one in found]), np.stack([one.variance for one in found]))
+
+    def predict_grid(self, x: FloatArray, levels: FloatArray) -> Mixture:
+        """See Surrogate."""
+        shape = (len(self.theta), len(x), len(levels))
+        means, variances = np.empty(shape), np.empty(shape)
+        _ = self.members  # computed once, before the threads ask for it
+
+        def block(start: int, stop: int) -> None:
+            for h, member in enumerate(self.members):
+                means[h, start:stop], variances[h, start:stop] = member.predict_grid(x[start:stop], levels)
+
+        parallel_blocks(block, len(x), GRID_BLOCK)
+        return self._mixture(means, variances)
+
+    def _mixture(self, means: FloatArray, variances: FloatArray) -> Mixture:
+        return Mixture.of(self.centre + self.spread * means, abs(self.spread) * np.sqrt(variances))
+
+
+@dataclass(frozen=True)
 class SaturatingFitter:
     """How hyper-parameters are found: slice sampling from the prior's mean; equal data and seed give equal members.
 
@@ -181,6 +212,7 @@ class SaturatingFitter:
     thinning: int = 2
     quality: SaturationPriors = QUALITY
     cost: SaturationPriors = COST
+    any: SaturationPriors = ANY
     density_observations: int = 120
     posterior_observations: int = 400
 
@@ -194,18 +226,20 @@ class SaturatingFitter:
 
     def fit(
         self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING
-    ) -> GaussianProcess:
+    ) -> SaturatingProcess:
         """Fit one quantity; see models.base.Fitter."""
-        priors = self.cost if grows_with_data else self.quality
+        priors = self.cost if grows_with_data else self.quality if scaling.logarithmic else self.any
         form = SaturatingForm(scaling.log_range, grows_with_data, priors.mu_sd)
-        expected = self._trend(priors, form, data.points.s)
         turned = data.bounds_above and grows_with_data  # the process sees dollars and seconds as they grow
-        y = -data.y if turned else data.y
-        centre = float((y - expected).mean())
-        kept = thinned(y - expected, self.posterior_observations)
-        points, targets = data.points.take(kept), y[kept] - centre
+        spread = -1.0 if turned else 1.0
+        if not (scaling.logarithmic or grows_with_data):
+            spread = float(data.y.std()) or 1.0
+        y = data.y / spread - self._trend(priors, form, data.points.s)
+        centre = float(y.mean())
+        kept = thinned(y, self.posterior_observations)
+        points, targets = data.points.take(kept), data.y[kept] / spread - centre
         theta, drawn = self._members(points, targets, data.censored[kept], form, priors, seed)
-        return GaussianProcess(points, drawn, theta, form, -centre if turned else centre, -1.0 if turned else 1.0)
+        return SaturatingProcess(points, drawn, theta, form, spread * centre, spread)
 
     def _trend(self, priors: SaturationPriors, form: SaturatingForm, s: FloatArray) -> FloatArray:
         """What is expected of each level before anything is measured."""

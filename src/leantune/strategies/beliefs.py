@@ -59,7 +59,9 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int, pa
         names.append(SUCCESS)
 
     def fitted(name: str) -> Quantity:
-        transform = Transform("linear") if name == SUCCESS else evidence.transform(name)
+        transform = Transform("linear")
+        if name != SUCCESS:
+            transform = evidence.transform(name, natural=recipe.natural_scales)
         data = evidence.successes() if name == SUCCESS else evidence.data(name, transform)
         model = models.fit(
             data,
@@ -74,10 +76,11 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int, pa
 
 
 def _scaling(problem: Problem, name: str, transform: Transform) -> Scaling:
-    """Laws are known of dollars, seconds and of a goal that is a share, by its error; any other metric may do with the
-    data what it likes.
+    """Laws are known of dollars, seconds and of a goal that is a share, by its error, or a loss, by its logarithm; any
+    other metric may do with the data what it likes.
     """
-    lawful = name in (COST, TIME) or (name == problem.goal.metric and transform.kind == "share")
+    known = transform.kind in ("share", "logit") or (transform.kind == "log" and transform.descending)
+    lawful = name in (COST, TIME) or (name == problem.goal.metric and known)
     return Scaling(-float(np.log(float(problem.fractions[0]))), lawful)
 
 

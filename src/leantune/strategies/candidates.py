@@ -10,7 +10,7 @@ import numpy as np
 
 from leantune.acquisition.base import Candidates
 from leantune.arrays import BoolArray, IntArray
-from leantune.history import History, Note, NoteKind, ObservationKind
+from leantune.history import History, Note, NoteKind, ObservationKind, Trial
 from leantune.problem import Direction, Problem
 from leantune.space import Configuration, Configurations
 from leantune.strategies.proposals import derived_seed
@@ -52,6 +52,10 @@ class Table:
         """Row of each trial's configuration."""
         found = self.configurations.indices_of(trial.configuration for trial in self.history.trials)
         return np.array([-1 if row is None else row for row in found], dtype=np.int64)
+
+    def row_of(self, trial: Trial) -> int:
+        """Row of a trial's configuration; -1 where it is not on offer."""
+        return int(self.rows[trial.number])
 
     def untested(self, recipe: Recipe) -> BoolArray:
         """Pairs that may be proposed, [N, k]: of the recipe's fractions, not pending, tested fewer than `repeats`

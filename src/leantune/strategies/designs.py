@@ -6,6 +6,7 @@ history has not seen. So a resumed study goes on with the same design, and paral
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,11 +17,13 @@ from typing import Literal, Protocol
 import numpy as np
 
 from leantune.history import History, Note, NoteKind
-from leantune.problem import Problem
+from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
+from leantune.strategies.budgets import resources
 from leantune.strategies.proposals import derived_seed
 
 ROUND = 16  # tests of one Latin hypercube while a budget decides how many there will be
+SMALL = Fraction(15, 100)  # of the data: a start where money is limited
 BUDGET_SHARE = 1 / 6  # of the study's dollars, where the recipe names no initial budget of its own
 
 
@@ -113,6 +116,44 @@ class SmallTests:
         for hypercube in count():
             for x in problem.choices.latin_hypercube(self.points, seed=derived_seed(seed, "start", hypercube)):
                 yield Start(x, problem.fractions[:1])
+
+
+@dataclass(frozen=True)
+class BudgetedStart:
+    """Configurations of Latin hypercubes until `points` of them have ended, on as much data as the budget allows.
+
+    Parallel workers go on with these meanwhile: they cost little, and what models choose by fewer results may not.
+    """
+
+    points: int = 3
+
+    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
+        if len(history.finished) >= self.points:
+            return None
+        share = _start_share(problem, history)
+        rounds = 2 + len(history.trials) // self.points
+        drawn = (
+            problem.choices.latin_hypercube(self.points, seed=derived_seed(seed, "start", number))
+            for number in range(rounds)
+        )
+        seen = {trial.configuration.id for trial in history.trials}
+        fresh = (configuration for hypercube in drawn for configuration in hypercube if configuration.id not in seen)
+        return next((Start(configuration, (share,)) for configuration in fresh), None)
+
+
+def _start_share(problem: Problem, history: History) -> Fraction:
+    """All data where only trials are limited, or where money is no matter: every trial could cost as much as the limits
+    allow. Else little of it; the least, where nobody gave a budget.
+    """
+    fractions, left = problem.fractions, resources(problem, history)
+    if not left.any:
+        return fractions[0]
+    limits = {limit.metric: limit.limit for limit in problem.constraints if limit.upper}
+    per_trial = {COST: left.usd, TIME: left.seconds}
+    enough = left.trials is not None and all(
+        rest is None or limits.get(metric, math.inf) <= rest / left.trials for metric, rest in per_trial.items()
+    )
+    return fractions[-1] if enough else max((share for share in fractions if share <= SMALL), default=fractions[0])
 
 
 def _foreseen_cost(history: History) -> float:

@@ -62,21 +62,27 @@ class Evidence:
         there = np.isfinite(self.metrics[metric])
         return there if metric in (COST, TIME) else there & ~self.failed
 
-    def transform(self, metric: str) -> Transform:
-        """The scale on which the metric is modelled: the goal's as declared, auto = share where all values lie in [0,
-        1].
+    def transform(self, metric: str, *, natural: bool = False) -> Transform:
+        """The scale on which the metric is modelled: the goal's as declared, auto = share where all values, and all
+        limits on it, lie in [0, 1]. natural: see Recipe.natural_scales.
         """
         goal = self.problem.goal
         is_goal = metric == goal.metric
         descending = is_goal and goal.direction is Direction.MINIMIZE
         if metric in (COST, TIME):
             return Transform("log", descending)
+        share: Kind = "logit" if natural else "share"
         declared = goal.scale if is_goal else Scale.AUTO
         if declared is not Scale.AUTO:
-            return Transform(_KINDS[declared], descending)
+            return Transform(share if declared is Scale.SHARE else _KINDS[declared], descending)
         values = self.metrics[metric][self.known(metric)]
-        is_share = not descending and len(values) > 0 and bool(((values >= 0) & (values <= 1)).all())
-        return Transform("share" if is_share else "linear", descending)
+        limits = [limit.limit for limit in self.problem.constraints if limit.metric == metric]
+        everything = np.append(values, limits)
+        if not descending and len(values) > 0 and bool(((everything >= 0) & (everything <= 1)).all()):
+            return Transform(share)
+        if natural and descending and len(values) > 0 and bool((everything > 0).all()):
+            return Transform("log", descending)
+        return Transform("linear", descending)
 
     def data(self, metric: str, transform: Transform) -> Data:
         """Observations of the metric on its modelled scale; bounds of dollars and seconds are censored."""

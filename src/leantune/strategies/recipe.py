@@ -63,7 +63,10 @@ class Recipe:
     serves: problems it is made for; with the single fraction 1 both are one. models, acquisition: None means random
     search. spend: model seconds and multiply by the known rate, or model dollars as a black box, as the papers do (and
     as is done in any case where rates are unknown). repeats: how often one pair may be tested. snapshots: a test
-    reports at every smaller fraction that was not tested yet, where the program can do that.
+    reports at every smaller fraction that was not tested yet, where the program can do that. natural_scales: a share is
+    modelled by its logit, and a positive goal that is to be small by its logarithm, where the user says nothing.
+    decides: by the acquisition and the incumbent's rule, or by what tests are worth above the best result within the
+    budget (strategies.lean); then the acquisition serves the cheapest anywhere.
     """
 
     name: str
@@ -77,9 +80,11 @@ class Recipe:
     spend: Spend = "seconds"
     repeats: int = 1
     snapshots: bool = False
+    natural_scales: bool = False
+    decides: Literal["acquisition", "worth"] = "acquisition"
     stops: tuple[StopRule, ...] = ()
     caps: Caps = Caps()
 
     def with_common_incumbent(self) -> Recipe:
         """The recipe under the rule that all share in a fair comparison (ALGORITHMS.md: `incumbent: common`)."""
-        return replace(self, incumbent=Incumbent())
+        return replace(self, incumbent=Incumbent(), decides="acquisition")

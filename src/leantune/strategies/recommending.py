@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import ndtr
 
 from leantune.acquisition.base import Belief
 from leantune.arrays import IntArray
@@ -67,7 +66,7 @@ def probability_of(belief: Belief, constraint: Constraint, row: IntArray) -> flo
     quantity = belief.quantities[index]
     gaussian = belief.at_full(row)[index]
 
-    below = float(ndtr((quantity.transform.forward(np.array([limit])) - gaussian.mean) / gaussian.sd)[0])
+    below = float(gaussian.below(quantity.transform.forward(np.array([limit])))[0])
     return below if constraint.upper != quantity.transform.descending else 1.0 - below
 
 

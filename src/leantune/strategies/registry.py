@@ -324,7 +324,16 @@ def recipe(name: str, **options: object) -> Recipe:
 def named_tuner(name: str, **options: object) -> Tuner:
     """The strategy of that name at work, with its options, such as theta=0.5 for "spottune"."""
     made = _maker(STRATEGIES, name, options)(**options)
-    return Strategy(made) if isinstance(made, Recipe) else made
+    return at_work(made) if isinstance(made, Recipe) else made
+
+
+def at_work(recipe: Recipe) -> Tuner:
+    """Who carries a recipe out."""
+    if recipe.decides == "worth":
+        from leantune.strategies.lean import Lean
+
+        return Lean(recipe)
+    return Strategy(recipe)
 
 
 _Made = TypeVar("_Made")

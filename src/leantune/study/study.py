@@ -41,8 +41,7 @@ from leantune.space import Configuration, Space
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import required
-from leantune.strategies.registry import named_tuner
-from leantune.strategies.strategy import Strategy
+from leantune.strategies.registry import at_work, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.study.definition import describe, kept_open, open_or_create
 from leantune.units import parse_share
@@ -284,7 +283,8 @@ class Study:
 
     @property
     def _limited(self) -> bool:
-        stops = not isinstance(self.strategy, Strategy) or bool(self.strategy.recipe.stops)
+        recipe = getattr(self.strategy, "recipe", None)
+        stops = not isinstance(recipe, Recipe) or bool(recipe.stops)
         return bool(self.problem.budget.limits) or stops
 
     def recommendation(self) -> Recommendation:
@@ -308,5 +308,5 @@ def _tuner(strategy: str | Recipe | Tuner) -> tuple[Tuner, str, dict[str, object
     if isinstance(strategy, str):
         return named_tuner(strategy), strategy, {}
     if isinstance(strategy, Recipe):
-        return Strategy(strategy), strategy.name, {"recipe": repr(strategy)}
+        return at_work(strategy), strategy.name, {"recipe": repr(strategy)}
     return strategy, getattr(strategy, "name", type(strategy).__name__), {"tuner": repr(strategy)}

@@ -22,8 +22,7 @@ from leantune.errors import StrategyError
 from leantune.filters.base import Filter
 from leantune.models.gp import GpFitter
 from leantune.strategies.recipe import Incumbent, Recipe
-from leantune.strategies.registry import FILTERS, RECIPES, named_filter, recipe
-from leantune.strategies.strategy import Strategy
+from leantune.strategies.registry import FILTERS, RECIPES, at_work, named_filter, recipe
 from leantune.strategies.tuner import Tuner
 
 DEFAULT_BETA = 0.1
@@ -73,9 +72,9 @@ def contender(spec: str, filter_spec: str = "") -> Contender:
     if other_filter:
         made = replace(made, filter=other_filter)
     shared = replace(made.with_common_incumbent(), models=made.models or GpFitter())
-    own_rule = made.incumbent == Incumbent() and made.models is not None
-    tuner = Strategy(made)
-    return Contender(tuner, tuner if own_rule else Strategy(shared))
+    own_rule = made.incumbent == Incumbent() and made.models is not None and made.decides == "acquisition"
+    tuner = at_work(made)
+    return Contender(tuner, tuner if own_rule else at_work(shared))
 
 
 def parse_filter(text: str) -> Filter:

@@ -1,0 +1,249 @@
+"""What `lean` is going to be: the best configuration that the budget can find, tested before it is recommended.
+
+Not in the registry yet: it replaces today's `lean` once it is measured everywhere that one is.
+
+    start        three configurations: on all data where only trials are limited, else on as little as is useful
+    models       curves that may level off (models.saturation), of the goal and of every limited quantity
+    next test    the largest gain above the best result for the share of the budget that it takes (acquisition.worth)
+    last test    the favourite, on all data, while the budget still allows that
+    recommend    the largest mean less its deviation among those that keep the limits as surely as asked
+
+The cheapest anywhere, which needs no test on all data, is constrained expected improvement by the same models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from leantune.acquisition.base import Belief, Feasibility, Pairs, Times, largest
+from leantune.acquisition.improvement import Improvement
+from leantune.acquisition.worth import Measured, Outlook, Resources, Takes, gains, places
+from leantune.arrays import BoolArray
+from leantune.filters.ranked import PromisingConfigurations
+from leantune.history import History, Note, NoteKind
+from leantune.models.saturation import SaturatingFitter
+from leantune.models.threads import one_blas_thread
+from leantune.problem import At, Problem
+from leantune.strategies.beliefs import build_belief, expectations
+from leantune.strategies.budgets import resources
+from leantune.strategies.candidates import Table
+from leantune.strategies.designs import BudgetedStart
+from leantune.strategies.evidence import Evidence
+from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
+from leantune.strategies.recipe import Recipe
+from leantune.strategies.recommending import cheapest_measured, recommendation_at
+from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import Judgement, Over, View
+
+CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
+NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
+
+
+def within_budget(points: int = 3, members: int = 16) -> Recipe:
+    """Its recipe. points: of the start. members: hyper-parameter samples of each model."""
+    return Recipe(
+        name="lean",
+        start=BudgetedStart(points),
+        models=SaturatingFitter(samples=members),
+        acquisition=Times((Improvement(), Feasibility())),
+        filter=PromisingConfigurations(),
+        snapshots=True,
+        natural_scales=True,
+        decides="worth",
+    )
+
+
+@dataclass(frozen=True)
+class Lean:
+    """See the module. recipe: start and models, and the way to look for the cheapest anywhere."""
+
+    recipe: Recipe
+    kappa: float = CAUTION
+
+    @property
+    def judges(self) -> bool:
+        """Every test runs to its end."""
+        return False
+
+    def check(self, problem: Problem) -> None:
+        """See Tuner."""
+        Strategy(self.recipe).check(problem)
+
+    def stop_reason(self, view: View) -> str | None:
+        """See Tuner."""
+        return Strategy(self.recipe).stop_reason(view)
+
+    def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
+        """Nothing: every trial runs to its end."""
+        return {}
+
+    def ask(self, view: View) -> Proposal | Over:
+        """The next test; pending ones count as tested, with the outcome that the models predict."""
+        if view.problem.goal.at is At.ANYWHERE:
+            return Strategy(self.recipe).ask(view)
+        reason = self.stop_reason(view)
+        if reason is not None:
+            return Over(reason)
+        with one_blas_thread():
+            return self._propose(view.problem, view.history, view.seed)
+
+    def recommend(self, view: View) -> Recommendation | None:
+        """The configuration to use, given what is known now; None before the first result."""
+        problem, history, seed = view.problem, view.history, view.seed
+        if problem.goal.at is At.ANYWHERE:
+            return cheapest_measured(problem, history)
+        with one_blas_thread():
+            table = Table.of(problem, history, self.recipe, derived_seed(seed, "recommendation", len(history.trials)))
+            evidence = Evidence.of(problem, history)
+            if evidence.failed.all():
+                return cheapest_measured(problem, history)
+            belief = build_belief(self.recipe, evidence, table.candidates, derived_seed(seed, len(history.trials)))
+            outlook = Outlook.of(belief, _measured(table, evidence, belief), 0.0)
+            row, qualified = favourite(belief, outlook)
+            if outlook.is_measured[row] and qualified:
+                return cheapest_measured(problem, history)
+            everything = np.arange(len(table.configurations))
+            return recommendation_at(table, belief, row, qualified, everything, self.recipe.incumbent)
+
+    # -- the next test
+
+    def _propose(self, problem: Problem, history: History, seed: int) -> Proposal | Over:
+        left = resources(problem, history)
+        start = self.recipe.start.next(problem, history, seed)
+        if start is not None:
+            shares = _snapshots(problem, history, start.configuration.id, start.snapshots[-1])
+            return Proposal(start.configuration, shares[-1], shares, {}, (Note(NoteKind.START, "start"),))
+        seed = derived_seed(seed, len(history.trials))
+        table = Table.of(problem, history, self.recipe, seed)
+        untested = table.untested(self.recipe)
+        if left.only_trials and untested[:, -1].any():
+            untested[:, :-1] = False
+        if not untested.any():
+            return Over("every pair that the strategy may test has been tested")
+        evidence = Evidence.of(problem, history)
+        if evidence.failed.all():
+            return self._at_random(table, untested, seed)
+        belief = build_belief(self.recipe, evidence, table.candidates, seed)
+        measured = _measured(table, evidence, belief)
+        belief = _with_pending(belief, table)
+        return self._choose(table, belief, measured, untested, left)
+
+    def _choose(
+        self, table: Table, belief: Belief, measured: Measured, untested: BoolArray, left: Resources
+    ) -> Proposal | Over:
+        outlook = Outlook.of(belief, measured, self.kappa if left.any else 0.0)
+        open_rows = np.flatnonzero(untested.any(axis=1))
+        near = open_rows[largest(outlook.improvement[open_rows], NEAR)]
+        mask = np.zeros_like(untested)
+        mask[near] = untested[near]
+        pairs = Pairs.of(mask)
+        takes = Takes.of(belief, pairs)
+        fit = takes.fit(left, len(pairs))
+        if not fit.any():
+            return Over("no test fits into what is left of the budget")
+        chosen = np.flatnonzero(fit)
+        pairs, takes = pairs.take(chosen), takes.take(chosen)
+        gain = gains(belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
+        score = gain / takes.price(left, len(pairs))
+        best, why = int(score.argmax()), "the most to be gained for what it takes"
+        if not gain.any():
+            best, why = _hope(outlook, pairs, len(belief.candidates.levels)), "no test promises much: the best guess"
+        last = self._last_test(belief, outlook, untested, left, takes.take(np.array([best])))
+        pair = pairs.take(np.array([best]))
+        if last is not None:
+            pair, why = last, "to test the favourite on all data while the budget allows it"
+        return self._proposal(table, belief, pair, why)
+
+    def _last_test(
+        self, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources, next_takes: Takes
+    ) -> Pairs | None:
+        """The favourite's test on all data, if it was not made yet and could not be paid for after the next test."""
+        row, _ = favourite(belief, outlook)
+        if outlook.is_measured[row] or not untested[row, -1] or not left.any:
+            return None
+        pair = belief.candidates.full_pairs(np.array([row]))
+        takes = Takes.of(belief, pair)
+        if not takes.fit(left, 1).all():
+            return None
+        is_last = left.trials is not None and left.trials <= 1
+        after = left.without(next_takes)
+        return pair if is_last or not takes.fit(after, 1).all() else None
+
+    def _proposal(self, table: Table, belief: Belief, pair: Pairs, why: str) -> Proposal:
+        row, level = int(pair.configuration[0]), int(pair.level[0])
+        configuration = table.configurations[row]
+        shares = _snapshots(table.problem, table.history, configuration.id, table.problem.fractions[level])
+        beliefs = tuple(q.model.predict(belief.candidates.points(pair)) for q in belief.quantities)
+        notes = (Note(NoteKind.MODELS, why), *table.notes)
+        return Proposal(configuration, shares[-1], shares, expectations(belief, beliefs, row), notes)
+
+    def _at_random(self, table: Table, untested: BoolArray, seed: int) -> Proposal:
+        """Nothing was measured yet, as every run failed."""
+        rng = np.random.default_rng(derived_seed(seed, "search"))
+        least = int(untested.any(axis=0).argmax())
+        row = int(rng.choice(np.flatnonzero(untested[:, least])))
+        share = table.problem.fractions[least]
+        note = Note(NoteKind.FALLBACK, "no result to learn from yet; at random, on the least data")
+        return Proposal(table.configurations[row], share, (share,), {}, (note, *table.notes))
+
+
+def favourite(belief: Belief, outlook: Outlook) -> tuple[int, bool]:
+    """Row of the configuration to recommend, and whether it keeps the limits as surely as asked.
+
+    The largest mean less its deviation among those that do; none: the largest merit times probability.
+    """
+    full = belief.full_beliefs
+    qualified = belief.qualifies(full, belief.everything)
+    qualified[outlook.is_measured] = outlook.probability[outlook.is_measured] > 0
+    if qualified.any():
+        return int(np.where(qualified, outlook.mean - outlook.sd, -np.inf).argmax()), True
+    return int((belief.merit(full[0]) * outlook.probability).argmax()), False
+
+
+def _hope(outlook: Outlook, pairs: Pairs, levels: int) -> int:
+    """Of tests that promise nothing: on all data the one that may be best."""
+    on_all = pairs.level == levels - 1
+    hope = outlook.improvement[pairs.configuration]
+    return int(np.where(on_all, hope, -1.0).argmax() if on_all.any() else hope.argmax())
+
+
+def _snapshots(problem: Problem, history: History, configuration: str, share: Fraction) -> tuple[Fraction, ...]:
+    """Where a test reports: on the way at every share that was not tested yet, where the program can do that."""
+    if not problem.snapshots:
+        return (share,)
+    tested = history.tested(configuration)
+    return (*(smaller for smaller in problem.fractions if smaller < share and smaller not in tested), share)
+
+
+def _measured(table: Table, evidence: Evidence, belief: Belief) -> Measured:
+    """Results on all data, those of one configuration together: their mean, and whether all of them kept the limits."""
+    rows = np.array([table.row_of(trial) for trial, _ in table.history.observations], dtype=np.int64)
+    goal = evidence.metrics[table.problem.goal.metric]
+    last = len(table.problem.fractions) - 1
+    there = (evidence.level == last) & (rows >= 0) & (evidence.failed | np.isfinite(goal))
+    kept = evidence.kept_limits()
+    values = belief.objective.transform.forward(np.where(np.isfinite(goal), goal, 0.5))
+    found: dict[int, list[int]] = {}
+    for place in np.flatnonzero(there).tolist():
+        found.setdefault(int(rows[place]), []).append(place)
+    means = [float(values[np.array(where)].mean()) for where in found.values()]
+    all_kept = [bool(kept[np.array(where)].all()) for where in found.values()]
+    return Measured(
+        np.array(list(found), dtype=np.int64), np.array(means, dtype=np.float64), np.array(all_kept, dtype=np.bool_)
+    )
+
+
+def _with_pending(belief: Belief, table: Table) -> Belief:
+    """Pending trials believed to turn out as predicted."""
+    pending = [(table.row_of(trial), trial) for trial in table.history.trials if trial.pending]
+    pairs = [(row, table.problem.level_of(share)) for row, trial in pending if row >= 0 for share in trial.snapshots]
+    if not pairs:
+        return belief
+    rows, levels = np.array(pairs, dtype=np.int64).T
+    believed = Pairs(rows, levels)
+    outcomes = [q.model.predict(belief.candidates.points(believed)).mean for q in belief.quantities]
+    return belief.extended(believed, outcomes, simulated=False)

@@ -1,0 +1,150 @@
+"""The gain of a test above the best result, against plain enumeration of outcomes and refits; prices by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leantune.acquisition.base import Belief, Candidates, Pairs
+from leantune.acquisition.worth import GOAL_ROOTS, LIMIT_ROOTS, Measured, Outlook, Resources, Takes, gains, places
+from leantune.arrays import FloatArray
+from leantune.models.base import Surrogate
+from tests.acquisition.enumeration import beliefs_at_full, point_of, probability_of
+from tests.acquisition.small_world import FITTERS, all_pairs, fitted_world, simulated_outcome
+
+EVERY = np.arange(6)
+NOTHING = Measured(np.array([], dtype=np.int64), np.array([]), np.array([], dtype=np.bool_))
+SOME = Measured(np.array([1, 4]), np.array([0.6, 2.0]), np.array([True, False]))
+
+
+def largest_worth(belief: Belief, models: dict[int, Surrogate], outlook: Outlook, among: list[int]) -> float:
+    """Max U over what was not measured, configuration by configuration."""
+    found = [0.0]
+    for row in among:
+        now = beliefs_at_full(belief, models, row)
+        above = max(now[0].mean - outlook.kappa * now[0].sd - outlook.floor, 0.0)
+        found.append(probability_of(belief.limits, now, row) * above)
+    return max(found)
+
+
+def enumerated(belief: Belief, outlook: Outlook, pairs: Pairs) -> FloatArray:
+    """E[max U after] - max U now, pair by pair and outcome by outcome."""
+    involved = sorted({0, *(limit.quantity for limit in belief.limits)})
+    now: dict[int, Surrogate] = {q: belief.quantities[q].model for q in involved}
+    roots = {q: GOAL_ROOTS if q == 0 else LIMIT_ROOTS for q in involved}
+    among = [row for row in EVERY.tolist() if not outlook.is_measured[row]]
+    present, found = largest_worth(belief, now, outlook, among), []
+    for pair in zip(pairs.configuration.tolist(), pairs.level.tolist(), strict=True):
+        point = point_of(belief, pair)
+        longer = {
+            (q, k): now[q].extend(point, simulated_outcome(now[q], point, float(z)))
+            for q in involved
+            for k, z in enumerate(roots[q].z)
+        }
+        after = 0.0
+        for choice in product(*(range(len(roots[q].z)) for q in involved)):
+            models: dict[int, Surrogate] = {q: longer[q, k] for q, k in zip(involved, choice, strict=True)}
+            weight = float(np.prod([roots[q].w[k] for q, k in zip(involved, choice, strict=True)]))
+            after += weight * largest_worth(belief, models, outlook, among)
+        gain = after - present
+        if pair[1] == len(belief.candidates.levels) - 1:
+            gain = max(gain, float(outlook.improvement[pair[0]]) - present)
+        found.append(max(gain, 0.0))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("measured", [NOTHING, SOME])
+@pytest.mark.parametrize("kappa", [0.0, 0.5])
+def test_gains_agree_with_enumeration(measured: Measured, kappa: float) -> None:
+    belief = fitted_world(FITTERS["gp"], seed=1)
+    belief = replace(belief, limits=belief.limits[:1])
+    outlook = Outlook.of(belief, measured, kappa)
+    pairs = all_pairs(belief).take(np.arange(0, 12, 2 if measured is SOME else 3))
+    found = gains(belief, outlook, pairs, EVERY)
+    np.testing.assert_allclose(found, enumerated(belief, outlook, pairs), rtol=1e-4, atol=1e-7)
+    assert np.count_nonzero(found) >= 2
+
+
+def test_what_was_measured_is_known_and_the_best_that_kept_the_limits_is_the_floor() -> None:
+    outlook = Outlook.of(fitted_world(FITTERS["gp"], seed=2), SOME, 0.5)
+    assert outlook.floor == 0.6, "the better one broke a limit"
+    assert outlook.has_result
+    assert outlook.mean[[1, 4]] == pytest.approx([0.6, 2.0])
+    assert (outlook.sd[[1, 4]] == 0.0).all()
+    assert (outlook.probability[[1, 4]] == [1.0, 0.0]).all()
+    assert (outlook.worth[[1, 4]] == 0.0).all()
+    assert (outlook.improvement[[1, 4]] == 0.0).all()
+    others = np.array([0, 2, 3, 5])
+    for row in others:
+        z = np.random.default_rng(0).normal(outlook.mean[row], outlook.sd[row], 200_000)
+        expected = outlook.probability[row] * np.maximum(z - 0.6, 0.0).mean()
+        assert outlook.improvement[row] == pytest.approx(expected, abs=0.01)
+
+
+def test_without_a_result_the_floor_lies_below_what_is_expected() -> None:
+    outlook = Outlook.of(fitted_world(FITTERS["gp"], seed=2), NOTHING, 0.5)
+    assert not outlook.has_result
+    assert outlook.floor < float(np.average(outlook.mean, weights=outlook.probability))
+
+
+def test_the_best_is_sought_where_most_is_promised() -> None:
+    outlook = Outlook.of(fitted_world(FITTERS["gp"], seed=3), SOME, 0.5)
+    chosen = places(outlook, 2)
+    rest = np.setdiff1d(EVERY, chosen)
+    hope = outlook.worth + outlook.improvement
+    assert hope[chosen].min() >= hope[rest].max()
+
+
+def priced(belief: Belief) -> tuple[Belief, Pairs]:
+    """Dollars are modelled as they are, at one dollar per hour."""
+    candidates = Candidates(belief.candidates.x, belief.candidates.levels, np.ones(6))
+    return replace(belief, candidates=candidates), all_pairs(belief)
+
+
+def test_a_test_takes_the_median_of_its_dollars_and_seconds_by_its_price() -> None:
+    belief, pairs = priced(fitted_world(FITTERS["gp"]))
+    takes = Takes.of(belief, pairs)
+    now = belief.quantities[1].model.predict(belief.candidates.points(pairs))
+    assert takes.usd is not None
+    assert takes.seconds is not None
+    np.testing.assert_allclose(takes.usd, np.exp(now.mean))
+    np.testing.assert_allclose(takes.seconds, takes.usd * 3600)
+    assert (takes.fit(Resources(usd=1e9), 12)).all()
+    assert not takes.fit(Resources(usd=1e-9), 12).any()
+    middle = float(np.median(takes.usd * np.exp(0.5 * now.sd)))
+    assert takes.fit(Resources(usd=middle), 12).sum() == np.sum(takes.usd * np.exp(0.5 * now.sd) <= middle)
+
+
+def test_prices_are_shares_of_what_is_left() -> None:
+    takes = Takes(np.array([1.0, 4.0]), np.array([10.0, 20.0]))
+    only_money = takes.price(Resources(usd=10.0, usual_usd=2.0), 2)
+    np.testing.assert_allclose(only_money, [0.16, 0.46])
+    no_budget = takes.price(Resources(usual_usd=2.0), 2)
+    np.testing.assert_allclose(no_budget, [1.6, 4.6])
+    only_trials = takes.price(Resources(trials=5, usual_usd=2.0), 2)
+    np.testing.assert_allclose(only_trials, [0.2, 0.2])
+    # Money for 5 tests and trials for 10: money is what runs out.
+    both = takes.price(Resources(usd=10.0, trials=10, usual_usd=2.0), 2)
+    np.testing.assert_allclose(both, only_money + 0.5 / 10)
+    nothing_known = Takes(None, None).price(Resources(usd=10.0), 2)
+    np.testing.assert_allclose(nothing_known, [1.0, 1.0])
+
+
+@given(
+    usd=st.none() | st.floats(0.01, 100), seconds=st.none() | st.floats(1, 1e5), trials=st.none() | st.integers(1, 99)
+)
+def test_prices_are_positive_and_the_scarcest_resource_counts_in_full(
+    usd: float | None, seconds: float | None, trials: int | None
+) -> None:
+    left = Resources(usd, seconds, trials, usual_usd=0.5, usual_seconds=30.0)
+    takes = Takes(np.array([0.1, 0.9]), np.array([3.0, 60.0]))
+    assert (takes.price(left, 2) > 0).all()
+    given_ones = [name for name, rest in (("usd", usd), ("seconds", seconds), ("trials", trials)) if rest is not None]
+    if given_ones:
+        assert max(left.urgency[name] for name in given_ones) == pytest.approx(1.0)
+        assert all(0.0 <= left.urgency[name] <= 1.0 + 1e-12 for name in given_ones)
