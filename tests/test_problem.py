@@ -294,6 +294,12 @@ def test_the_last_step_and_a_list_of_settings() -> None:
     assert (plain.steps, plain.settings, plain.choices) == (None, (), plain.space)
 
 
+def test_what_a_share_is_a_share_of() -> None:
+    assert Problem(NUMBERS, maximize("a")).fidelity == "data"
+    problem = Problem(NUMBERS, maximize("a"), fidelity="epochs")
+    assert problem.with_budget(Budget(usd=1)).fidelity == problem.fidelity == "epochs"
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
@@ -301,6 +307,7 @@ def test_the_last_step_and_a_list_of_settings() -> None:
         ({"steps": math.inf}, "steps is inf"),
         ({"steps": True}, "steps is True"),
         ({"steps": "20"}, "steps is '20'"),
+        ({"fidelity": "epoch"}, r"'epoch' is no fidelity \(fidelity\). Write data, or epochs"),
         ({"settings": [{"n": 1}, {"n": 99}]}, "99.*settings, number 2"),
         ({"settings": [{"m": 1}]}, "settings, number 1"),
         ({"settings": [{"n": 1}, {"n": 2}, {"n": 1}]}, "comes twice.*number 3.*It is number 1 already"),

@@ -13,7 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from leantune.units import Kind, parse_quantity, parse_share
 
 COST = "cost"  # dollars of one run: seconds x rate, or told
 TIME = "time"  # seconds of one run
+Fidelity = Literal["data", "epochs"]  # what a share is a share of
 _RESERVED: dict[str, Kind] = {COST: "money", TIME: "time"}
 _METRIC = re.compile(r"[^\s<>=@!≤≥]+")
 
@@ -206,8 +207,10 @@ class Problem:
     """A space, a goal, limits, shares of the data and a budget, checked together.
 
     snapshots: one run of the training program reports at every fraction it passes, so that a start at several
-    fractions is one run. steps: the last step of a training, None where nobody said it. settings: the list of
-    configurations to test, in that order; empty: all of the space. choices: the space, without what is not listed.
+    fractions is one run. fidelity: "data", a run at a larger share starts from nothing; "epochs", it goes on from the
+    run of the same configuration at the largest smaller share, and only the difference is paid. steps: the
+    last step of a training, None where nobody said it. settings: the list of configurations to test, in that order;
+    empty: all of the space. choices: the space, without what is not listed.
     """
 
     space: Space
@@ -216,11 +219,12 @@ class Problem:
     fractions: tuple[Fraction, ...]
     budget: Budget
     snapshots: bool
+    fidelity: Fidelity
     steps: float | None
     settings: tuple[Configuration, ...]
     choices: Space
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a problem is, most of it by name
         self,
         space: Space,
         goal: Goal,
@@ -229,6 +233,7 @@ class Problem:
         budget: Budget = Budget(),  # noqa: B008 - frozen
         *,
         snapshots: bool = False,
+        fidelity: Fidelity = "data",
         steps: float | None = None,
         settings: Iterable[Mapping[str, object]] = (),
     ) -> None:
@@ -244,6 +249,7 @@ class Problem:
         object.__setattr__(self, "fractions", parse_fractions(fractions))
         object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "snapshots", bool(snapshots))
+        object.__setattr__(self, "fidelity", _checked_fidelity(fidelity))
         object.__setattr__(self, "steps", _checked_steps(steps))
         object.__setattr__(self, "settings", _checked_settings(space, settings))
         object.__setattr__(self, "choices", space.only(self.settings) if self.settings else space)
@@ -331,6 +337,13 @@ def _checked_constraints(given: Iterable[str | Constraint]) -> tuple[Constraint,
                 f"no {metric} can keep both limits", where=where, hint="Put the >= limit below the <= limit"
             )
     return constraints
+
+
+def _checked_fidelity(fidelity: Fidelity) -> Fidelity:
+    if fidelity not in get_args(Fidelity):
+        hint = "Write data, or epochs where a run at a larger share goes on from a smaller one"
+        raise ProblemError(f"{fidelity!r} is no fidelity", where="fidelity", hint=hint)
+    return fidelity
 
 
 def _checked_steps(steps: float | None) -> float | None:

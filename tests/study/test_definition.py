@@ -177,7 +177,9 @@ def test_a_definition_that_another_version_wrote_differs(stored: dict[str, objec
 def test_the_last_step_and_the_settings_where_they_are_given() -> None:
     space, goal = Space(n=integer(1, 5), cluster=clusters([SMALL], nodes=[1, 2])), maximize("a")
     plain = describe(Problem(space, goal), "eic", {}, 0)
-    assert "steps" not in plain and "settings" not in plain
+    assert "steps" not in plain and "settings" not in plain and "fidelity" not in plain
+    continued = describe(Problem(space, goal, fidelity="epochs"), "eic", {}, 0)
+    assert changes(plain, continued).breaking == ["fidelity was not given and is epochs"]
     listed = [space.grid()[3], space.grid()[0]]
     given = describe(Problem(space, goal, steps=20, settings=listed), "eic", {}, 0)
     assert json.loads(json.dumps(given["settings"]))[0] == {"n": 2, "cluster": {"type": "small", "nodes": 2}}

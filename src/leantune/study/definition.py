@@ -48,7 +48,9 @@ def describe(problem: Problem, strategy: str, options: Mapping[str, object], see
         "strategy": {"name": strategy, **_chosen_options(strategy, options)},
         "seed": seed,
     }
-    if problem.steps is not None:  # both only where given: older definitions do not mention them
+    if problem.fidelity != "data":  # these only where given: older definitions do not mention them
+        described["fidelity"] = problem.fidelity
+    if problem.steps is not None:
         described["steps"] = problem.steps
     if problem.settings:
         described["settings"] = [setting.as_json() for setting in problem.settings]
