@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from leantune.errors import TableError
+from leantune.errors import SpaceError, TableError
 from leantune.executors.replay import Measurement
 from leantune.lab.replay.tables import MeasuredTable
 from tests.lab.replay.made import CSV, rows, table
 
 FULL, HALF = Fraction(1), Fraction(1, 2)
 ONE = "0.1,t2.small,2,30,10,0.5", "0.1,t2.small,2,60,20,0.6"
+VMS = ("t2.medium", "t2.xlarge", "t2.small")
+CLUSTER = "cluster: {type: vm, nodes: n, provider: aws}"
 TWO = "0.01,t2.medium,1,30,30,0.7", "0.01,t2.medium,1,60,40,0.8"
 
 
@@ -21,8 +23,8 @@ def at(found: MeasuredTable, lr: float, share: Fraction) -> Measurement:
 
 
 def said(found: MeasuredTable) -> list[tuple[str, int, str]]:
-    """Remarks, but for the combinations that are not in the table."""
-    return [(one.kind, one.count, one.text) for one in found.remarks if one.kind != "absent"]
+    """Remarks, but for what they say of the grid."""
+    return [(one.kind, one.count, one.text) for one in found.remarks if one.kind not in ("absent", "listed")]
 
 
 def test_a_clean_table(tmp_path: Path) -> None:
@@ -43,10 +45,34 @@ def test_combinations_that_are_not_in_the_table(tmp_path: Path) -> None:
     assert [one.text for one in found.remarks] == [text]
 
 
-def test_too_many_combinations(tmp_path: Path) -> None:
-    csv = "a,b,seconds,acc\n" + "".join(f"{n},{n},1,0.5\n" for n in range(1500))
-    with pytest.raises(TableError, match="make 2,250,000 combinations, of which 1,500 were measured"):
-        table(tmp_path, csv, parameters="parameters: {a: linear, b: linear}", cluster="", fraction="")
+def test_configurations_on_no_grid_are_a_list(tmp_path: Path) -> None:
+    """1,500 configurations, 6.75 million combinations of their values: each measured one is there, and no other."""
+    csv = "a,b,vm,n,seconds,acc\n" + "".join(
+        f"{n},{n * 7 % 1500 / 3},{VMS[n % 3]},1,{n + 1},0.5\n" for n in range(1500)
+    )
+    found = table(tmp_path, csv, parameters="parameters: {a: linear, b: linear}", cluster=CLUSTER, fraction="")
+    space = found.problem.space
+    assert [one.text for one in found.remarks] == ["1,500 configurations on no grid: strategies choose among these"]
+    assert len(space.grid()) == space.size == 1500 and space.enumerable
+    configuration = space.grid()[3]
+    assert (configuration["a"], configuration["b"], str(configuration["cluster"])) == (3, 7.0, "1 x t2.medium")
+    assert found.measurements[configuration.id, FULL].seconds == 4.0
+    assert found.problem.space.grid().features[:, 0].tolist() == pytest.approx([n / 1499 for n in range(1500)])
+    with pytest.raises(SpaceError, match="is not listed"):
+        space.configuration({"a": 3, "b": 0.0, "cluster": {"type": "t2.medium", "nodes": 1}})
+
+
+def test_a_list_repeats_and_lacks_as_a_grid_does(tmp_path: Path) -> None:
+    """Of six random configurations one comes twice, one lacks its half and one has no accuracy."""
+    lines = [f"{n}.{n},{10 - n},{images},{n + images},0.{n}" for n in range(1, 7) for images in (30, 60)]
+    lines.remove("2.2,8,30,32,0.2")
+    csv = "\n".join(["a,b,images,seconds,acc", *lines, "1.1,9,60,71,0.3", ""]).replace("66,0.6", "66,")
+    found = table(tmp_path, csv, parameters="parameters: {a: linear, b: linear}", cluster="")
+    assert [one.kind for one in found.remarks] == ["nan", "duplicates", "missing", "listed"]
+    assert [one["a"] for one in found.problem.space.grid()] == [1.1, 3.3, 4.4, 5.5, 6.6]
+    first, last = (found.problem.space.grid()[row].id for row in (0, 4))
+    assert found.measurements[first, FULL] == Measurement({"accuracy": 0.2}, 66.0)
+    assert found.measurements[last, FULL].failure == "the table has no accuracy"
 
 
 def test_rows_that_lack_a_metric_fail(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from leantune.executors.replay import Measurement
 from leantune.lab.replay.tables.description import Description, Duplicates, Lacking, Missing, Remark
 from leantune.lab.replay.tables.rows import Key, Rows, Run, key_value
 from leantune.space import Parameter, Space, Value
-from leantune.space.enumeration import LARGEST_GRID
+from leantune.text import counted
 
 _ByPair = dict[tuple[Key, Fraction], Measurement]
 
@@ -157,24 +157,33 @@ def _filled(
 
 
 def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None], remarks: list[Remark]) -> Space:
-    space = Space(**parameters)
-    size = space.size or 0
-    if size > LARGEST_GRID:
-        raise TableError(
-            f"the values of the parameters make {size:,} combinations, of which {len(configurations):,} were measured",
-            where=", ".join(parameters),
-            hint=f"Up to {LARGEST_GRID:,} can be handled: leave out a parameter, or round its values",
-        )
-    if size == len(configurations):
+    """The grid of the parameters' values, or, where most of it was not measured, the list of what was.
+
+    A list has no combinations to enumerate: random configurations of seven parameters would make 1e19.
+    """
+    space, count = Space(**parameters), len(configurations)
+    others = (space.size or 0) - count
+    if others == 0:
         return space
-    others = size - len(configurations)
-    text = f"{others:,} of {size:,} combinations of the parameters are not in the table and are never proposed"
+    if others > count:
+        text = f"{counted(count, 'configuration')} on no grid: strategies choose among these"
+        remarks.append(Remark("listed", count, text))
+        return space.only(_values(parameters, key) for key in configurations)
+    text = (
+        f"{others:,} of {others + count:,} combinations of the parameters are not in the table and are never proposed"
+    )
     remarks.append(Remark("absent", others, text))
 
     def measured(values: Mapping[str, Value]) -> bool:
         return tuple(key_value(value) for value in values.values()) in configurations
 
     return Space(valid=measured, **parameters)
+
+
+def _values(parameters: Iterable[str], key: Key) -> dict[str, object]:
+    """A configuration in the form that `Space.configuration` reads."""
+    plain = ({"type": one[0], "nodes": one[1]} if isinstance(one, tuple) else one for one in key)
+    return dict(zip(parameters, plain, strict=True))
 
 
 def _cut_remarks(measurements: Mapping[tuple[str, Fraction], Measurement], limit: float | None) -> list[Remark]:
