@@ -12,7 +12,7 @@ from leantune.executors.replay import Measurement
 from leantune.history import History, Observation, ObservationKind, Trial, TrialState, observe
 from leantune.models.gp import GpFitter
 from leantune.models.trees import TreesFitter
-from leantune.problem import Budget, Goal, Problem, maximize, minimize
+from leantune.problem import Budget, Fidelity, Goal, Problem, maximize, minimize
 from leantune.space import Configuration, Space, choice, machine, ordinal
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
@@ -32,11 +32,13 @@ def toy_space() -> Space:
     return Space(lr=ordinal(1e-4, 1e-3, 1e-2), batch=choice("few", "many"), cluster=clusters(MACHINES, nodes=[1, 2]))
 
 
-def toy_problem(*, anywhere: bool = False, budget: Budget | None = None, snapshots: bool = False) -> Problem:
+def toy_problem(
+    *, anywhere: bool = False, budget: Budget | None = None, snapshots: bool = False, fidelity: Fidelity = "data"
+) -> Problem:
     """Best accuracy under a dollar limit, or the cheapest run anywhere that is accurate enough."""
     goal: Goal = minimize("cost", at="anywhere") if anywhere else maximize("accuracy")
     limits = ["accuracy >= 0.75", "time <= 300 s"] if anywhere else [f"cost <= {LIMIT} USD"]
-    return Problem(toy_space(), goal, limits, FRACTIONS, budget or Budget(), snapshots=snapshots)
+    return Problem(toy_space(), goal, limits, FRACTIONS, budget or Budget(), snapshots=snapshots, fidelity=fidelity)
 
 
 def accuracy(configuration: Configuration, fraction: Fraction) -> float:

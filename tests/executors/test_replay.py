@@ -219,3 +219,20 @@ def test_a_gap_in_the_table_is_named() -> None:
         executor.start(history.trial(1))
     assert caught.value.where == "trial 1"
     assert executor.running == frozenset()
+
+
+def test_a_run_that_goes_on_takes_the_difference() -> None:
+    clock = SimulatedClock()
+    executor = ReplayExecutor(snapshot_table(), clock, problem=PROBLEM)
+    history = history_of(1, (HALF,))
+    executor.start(history.trial(0))
+    history = history.record(0, ends(executor, clock)[0].observations, time=50.0)
+    history, full = history.propose(CONFIGURATIONS[0], FULL)
+    executor.start(full, Terms(continues=history.continued(CONFIGURATIONS[0].id, FULL)))
+    (end,) = ends(executor, clock)
+    assert (clock.now(), end.seconds, end.continued) == (100.0, 50.0, True)
+    assert end.observations[0].seconds == 100.0, "as of a run from nothing: limits judge the whole"
+    history, again = history.propose(CONFIGURATIONS[0], FULL)
+    executor.start(again, Terms(time_limit=Seconds(20.0), continues=history.continued(CONFIGURATIONS[0].id, FULL)))
+    (end,) = ends(executor, clock)
+    assert (end.state, end.seconds, end.observations[0].seconds) == (TrialState.FAILED, 20.0, 70.0)

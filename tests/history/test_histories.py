@@ -285,3 +285,21 @@ def check_invariants(history: History) -> None:
 def charged(trial: Trial) -> float:
     last = max(trial.observations, key=lambda observation: observation.fraction, default=None)
     return sum(move.dollars for move in trial.moves) + ((last.cost or 0.0) if last is not None else 0.0)
+
+
+def test_what_a_larger_share_may_go_on_from() -> None:
+    history = one_trial((TENTH, HALF))
+    assert history.continued(ONE.id, FULL) is None, "it is not done"
+    history = history.record(0, [measured(TENTH), measured(HALF)], time=1.0)
+    for kind in (ObservationKind.CENSORED, ObservationKind.MEASURED):
+        history, trial = history.propose(ONE, TENTH)
+        history = history.record(trial.number, [replace(measured(TENTH), kind=kind)], time=2.0)
+
+    def continued(identity: str, share: Fraction) -> tuple[int, Fraction] | None:
+        found = history.continued(identity, share)
+        return None if found is None else (found[0].number, found[1].fraction)
+
+    assert continued(ONE.id, FULL) == (0, HALF)
+    assert continued(ONE.id, HALF) == (2, TENTH), "the last of equals, and not the one that was cut"
+    assert continued(ONE.id, TENTH) is None
+    assert continued("another", FULL) is None

@@ -116,3 +116,14 @@ def test_the_seconds_of_a_run_count_before_there_is_a_result() -> None:
     again = moved(paused(), Move(S.QUEUED, 6.0), Move(S.RUNNING, 6.0), Move(S.REVOKED, 9.0, seconds=2.0))
     assert (paused().seconds, again.seconds) == (5.0, 7.0)
     assert recorded(paused(), [seen(ObservationKind.MEASURED)], Move(S.DONE, 9.0)).seconds == 10.0
+
+
+def test_a_run_that_went_on_from_a_smaller_share_took_less_than_its_result_says() -> None:
+    """A result is what a run from nothing would take; what was paid is the difference."""
+    end = Move(S.DONE, 9.0, seconds=4.0)
+    trial = recorded(running(), [seen(ObservationKind.MEASURED)], end, resumed_dollars=0.75)
+    assert (trial.observations[0].seconds, trial.seconds, trial.cost) == (10.0, 4.0, 0.25)
+    unmeasured = recorded(running(), [seen(ObservationKind.MEASURED)], Move(S.DONE, 9.0))
+    assert (unmeasured.seconds, unmeasured.cost) == (10.0, 1.0)
+    with pytest.raises(HistoryError, match="at most the 1 dollars of its earlier runs and its observations"):
+        recorded(running(), [seen(ObservationKind.MEASURED)], end, resumed_dollars=1.01)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
@@ -16,7 +16,7 @@ from leantune.executors.base import Event as ExecutorEvent
 from leantune.executors.base import Finished, Terms
 from leantune.executors.replay import Measurement, ReplayExecutor, Table
 from leantune.history import ObservationKind, Trial, TrialState
-from leantune.problem import Budget, Problem
+from leantune.problem import Budget, Fidelity, Problem
 from leantune.run.events import Ended, Event, Proposed, Recovered, Started, Stopping, Waiting, nobody
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Loop, Outcome, Plan
@@ -24,8 +24,10 @@ from leantune.run.workers import this_worker
 from leantune.store.database import Database
 from leantune.store.rows import Booking, ReportRow
 from leantune.store.study import StudyStore
+from leantune.strategies.proposals import Proposal
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import Judgement, Over, Tuner, View
 from leantune.study.definition import describe, open_or_create
 from tests import toy
 
@@ -35,9 +37,9 @@ FULL = Fraction(1)
 class Bench:
     """A study in memory with everything that a loop needs, on a simulated clock."""
 
-    def __init__(self, budget: Budget, strategy: str = "random") -> None:
-        self.problem = toy.toy_problem(budget=budget)
-        self.strategy = Strategy(toy.quick(strategy))
+    def __init__(self, budget: Budget, strategy: str = "random", fidelity: Fidelity = "data") -> None:
+        self.problem = toy.toy_problem(budget=budget, fidelity=fidelity)
+        self.strategy: Tuner = Strategy(toy.quick(strategy))
         self.clock = SimulatedClock(1000.0)
         self.database = Database("sqlite://")
         document = describe(self.problem, strategy, {}, 1)
@@ -414,3 +416,51 @@ def test_a_vanished_run_on_a_faster_market_is_paid_for_at_its_pace(bench: Bench)
     bench.clock.sleep(3.6)
     bench.run(TimeRules(grace=1.0, billed=True, speed=10.0))
     assert bench.store.history().trial(trial.number).moves[3].dollars == pytest.approx(36.0 * 0.5 / 3600)
+
+
+@dataclass
+class Listed:
+    """A tuner that proposes these pairs of the space's grid, in that order."""
+
+    pairs: list[tuple[int, Fraction]]
+    judges: bool = False
+
+    def check(self, problem: Problem) -> None: ...
+
+    def ask(self, view: View) -> Proposal | Over:
+        number = len(view.history)
+        if number == len(self.pairs):
+            return Over("all are tested")
+        row, share = self.pairs[number]
+        return Proposal(view.problem.space.grid()[row], share, (share,))
+
+    def judge(self, view: View, only: object = None) -> dict[int, Judgement]:
+        return {}
+
+    def recommend(self, view: View) -> None: ...
+
+    def stop_reason(self, view: View) -> None: ...
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(toy.FRACTIONS)), max_size=12), st.sampled_from([1, 3]))
+def test_epochs_pay_the_difference_and_data_the_whole(pairs: list[tuple[int, Fraction]], parallel: int) -> None:
+    for fidelity in ("data", "epochs"):
+        bench = Bench(Budget(), fidelity=fidelity)
+        bench.strategy = Listed(pairs)
+        bench.run(TimeRules(grace=1.0, parallel=parallel))
+        history = bench.store.history()
+        for trial in sorted(history.trials, key=lambda one: one.moves[-2].time):  # as they were started
+            ended = [before for before in history.trials if before.moves[-1].time <= trial.moves[-2].time]
+            known = [
+                (one.fraction, toy.seconds(one.configuration, one.fraction))
+                for one in ended
+                if one.configuration == trial.configuration and one.fraction < trial.fraction
+            ]
+            earlier = max(known, default=(0, 0.0))[1] if fidelity == "epochs" else 0.0
+            whole = toy.seconds(trial.configuration, trial.fraction)
+            assert trial.observations[0].seconds == whole
+            assert trial.seconds == pytest.approx(whole - earlier)
+            assert trial.cost == pytest.approx((whole - earlier) / 3600 * (trial.configuration.usd_per_hour or 0.0))
+        assert sum(row.settled or 0.0 for row in bench.store.ledger()) == pytest.approx(history.cost)
+        bench.database.close()

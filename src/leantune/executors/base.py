@@ -36,7 +36,8 @@ class Terms:
     not renewed for that many seconds, because by then somebody else may have started the trial; None for never.
     earlier_seconds, earlier_usd: how long earlier attempts ran and what they cost; they count as part of the training
     where a checkpoint is found. So do the metrics that earlier attempts reported last: a program that has nothing left
-    to do need not say them again.
+    to do need not say them again. continues: a done trial of the configuration at a smaller share, and what it showed
+    there, that the run may go on from (fidelity: epochs).
     """
 
     attempt: int = 1
@@ -46,6 +47,7 @@ class Terms:
     earlier_seconds: float = 0.0
     earlier_usd: float = 0.0
     reported: Mapping[str, float] = field(default_factory=dict)
+    continues: tuple[Trial, Observation] | None = None
 
 
 class How(StrEnum):
@@ -126,6 +128,8 @@ class Finished(NamedTuple):
     what the attempt was billed, and then the dollars of its observations are bills as well, `Terms.earlier_usd`
     included; None where seconds times the machine's price is what it costs. kept_step: where the next attempt can go
     on at most, 0: from nothing; None: nobody knows, and what was known before holds. stays: the machines that it had.
+    continued: whether it went on from `Terms.continues`, so that seconds and dollars of its observations are those of a
+    run from nothing: they include those of what it went on from.
     """
 
     number: int
@@ -137,6 +141,7 @@ class Finished(NamedTuple):
     usd: float | None = None
     kept_step: float | None = None
     stays: tuple[StayRow, ...] = ()
+    continued: bool = False
 
 
 Event = Begun | Report | Saved | Placed | Stayed | Finished

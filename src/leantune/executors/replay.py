@@ -43,8 +43,9 @@ class _Run:
 class ReplayExecutor(BaseExecutor):
     """Every trial takes as long as the table says, and any number run at once.
 
-    A trial with snapshots takes as long as its largest share and brings one observation per snapshot. drawn: what a
-    trial measures where the table has that; by default the same.
+    A trial with snapshots takes as long as its largest share and brings one observation per snapshot. A trial that goes
+    on from one at a smaller share takes the difference. drawn: what a trial measures where the table has that; by
+    default the same.
     """
 
     def __init__(self, table: Table, clock: SimulatedClock, *, problem: Problem, drawn: Drawn | None = None) -> None:
@@ -132,20 +133,23 @@ class ReplayExecutor(BaseExecutor):
     def _outcome(self, trial: Trial, terms: Terms) -> Finished:
         """How the run ends; a failure, or its time limit, ends it before the larger snapshots."""
         observations: list[Observation] = []
+        before = 0.0 if terms.continues is None else terms.continues[1].seconds or 0.0
+        limit = None if terms.time_limit is None else terms.time_limit + before
         for share in trial.snapshots:
             measurement = self._measurement(trial, share)
             if self._drawn is not None:
                 measurement = self._drawn(measurement, trial.number)
             observation = self._observation(trial, share, measurement)
-            if terms.time_limit is not None and (observation.seconds or 0.0) > terms.time_limit:
-                measurement = _ended_at(terms.time_limit, measurement)
+            if limit is not None and (observation.seconds or 0.0) > limit:
+                measurement = _ended_at(limit, measurement)
                 observation = self._observation(trial, share, measurement)
             observations.append(observation)
             if measurement.failure:
                 break
-        failure, seconds = measurement.failure, observation.seconds or 0.0
+        failure, seconds = measurement.failure, max(0.0, (observation.seconds or 0.0) - before)
         state = TrialState.FAILED if failure else TrialState.DONE
-        return Finished(trial.number, tuple(observations), state, failure, seconds)
+        continued = terms.continues is not None
+        return Finished(trial.number, tuple(observations), state, failure, seconds, continued=continued)
 
     def _observation(self, trial: Trial, share: Fraction, measurement: Measurement) -> Observation:
         seconds, cost, cause = measurement.seconds, measurement.cost, measurement.failure

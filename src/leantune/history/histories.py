@@ -12,7 +12,7 @@ import numpy as np
 
 from leantune.errors import HistoryError, IllegalMove, UnknownTrial
 from leantune.history.moves import Move, TrialState
-from leantune.history.observations import Estimate, Note, NoteKind, Observation
+from leantune.history.observations import Estimate, Note, NoteKind, Observation, ObservationKind
 from leantune.history.trials import Trial, TrialKind, moved, proposed, recorded
 from leantune.space import Configuration
 
@@ -80,8 +80,8 @@ class History:
     ) -> "History":
         """End a trial with what it showed, walking the moves it skipped (proposed -> queued -> running -> state).
 
-        dollars: those that no observation accounts for. resumed_dollars: those of earlier moves that the observations
-        count again (see Trial).
+        dollars: those that no observation accounts for. resumed_dollars: those that the observations count again (see
+        Trial).
         """
         end = Move(TrialState(state), time, cause, dollars, seconds)
         return self.with_trial(recorded(self.trial(number), observations, end, resumed_dollars))
@@ -129,6 +129,19 @@ class History:
             known = shares.get(trial.configuration.id, frozenset())
             shares[trial.configuration.id] = known.union(trial.tested)
         return shares
+
+    def continued(self, configuration_id: str, fraction: Fraction) -> "tuple[Trial, Observation] | None":
+        """What a run at `fraction` may go on from where shares are of epochs: the result of the configuration at the
+        largest smaller share, of a trial that is done and was not cut; the last one of several.
+        """
+        results = [
+            (trial, seen)
+            for trial in self.trials
+            if trial.state is TrialState.DONE and trial.configuration.id == configuration_id
+            for seen in trial.results
+            if seen.fraction < fraction and seen.kind is ObservationKind.MEASURED
+        ]
+        return max(results, key=lambda result: (result[1].fraction, result[0].number), default=None)
 
     def with_trial(self, trial: Trial) -> "History":
         """With a later version of one of its trials."""

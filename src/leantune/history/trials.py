@@ -25,6 +25,7 @@ from leantune.history.observations import Estimate, Note, Observation, Observati
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
 
+_ROUNDING = 1e-9  # relative, of sums of seconds
 _BRINGS_NO_RESULT = (ObservationKind.FAILED, ObservationKind.PARTIAL)  # so that nothing is required of them
 
 
@@ -43,9 +44,9 @@ class Trial:
     """One run (or its repetition after a revocation) of one configuration up to `fraction` of the data.
 
     notes: what its proposal comes from, every fallback and every cap that bit. expected: what the models predicted when
-    it was proposed. time_limit: seconds after which its run is ended, None for no limit. resumed_dollars: those of its
-    moves that its observations count again, because the run that brought them went on from a checkpoint of an earlier
-    one.
+    it was proposed. time_limit: seconds after which its run is ended, None for no limit. resumed_dollars: those that
+    its observations count again, because the run that brought them went on from a checkpoint: of an earlier run of its
+    own (dollars of its moves), or of another trial of the configuration at a smaller share (fidelity: epochs).
     """
 
     number: int
@@ -94,11 +95,14 @@ class Trial:
 
     @cached_property
     def seconds(self) -> float:
-        """Seconds at its largest share; before there is a result, those of its runs that have ended (a pause, a
-        revocation), as far as somebody measured them.
+        """Seconds at its largest share, or of its runs where those took less, as they went on from another trial at a
+        smaller share; before there is a result, those of its runs that have ended (a pause, a revocation), as far as
+        somebody measured them.
         """
-        told = (seen.seconds for seen in reversed(self.observations) if seen.seconds is not None)
-        return next(told, self.runs.seconds)
+        told, runs = (seen.seconds for seen in reversed(self.observations) if seen.seconds is not None), self.runs
+        seconds = next(told, runs.seconds)
+        went_on = runs.seconds < seconds * (1.0 - _ROUNDING) and not runs.unmeasured
+        return runs.seconds if went_on else seconds
 
     @cached_property
     def tested(self) -> tuple[Fraction, ...]:
@@ -165,12 +169,12 @@ def recorded(
     if not trial.pending:
         raise IllegalMove(f"it is {trial.state} already", where=where, hint="A trial is told once")
     shown = checked_observations(trial, tuple(observations), end.state)
-    already = trial.moved_dollars
-    if not 0 <= resumed_dollars <= already:
+    most = trial.moved_dollars + next((seen.cost for seen in reversed(shown) if seen.cost is not None), 0.0)
+    if not 0 <= resumed_dollars <= most:
         raise HistoryError(
             f"resumed_dollars are {resumed_dollars}",
             where=where,
-            hint=f"Give at most the {already:g} dollars of its earlier runs",
+            hint=f"Give at most the {most:g} dollars of its earlier runs and its observations",
         )
     steps = WAY_TO_RUNNING[trial.state] if ran else ()
     ended = moved(trial, *(Move(state, end.time) for state in steps), end)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
 from leantune.executors.base import Capacity, Executor, Finished, How, Placed, Report, Stayed, Terms
-from leantune.history import History, Trial, TrialState
+from leantune.history import History, Observation, Trial, TrialState
 from leantune.problem import Budget, Problem
 from leantune.run.events import (
     Ended,
@@ -111,6 +111,7 @@ class Loop:
         self._worker = this_worker(plan.rules.parallel, clock)
         self._lease = FOREVER if plan.lease is None else plan.lease
         self._claims: dict[int, Claim] = {}
+        self._continues: dict[int, tuple[Trial, Observation] | None] = {}  # what each running trial may go on from
         self._judge = self._new_judge() if plan.tuner.judges else None
         self._heart: Heartbeat | None = None
         self._interrupts = 0
@@ -299,6 +300,8 @@ class Loop:
         elif finished.resumed and finished.observations:
             before = dollars(rate, self._earlier_seconds(claim.trial))
             counted_again = min(already, before) if finished.usd is None else already
+        if finished.continued:
+            counted_again += self._continued_dollars(finished)
         try:
             trial = self._store.finish(
                 claim,
@@ -325,12 +328,19 @@ class Loop:
             self._observer(Judged(trial, judged))
         self._observer(Ended(trial, spent, finished.seconds, finished.cause))
 
+    def _continued_dollars(self, finished: Finished) -> float:
+        """Dollars that the trial it went on from has paid for; a run that goes on costs no less than nothing."""
+        continues = self._continues[finished.number]
+        told = next((seen.cost for seen in reversed(finished.observations) if seen.cost is not None), 0.0)
+        return 0.0 if continues is None else min(continues[1].cost or 0.0, told)
+
     def _changed(self, *numbers: int) -> None:
         if self._judge is not None:
             self._judge.changed(*numbers)
 
     def _forget(self, number: int) -> None:
         self._claims.pop(number, None)
+        self._continues.pop(number, None)
         if self._heart:
             self._heart.release(number)
 
@@ -382,7 +392,9 @@ class Loop:
             self._earlier_seconds(claim.trial),
             claim.trial.moved_dollars,
             self._reported(claim) if claim.attempt > 1 else {},
+            self._continued(claim.trial),
         )
+        self._continues[claim.trial.number] = terms.continues
         self._claims[claim.trial.number] = claim
         if self._heart:
             self._heart.hold(claim.trial.number)
@@ -390,6 +402,11 @@ class Loop:
         self._observer(Started(claim.trial, claim.attempt, claim.booking))
         self._waiting, self._pause = None, SHORTEST_PAUSE
         return True
+
+    def _continued(self, trial: Trial) -> tuple[Trial, Observation] | None:
+        if self._plan.problem.fidelity == "data":
+            return None
+        return self._store.history().continued(trial.configuration.id, trial.fraction)
 
     def _reported(self, claim: Claim) -> Mapping[str, float]:
         """What earlier attempts of a trial reported last of its own share."""
