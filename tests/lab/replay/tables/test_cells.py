@@ -99,5 +99,12 @@ def test_percents_become_shares() -> None:
         shares(85.0, 101.0, unit="percent")
 
 
+def test_shares_that_are_called_percents() -> None:
+    with pytest.raises(TableError, match=r"lie between 0\.25 and 0\.98: these are shares, not percents") as caught:
+        shares(0.25, 0.98, 0.5, unit="percent", convert=True)
+    assert (caught.value.where, caught.value.hint[:18]) == ("row 1", "Write unit: share.")
+    assert shares(0.0, 0.0, unit="percent") == Numbers([0.0, 0.0])
+
+
 def test_plain_numbers() -> None:
     assert [plain_number(cell) for cell in ("1", "1e3", "1 s", "$1", "x", "1_0", "")] == [1, 1000, *[None] * 5]

@@ -11,7 +11,7 @@ from tests.lab.replay.made import CSV, columns, described
 
 
 def read(csv: str = CSV, **lines: str) -> Rows:
-    return read_rows(described(**lines), columns(csv, "refuse", **lines))
+    return read_rows(described(**lines), columns(csv, "refuse", **lines), ["accuracy"])
 
 
 def refused(csv: str, **lines: str) -> InvalidInput:
@@ -99,3 +99,36 @@ def test_wrong_rows(old: str, new: str, says: str, where: str) -> None:
 def test_dollars_are_above_zero() -> None:
     assert refused(CSV, usd_per_hour="usd_per_hour: workers - 1").what == "the rate is 0 USD"
     assert refused(CSV, cost="cost: 0.5 - acc").what == "the run costs 0 USD"
+
+
+def test_metrics_that_the_problem_is_not_about_may_be_absent() -> None:
+    csv = "".join(
+        f"{line},{more}\n" for line, more in zip(CSV.splitlines(), ["f1", "", "nan", "0.4", "?"], strict=True)
+    )
+    runs = read(csv, metrics="metrics: {accuracy: acc, f1: f1}", deviations="deviations: {f1: f1}").runs
+    assert [run.lacking for run in runs] == [()] * 4
+    assert [run.metrics for run in runs] == [
+        {"accuracy": 0.5},
+        {"accuracy": 0.6},
+        {"accuracy": 0.7, "f1": 0.4},
+        {"accuracy": 0.8},
+    ]
+    assert [run.deviations for run in runs] == [{}, {}, {"f1": 0.4}, {}]
+    missing = refused(csv, deviations="deviations: {accuracy: f1}")
+    assert (missing.what, missing.where) == (
+        "the standard deviation of accuracy is missing",
+        "runs.csv, line 2, column 'f1'",
+    )
+
+
+@pytest.mark.parametrize("price", ["usd_per_hour: 7.2", "cost: seconds * 0.002"])
+def test_one_rate_without_a_cluster_is_one_machine(price: str) -> None:
+    """Dollars follow the seconds, which strategies then need not learn."""
+    found = read(cluster="", price=price)
+    clusters = found.parameters["cluster"]
+    assert isinstance(clusters, Clusters)
+    (machine,) = clusters.options
+    assert str(machine) == "1 x machine"
+    assert machine.usd_per_hour == pytest.approx(7.2)
+    assert [run.cost for run in found.runs] == pytest.approx([0.02, 0.04, 0.06, 0.08])
+    assert "cluster" not in read(cluster="", price="usd_per_hour: workers").parameters

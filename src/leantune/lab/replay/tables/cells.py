@@ -87,6 +87,11 @@ def as_shares(numbers: Numbers, unit: MetricUnit, error: CellError, *, convert: 
     if unit != "any" and outside is not None:
         hint = "Correct the row, or write unit: number"
         raise error(outside, f"{given[outside]:g} is neither a share nor a percent", hint)
+    largest = max(given, key=lambda row: given[row], default=None)
+    if unit == "percent" and largest is not None and 0 < given[largest] <= 1:
+        what = f"the values lie between {min(given.values()):g} and {given[largest]:g}: these are shares, not percents"
+        hint = "Write unit: share. Percents that are all that small: {column: NAME / 100, unit: share}"
+        raise error(largest, what, hint)
     mixed = _mixed(given, unit)
     if mixed and not convert:
         others, rest = len(given) - len(mixed), "or unit: number if all are what they seem"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any, Literal, get_args
@@ -12,7 +13,7 @@ from leantune.errors import TableError
 from leantune.jobfile.parameters import read_space
 from leantune.jobfile.tree import Entry, Reader, read_tree, readers_of
 from leantune.lab.replay.tables.sheet import SEPARATORS
-from leantune.problem import COST, TIME, Goal, maximize, minimize
+from leantune.problem import COST, TIME, Fidelity, Goal, maximize, minimize
 from leantune.space import Boolean, Machine, Space
 from leantune.units import UNITS
 
@@ -39,7 +40,9 @@ _CLUSTER_HINT = (
 _FRACTION_HINT = "Write fraction: {column: training_set_size, full: 60000}, or the column alone where it holds shares"
 _METRICS_HINT = "Write metrics: {accuracy: column}, or {accuracy: {column: name, unit: percent}}"
 _DEVIATIONS_HINT = "Write deviations: {time: column, accuracy: column}, standard deviations of one run"
+_WHERE_HINT = "Write where: {dataset: adult}, or several values: where: {dataset: [adult, higgs], epoch: 52}"
 _PROBLEMS_HINT = "Write problems: {cheapest: {minimize: cost, subject_to: [accuracy >= 0.85]}}"
+_LIMITED = re.compile(r"\s*([^\s<>=@!≤≥]+)")  # the metric at the beginning of a limit
 _LIMIT_HINT = "Write a limit, such as cost <= 0.10 USD, accuracy >= 0.85 or time <= median"
 
 
@@ -97,12 +100,27 @@ class MetricColumn:
 
 
 @dataclass(frozen=True)
+class RowFilter:
+    """Rows count whose cell in a column has one of the values, as written."""
+
+    values: tuple[str, ...]
+    entry: Entry
+
+
+@dataclass(frozen=True)
 class ProblemText:
-    """A goal and limits that may name the median."""
+    """A goal and limits that may name the median. own: what the problem says otherwise than the table, by key."""
 
     goal: Goal
     goal_entry: Entry
     limits: tuple[Entry, ...]
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> frozenset[str]:
+        """What the goal and the limits are about."""
+        limited = (_LIMITED.match(limit.written) for limit in self.limits)
+        return frozenset({self.goal.metric, *(match[1] for match in limited if match)})
 
 
 @dataclass(frozen=True)
@@ -295,6 +313,19 @@ def _metrics(entry: Entry) -> dict[str, MetricColumn]:
     return {name: MetricColumn(*_column(metric, "unit", unit, "any", _METRICS_HINT)) for name, metric in given.items()}
 
 
+def _where(entry: Entry) -> dict[str, RowFilter]:
+    return {name: RowFilter(_values(one), one) for name, one in entry.any_fields(_WHERE_HINT).items()}
+
+
+def _values(entry: Entry) -> tuple[str, ...]:
+    values = entry.one_or_more()
+    if not values:
+        raise entry.error("no value is given", _WHERE_HINT)
+    for value in values:
+        value.scalar("a value", _WHERE_HINT)
+    return tuple(value.written.strip() for value in values)
+
+
 def _deviations(entry: Entry) -> dict[str, Formula]:
     given = entry.any_fields(_DEVIATIONS_HINT)
     if COST in given:
@@ -306,12 +337,14 @@ def _deviations(entry: Entry) -> dict[str, Formula]:
 class Description:
     """All that a YAML says about its CSV.
 
-    deviations: columns of standard deviations of one run, by metric or "time". problems: the main one under "".
+    where: which rows count, by column. deviations: columns of standard deviations of one run, by metric or "time".
+    problems: the main one under "".
     """
 
     text: str
     file: Annotated[str, partial(Entry.text, hint="Name the CSV: file: measurements.csv")]
     separator: Annotated[str, _separator] = ","
+    where: Annotated[Mapping[str, RowFilter], _where] = field(default_factory=dict)
     columns: Annotated[Mapping[str, MadeColumn], _columns] = field(default_factory=dict)
     parameters: Annotated[Mapping[str, ParameterColumn], _parameters] = field(default_factory=dict)
     cluster: Annotated[ClusterColumns | None, _cluster] = None
@@ -323,6 +356,7 @@ class Description:
     ] = None
     fraction: Annotated[FractionColumn | None, _fraction] = None
     snapshots: Annotated[bool, Entry.truth] = False
+    fidelity: Annotated[Fidelity, partial(_word, words=Fidelity)] = "data"
     metrics: Annotated[Mapping[str, MetricColumn], _metrics] = field(default_factory=dict)
     deviations: Annotated[Mapping[str, Formula], _deviations] = field(default_factory=dict)
     problems: Mapping[str, ProblemText]
@@ -331,8 +365,14 @@ class Description:
     duplicates: Duplicates = "mean"
     units: Units = "refuse"
 
+    def of(self, problem: str) -> Description:
+        """The description with what this problem says otherwise; its filters of rows come on top."""
+        own = self.problems[problem].own
+        return replace(self, **{**own, "where": {**self.where, **own.get("where", {})}})
+
 
 _PROBLEM_KEYS = ("maximize", "minimize", "scale", "at", "subject_to")
+_OWN_KEYS = ("where", "fraction", "fidelity", "snapshots")  # that a further problem may say otherwise than the table
 _RULES = {"missing": Missing, "nan": Lacking, "duplicates": Duplicates, "units": Units}
 _READERS = readers_of(Description)
 KEYS = (*_READERS, *_PROBLEM_KEYS, "problems", *_RULES)
@@ -344,7 +384,9 @@ def _problems(given: Mapping[str, Entry], root: Entry, metrics: Mapping[str, Met
     for name, entry in further.items():
         if not name.strip():
             raise entry.error("the problem has no name", _PROBLEMS_HINT)
-        problems[name] = _problem(entry.fields(_PROBLEM_KEYS, _PROBLEMS_HINT), entry, metrics)
+        keys = entry.fields((*_PROBLEM_KEYS, *_OWN_KEYS), _PROBLEMS_HINT)
+        own = {key: _READERS[key](keys[key]) for key in _OWN_KEYS if key in keys}
+        problems[name] = replace(_problem(keys, entry, metrics), own=own)
     return problems
 
 

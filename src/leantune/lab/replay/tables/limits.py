@@ -26,10 +26,18 @@ def state(stated: ProblemText, description: Description, pairs: Pairs) -> tuple[
         if metric == COST and not pairs.has_dollars:
             raise entry.error("this needs dollars, and the table gives none", "Add usd_per_hour: or cost:")
     try:
-        return Problem(pairs.space, stated.goal, limits, pairs.fractions, snapshots=description.snapshots), remarks
+        problem = Problem(
+            pairs.space,
+            stated.goal,
+            limits,
+            pairs.fractions,
+            snapshots=description.snapshots,
+            fidelity=description.fidelity,
+        )
     except ProblemError as error:  # each part was checked: what is left are limits that do not go together
         at_fault = stated.limits[-1] if stated.limits else stated.goal_entry
         raise at_fault.error(f"{error.what}: {error.where}", as_yaml(error.hint)) from None
+    return problem, remarks
 
 
 def _limit(entry: Entry, description: Description, pairs: Pairs, remarks: list[Remark]) -> Constraint:

@@ -19,6 +19,7 @@ from leantune.lab.replay.tables.description import Description, Remark, parse_de
 from leantune.lab.replay.tables.limits import state
 from leantune.lab.replay.tables.pairs import gather
 from leantune.lab.replay.tables.rows import read_rows
+from leantune.lab.replay.tables.selection import select
 from leantune.lab.replay.tables.sheet import parse_sheet, read_bytes
 from leantune.problem import Problem
 
@@ -32,8 +33,8 @@ class MeasuredTable:
     """What a CSV measured, and a problem about it.
 
     name: of the preset, or the YAML's stem. source: path of the CSV. problem_name: "" for the main one.
-    measurements: by configuration id and share of the data. rows: of the CSV. digest: sha256 over the bytes of the CSV,
-    the text of the description and the problem's name.
+    measurements: by configuration id and share of the data. rows: of the CSV, those that count. digest: sha256 over the
+    bytes of the CSV, the text of the description and the problem's name.
     """
 
     name: str
@@ -52,13 +53,14 @@ def load_table(name_or_path: str, *, data: Path | None = None, problem: str = ""
     data: the folder that its `file:` is looked for in; by default the YAML's own, for presets `default_data()`.
     """
     name, text, source, folder = _find(name_or_path, data)
-    description = parse_description(text, source)
-    _check_problem(problem, description, source)
+    parsed = parse_description(text, source)
+    _check_problem(problem, parsed, source)
+    description = parsed.of(problem)
     path = folder / description.file
     raw = read_bytes(path, _absent_hint(description.file, folder, preset=name_or_path in preset_names()))
-    sheet = parse_sheet(raw, str(path), description.separator)
+    sheet, selected = select(parse_sheet(raw, str(path), description.separator), description.where)
     columns = Columns(sheet, description.columns, description.units)
-    rows = read_rows(description, columns)
+    rows = read_rows(description, columns, description.problems[problem].metrics)
     pairs = gather(rows, description)
     stated, medians = state(description.problems[problem], description, pairs)
     mark = [Remark("byte-order mark", 1, "the file starts with a byte-order mark")] if sheet.byte_order_mark else []
@@ -68,7 +70,7 @@ def load_table(name_or_path: str, *, data: Path | None = None, problem: str = ""
         problem_name=problem,
         problem=stated,
         measurements=MappingProxyType(dict(pairs.measurements)),
-        remarks=(*mark, *columns.remarks(), *pairs.remarks, *medians),
+        remarks=(*mark, *selected, *columns.remarks(), *pairs.remarks, *medians),
         rows=len(sheet),
         digest=digest([raw, text.encode(), problem.encode()]),
     )

@@ -17,6 +17,7 @@ from leantune.lab.replay.tables.description import ClusterColumns, Formula
 from leantune.space import Cluster, Clusters, Machine
 
 MOST_NODES = 1_000_000
+ONLY_MACHINE = "machine"  # of a table that names none
 SAME_RATE = 1e-9  # relative difference that is rounding
 _Pair = tuple[str, int]  # (type, nodes)
 _Key = TypeVar("_Key", str, _Pair)
@@ -59,6 +60,17 @@ class Rented:
             price = own[0].machine.usd_per_hour
             fits = price is not None and price <= largest * (1 + SAME_RATE)
             yield kind, price if price is not None and fits else largest
+
+
+def one_machine(rates: Sequence[float | None]) -> Rented | None:
+    """A machine for a table that names none, where all runs cost the same per hour: dollars then follow the seconds,
+    and strategies know it. None where rates differ, or nobody knows one. Its size says nothing: there is no other.
+    """
+    pair = (ONLY_MACHINE, 1)
+    rate = _one_rate_each([pair] * len(rates), rates)
+    if rate is None:
+        return None
+    return Rented(Clusters((Cluster(Machine(ONLY_MACHINE, 1, 1, rate[pair]), 1, 0),)), [pair] * len(rates))
 
 
 def rent(described: ClusterColumns, columns: Columns) -> Rented:

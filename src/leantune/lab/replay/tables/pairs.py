@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean
@@ -102,11 +102,21 @@ def _measurement(group: Sequence[Run], time_limit: float | None) -> Measurement:
         return Measurement({}, seconds, f"the table has no {' or '.join(first.lacking)}", cost)
     times = [run.seconds for run in group if run.seconds is not None]
     costs = [run.cost for run in group if run.cost is not None]
-    metrics = {name: fmean([run.metrics[name] for run in group]) for name in first.metrics}
+    metrics = _over_runs([run.metrics for run in group], fmean)
     cut = time_limit is not None and max(times) >= time_limit
     # Of one run: rows of the same pair are runs of equal weight, so their variances are averaged.
-    deviations = {name: math.sqrt(fmean([run.deviations[name] ** 2 for run in group])) for name in first.deviations}
+    deviations = _over_runs([run.deviations for run in group], _root_mean_square)
     return Measurement(metrics, fmean(times), cost=fmean(costs) if costs else None, cut=cut, deviations=deviations)
+
+
+def _over_runs(runs: Sequence[Mapping[str, float]], mean: Callable[[list[float]], float]) -> dict[str, float]:
+    """Each quantity, over the runs that have it."""
+    names = dict.fromkeys(name for run in runs for name in run)
+    return {name: mean([run[name] for run in runs if name in run]) for name in names}
+
+
+def _root_mean_square(values: list[float]) -> float:
+    return math.sqrt(fmean([value**2 for value in values]))
 
 
 def _fractions(merged: _ByPair, runs: Sequence[Run]) -> tuple[Fraction, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from leantune.errors import InvalidInput, TableError
 from leantune.lab.replay.tables.cells import is_missing, plain_number
 from leantune.lab.replay.tables.columns import Columns
 from leantune.lab.replay.tables.description import CLUSTER, Description, Formula, FractionColumn
-from leantune.lab.replay.tables.machines import Rented, rent
+from leantune.lab.replay.tables.machines import Rented, one_machine, rent
 from leantune.lab.replay.tables.values import span
 from leantune.problem import TIME
 from leantune.space import Cluster, Parameter, Value
@@ -24,7 +24,7 @@ Key = tuple[Value | tuple[str, int], ...]  # the values of a configuration, a cl
 
 @dataclass(frozen=True)
 class Run:
-    """One row; `lacking` names what it should have measured and did not."""
+    """One row; `lacking` names what the problem needs of it and it does not have."""
 
     place: str
     key: Key
@@ -45,8 +45,11 @@ class Rows:
     has_dollars: bool
 
 
-def read_rows(description: Description, columns: Columns) -> Rows:
-    """Every row, checked cell by cell; nothing is dropped or merged yet."""
+def read_rows(description: Description, columns: Columns, needed: Collection[str]) -> Rows:
+    """Every row, checked cell by cell; nothing is dropped or merged yet.
+
+    needed: metrics that the problem is about. Others are taken where a row has them, and nobody misses them elsewhere.
+    """
     spanned = {name: span(name, described, columns) for name, described in description.parameters.items()}
     rented = None if description.cluster is None else rent(description.cluster, columns)
     seconds = columns.checked(
@@ -59,10 +62,13 @@ def read_rows(description: Description, columns: Columns) -> Rows:
     rates, costs = _dollars(description, columns, seconds, rented)
     if rented is not None and (description.usd_per_hour is not None or description.cost is not None):
         rented = rented.priced(rates)
+    if rented is None:
+        rented = one_machine(rates)
     shares = _shares(description.fraction, columns)
     metrics = {name: columns.metric(one.formula, one.unit) for name, one in description.metrics.items()}
     deviations = {
-        name: _deviation(name, formula, description, columns) for name, formula in description.deviations.items()
+        name: _deviation(name, formula, description, columns, needed=name == TIME or name in needed)
+        for name, formula in description.deviations.items()
     }
     has_dollars = any(cost is not None for cost in costs)
     keys: list[Key] = list(
@@ -71,10 +77,10 @@ def read_rows(description: Description, columns: Columns) -> Rows:
     runs = []
     for row, key in enumerate(keys):
         measured = {name: value for name, values in metrics.items() if (value := values[row]) is not None}
-        lacking = [name for name in metrics if name not in measured]
+        lacking = [name for name in metrics if name in needed and name not in measured]
         lacking += ["time"] * (seconds[row] is None) + ["cost"] * (has_dollars and costs[row] is None)
         place = columns.sheet.place(row)
-        scatter = {name: values[row] for name, values in deviations.items()}
+        scatter = {name: value for name, values in deviations.items() if (value := values[row]) is not None}
         runs.append(Run(place, key, shares[row], seconds[row], costs[row], measured, tuple(lacking), scatter))
     parameters: dict[str, Parameter] = {name: one.parameter for name, one in spanned.items()}
     if rented is not None:
@@ -91,20 +97,20 @@ def _not_above_0(what: str) -> Callable[[float | None], str]:
     return lambda value: "" if value is None or value > 0 else what.format(value)
 
 
-def _deviation(name: str, formula: Formula, description: Description, columns: Columns) -> list[float]:
+def _deviation(
+    name: str, formula: Formula, description: Description, columns: Columns, *, needed: bool
+) -> list[float | None]:
     """Standard deviations of one run in the unit of what they are about."""
 
     def fault(value: float | None) -> str:
-        shown = "missing" if value is None else f"{value:g}" if value < 0 else ""
+        shown = ("missing" if needed else "") if value is None else f"{value:g}" if value < 0 else ""
         return shown and f"the standard deviation of {name} is {shown}"
 
     hint = "Give a number of at least 0, 0 where runs do not differ"
     if name == TIME:
-        values = columns.checked(formula, fault, hint, kind="time", factor=description.time.factor)
-    else:
-        percent = description.metrics[name].unit == "percent"
-        values = columns.checked(formula, fault, hint, factor=0.01 if percent else 1.0)
-    return [value for value in values if value is not None]
+        return columns.checked(formula, fault, hint, kind="time", factor=description.time.factor)
+    percent = description.metrics[name].unit == "percent"
+    return columns.checked(formula, fault, hint, factor=0.01 if percent else 1.0)
 
 
 def _dollars(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leantune.errors import TableError
@@ -29,6 +30,10 @@ class Sheet:
         """As in "table.csv, line 7, column 'acc'"."""
         shown = f", column {column!r}" if column else ""
         return f"{self.source}, line {self.lines[row]}{shown}"
+
+    def only(self, rows: Sequence[int]) -> Sheet:
+        """These rows of it."""
+        return replace(self, rows=tuple(self.rows[row] for row in rows), lines=tuple(self.lines[row] for row in rows))
 
     def error(self, column: str, row: int, what: str, hint: str) -> TableError:
         """What is wrong with a cell, and what would be right."""
