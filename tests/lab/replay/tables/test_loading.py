@@ -120,9 +120,12 @@ def test_presets_are_listed() -> None:
         "cherrypick-kmeans",
         "cherrypick-terasort",
         "cherrypick-tpch",
+        "demo-mnist",
+        *(f"lcbench-{task}" for task in (167104, 168908, 189906, 34539, 3945)),
         "lynceus-cnn",
         "lynceus-rnn",
         "trimtuner-cnn",
         "trimtuner-multilayer",
         "trimtuner-rnn",
+        *(f"xgboost-{task}" for task in (1461, 1486, 1489, 40984)),
     )

@@ -2,11 +2,13 @@
 
 import pytest
 
+from leantune.jobfile import load_job
 from leantune.lab.replay.facts import facts
-from leantune.lab.replay.tables import MeasuredTable, default_data, load_table, preset_text
+from leantune.lab.replay.tables import MeasuredTable, default_data, load_table, preset_names, preset_text
 from leantune.lab.replay.tables.description import parse_description
 from leantune.problem import Problem
 from tests.data import needs
+from tests.test_examples import EXAMPLES
 
 
 def loaded(name: str, problem: str = "") -> MeasuredTable:
@@ -94,3 +96,44 @@ def test_cherrypick(name: str, rows: int, feasible: int, limit: float) -> None:
     for one in table.problem.space.grid():
         assert one.cluster is not None
         assert one.usd_per_hour == pytest.approx(one.cluster.nodes * (one.cluster.machine.usd_per_hour or 0.0))
+
+
+YAHPO = [name for name in preset_names() if name.startswith(("lcbench-", "xgboost-"))]
+
+
+@pytest.mark.parametrize("name", YAHPO)
+def test_yahpo(name: str) -> None:
+    """1,000 random configurations; half of them within the median time, all of them without a limit."""
+    table = loaded(name)
+    epochs = name.startswith("lcbench-")
+    problem, levels = table.problem, 11 if epochs else 5
+    assert (table.rows, len(problem.space.grid()), len(problem.fractions)) == (1000 * levels, 1000, levels)
+    assert (problem.fidelity, problem.snapshots) == (("epochs", True) if epochs else ("data", False))
+    assert all(one.cost == pytest.approx(one.seconds / 3600) for one in table.measurements.values())
+    assert problem.space.has_prices
+    assert facts(table)["feasible"] == 500
+    other = "cross-entropy" if epochs else "auc"
+    assert facts(loaded(name, other))["feasible"] == 500
+    assert facts(loaded(name, "unlimited"))["feasible"] == facts(loaded(name, f"{other}-unlimited"))["feasible"] == 1000
+
+
+@pytest.mark.parametrize("name", [name for name in YAHPO if name.startswith("lcbench-")])
+def test_more_epochs_take_more_seconds(name: str) -> None:
+    """What fidelity: epochs says: one run passes all levels."""
+    table = loaded(name)
+    for configuration in table.problem.space.grid():
+        seconds = [table.measurements[configuration.id, share].seconds for share in table.problem.fractions]
+        assert seconds == sorted(seconds)
+
+
+def test_the_demo() -> None:
+    found = facts(loaded("demo-mnist"))
+    assert (found["configurations"], found["feasible"], found["best"]) == (486, 336, 0.955)
+    job = load_job(EXAMPLES / "02_job_file" / "job.yaml").problem
+    table = loaded("demo-mnist").problem
+    assert (table.goal, table.constraints, table.fractions, table.fidelity) == (
+        job.goal,
+        job.constraints,
+        job.fractions,
+        job.fidelity,
+    )
