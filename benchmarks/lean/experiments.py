@@ -102,7 +102,7 @@ def _nephele(effort: Effort) -> Iterator[Case]:
     for table in effort.networks:
         initial, whole = BUDGETS[OURS][table]
         for method, spec in effort.chosen(NEPHELE).items():
-            settings = Settings(spec.format(initial=initial), iterations=CHEAPEST_TESTS, budget_usd=whole)
+            settings = Settings(spec.format(initial=initial), iterations=CHEAPEST_TESTS, usd=whole, overshoot=True)
             yield Case("", table, method, effort.source(table, CHEAPEST), settings)
 
 

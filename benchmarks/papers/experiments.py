@@ -160,7 +160,7 @@ def _optuna(inventory: Inventory, effort: Effort) -> Iterator[Case]:
 def _cheapest(inventory: Inventory, setup: str, table: str, method: str, spec: str, **extra: float) -> Case:
     initial, whole = BUDGETS[OURS if setup not in BUDGETS else setup][table]
     text = spec.format(**{"initial": initial, **extra})
-    settings = Settings(text, iterations=None, budget_usd=whole)
+    settings = Settings(text, iterations=None, usd=whole, overshoot=True)
     return Case(setup, table, method, inventory.source(table, CHEAPEST), settings)
 
 
@@ -240,7 +240,7 @@ def _others(inventory: Inventory, effort: Effort) -> Iterator[Case]:
     for table in inventory.others[:1] if effort.quick else inventory.others:
         initial, whole = other_budget(inventory, table)
         for method, spec in OTHER_METHODS.items():
-            settings = Settings(spec.format(initial=initial), iterations=None, budget_usd=whole)
+            settings = Settings(spec.format(initial=initial), iterations=None, usd=whole, overshoot=True)
             yield Case("", table, method, inventory.source(table), settings)
 
 

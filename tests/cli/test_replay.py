@@ -171,7 +171,13 @@ def test_all_tests_as_a_csv(table: Path) -> None:
 def test_a_budget_takes_the_place_of_iterations(table: Path) -> None:
     arguments = ("--strategies", "random", "--seeds", 1, "--processes", 0, "--budget-usd", 0.4)
     rows = told("replay", table, *arguments)["rows"]
-    assert rows[-2]["dollars"] < 0.4 <= rows[-1]["dollars"]
+    assert 0.3 < rows[-1]["dollars"] <= 0.4
+    again = told("replay", table, *arguments[:-2], "--usd", 0.4)["rows"]
+    assert again == rows, "another name for the same, and kept"
+    assert len(told("replay", table, *arguments, "--trials", 3)["rows"]) == 3
+    assert 0 < told("replay", table, *arguments[:-2], "--hours", 0.1)["rows"][-1]["seconds"] <= 360
+    nothing = told("replay", table, *arguments[:-2], "--usd", 0.001)
+    assert (nothing["rows"], nothing["summary"][0]["tests"]) == ([], 0), "no test fits"
     short = told("replay", table, *arguments, "--iterations", 1)["rows"]
     assert len(short) == 5
 

@@ -240,9 +240,16 @@ DEFAULT_ITERATIONS = 44  # tests of a replay without a budget
 Table = Annotated[
     str | None, Argument(metavar="TABLE", help="A table by its name, or its YAML file.", autocompletion=table_names)
 ]
+Iterations = Annotated[
+    int | None,
+    Option(
+        min=1, help="At most so many tests after the start; strategies are not told [default: 44 without a budget]."
+    ),
+]
 Filter = Annotated[
     str, Option("--filter", metavar="FILTER", help="none, cea:0.2, random:0.1, direct or cmaes, for all.")
 ]
+Rule = Annotated[Literal["paper", "common"], Option(help="Whose rule recommends: each paper's own, or one for all.")]
 Noise = Annotated[
     float, Option(min=0.0, metavar="FACTOR", help="Scatter of every test: 1 for that of the table's deviations.")
 ]
@@ -260,14 +267,12 @@ def replay(  # noqa: PLR0913 - its options, all by name
     *,
     strategies: str = Option("", metavar="LIST", help="Strategies, such as trimtuner-gp,eic,'nephele(horizon=1)'."),
     seeds: int = Option(8, min=1, help="Runs of each strategy, with the seeds 0, 1, ..."),
-    iterations: int | None = Option(
-        None, min=1, help="Tests after the start [default: 44, or until the budget is spent]."
-    ),
-    budget_usd: float | None = Option(None, metavar="USD", help="Dollars that a run may spend."),
+    iterations: Iterations = None,
+    trials: int | None = Option(None, min=1, help="Tests that a run may make, the start among them."),
+    usd: float | None = Option(None, "--usd", "--budget-usd", metavar="USD", help="Dollars that a run may spend."),
+    hours: float | None = Option(None, metavar="HOURS", help="Hours of training that a run may take, all added up."),
     filter_spec: Filter = "",
-    incumbent: Literal["paper", "common"] = Option(
-        "paper", help="Whose rule recommends: each paper's own, or one for all."
-    ),
+    incumbent: Rule = "paper",
     parallel: int = Option(1, min=1, help="Tests at once in a run."),
     noise: Noise = 0.0,
     problem: str = Option("", metavar="NAME", help="Another problem of the table."),
@@ -290,6 +295,7 @@ def replay(  # noqa: PLR0913 - its options, all by name
       $ leantune replay
       $ leantune replay trimtuner-rnn --facts --json
       $ leantune replay measured.yaml --strategies eic,random --seeds 2 --iterations 4
+      $ leantune replay measured.yaml --strategies lean,random --seeds 2 --trials 8 --usd 0.50
     """  # noqa: D301 (as above)
     from leantune.cli import replay as replaying
     from leantune.lab.replay.pool import Source
@@ -300,8 +306,8 @@ def replay(  # noqa: PLR0913 - its options, all by name
     source = Source(table, data, problem)
     if facts:
         return replaying.table_facts(source)
-    tests = DEFAULT_ITERATIONS if iterations is None and budget_usd is None else iterations
-    common = Settings("", filter_spec, tests, budget_usd, parallel, noise)
+    tests = DEFAULT_ITERATIONS if {iterations, trials, usd, hours} == {None} else iterations
+    common = Settings("", filter_spec, tests, trials, usd, hours, parallel=parallel, noise=noise)
     return replaying.compare(
         source, strategies, common, range(seeds), rule=incumbent, results=results, rows=rows, processes=processes
     )

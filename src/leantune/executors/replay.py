@@ -74,7 +74,7 @@ class ReplayExecutor(BaseExecutor):
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Look the trial up and let it end when its seconds have passed."""
         self._refuse_twice(trial.number, self._runs)
-        finished, now = self._outcome(trial, terms), self._clock.now()
+        finished, now = self.outcome(trial, terms), self._clock.now()
         self._runs[trial.number] = _Run(now + finished.seconds, finished)
         self._begun.append(Begun(trial.number, now))
 
@@ -130,7 +130,7 @@ class ReplayExecutor(BaseExecutor):
         self._runs.clear()
         self._begun.clear()
 
-    def _outcome(self, trial: Trial, terms: Terms) -> Finished:
+    def outcome(self, trial: Trial, terms: Terms) -> Finished:
         """How the run ends; a failure, or its time limit, ends it before the larger snapshots."""
         observations: list[Observation] = []
         before = 0.0 if terms.continues is None else terms.continues[1].seconds or 0.0

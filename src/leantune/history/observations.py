@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -44,6 +44,11 @@ class Observation:
         """A measured metric, dollars (cost) or seconds (time); NaN where nobody knows it."""
         known = {COST: self.cost, TIME: self.seconds}.get(metric, self.metrics.get(metric))
         return math.nan if known is None else known
+
+
+def told_dollars(observations: Sequence[Observation]) -> float:
+    """Dollars of a run as its observations tell them: those at its largest share; 0 where nobody knows them."""
+    return next((seen.cost for seen in reversed(observations) if seen.cost is not None), 0.0)
 
 
 @dataclass(frozen=True)

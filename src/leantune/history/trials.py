@@ -21,7 +21,7 @@ from leantune.history.moves import (
     checked_move,
     checked_step,
 )
-from leantune.history.observations import Estimate, Note, Observation, ObservationKind
+from leantune.history.observations import Estimate, Note, Observation, ObservationKind, told_dollars
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
 
@@ -90,8 +90,7 @@ class Trial:
     @cached_property
     def cost(self) -> float:
         """Dollars at its largest share (snapshots are charged once) plus those of its moves; unknown counts 0."""
-        told = next((seen.cost for seen in reversed(self.observations) if seen.cost is not None), 0.0)
-        return told + self.moved_dollars - self.resumed_dollars
+        return told_dollars(self.observations) + self.moved_dollars - self.resumed_dollars
 
     @cached_property
     def seconds(self) -> float:
@@ -169,7 +168,7 @@ def recorded(
     if not trial.pending:
         raise IllegalMove(f"it is {trial.state} already", where=where, hint="A trial is told once")
     shown = checked_observations(trial, tuple(observations), end.state)
-    most = trial.moved_dollars + next((seen.cost for seen in reversed(shown) if seen.cost is not None), 0.0)
+    most = trial.moved_dollars + told_dollars(shown)
     if not 0 <= resumed_dollars <= most:
         raise HistoryError(
             f"resumed_dollars are {resumed_dollars}",

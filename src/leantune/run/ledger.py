@@ -12,10 +12,12 @@ bound of what they predict. Pure functions: the store calls them inside its tran
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from leantune.history import Estimate, Trial
-from leantune.problem import COST, TIME
+from leantune.executors.base import Finished
+from leantune.history import Estimate, History, Observation, Trial, told_dollars
+from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
 from leantune.store.rows import Booking, Money
 from leantune.units import SECONDS_PER_HOUR
@@ -134,6 +136,22 @@ class TimeRules:
 def dollars(rate: float | None, seconds: float) -> float:
     """What a machine of that rate costs in that time; 0 where nobody pays for it."""
     return 0.0 if rate is None else rate * seconds / SECONDS_PER_HOUR
+
+
+def smaller_result(problem: Problem, history: Callable[[], History], trial: Trial) -> tuple[Trial, Observation] | None:
+    """What a run of the trial may go on from; None where shares are of the data: each run reads it from the start."""
+    if problem.fidelity == "data":
+        return None
+    return history().continued(trial.configuration.id, trial.fraction)
+
+
+def continued_dollars(finished: Finished, continues: tuple[Trial, Observation] | None) -> float:
+    """Of the dollars that a run's observations tell, those that the result it went on from has paid for; a run that
+    goes on costs no less than nothing.
+    """
+    if continues is None or not finished.continued:
+        return 0.0
+    return min(continues[1].cost or 0.0, told_dollars(finished.observations))
 
 
 def predicted_seconds(expected: dict[str, Estimate], rate: float | None) -> Estimate | None:

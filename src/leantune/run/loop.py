@@ -40,7 +40,7 @@ from leantune.run.events import (
     nobody,
 )
 from leantune.run.heartbeat import Heartbeat
-from leantune.run.ledger import TimeRules, dollars
+from leantune.run.ledger import TimeRules, continued_dollars, dollars, smaller_result
 from leantune.run.workers import dead_workers, this_worker
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
 from leantune.strategies.tuner import Judgement, LearningCurve, Over, Tuner, View, Wait
@@ -301,7 +301,7 @@ class Loop:
             before = dollars(rate, self._earlier_seconds(claim.trial))
             counted_again = min(already, before) if finished.usd is None else already
         if finished.continued:
-            counted_again += self._continued_dollars(finished)
+            counted_again += continued_dollars(finished, self._continues[finished.number])
         try:
             trial = self._store.finish(
                 claim,
@@ -327,12 +327,6 @@ class Loop:
         if judged is not None:
             self._observer(Judged(trial, judged))
         self._observer(Ended(trial, spent, finished.seconds, finished.cause))
-
-    def _continued_dollars(self, finished: Finished) -> float:
-        """Dollars that the trial it went on from has paid for; a run that goes on costs no less than nothing."""
-        continues = self._continues[finished.number]
-        told = next((seen.cost for seen in reversed(finished.observations) if seen.cost is not None), 0.0)
-        return 0.0 if continues is None else min(continues[1].cost or 0.0, told)
 
     def _changed(self, *numbers: int) -> None:
         if self._judge is not None:
@@ -392,7 +386,7 @@ class Loop:
             self._earlier_seconds(claim.trial),
             claim.trial.moved_dollars,
             self._reported(claim) if claim.attempt > 1 else {},
-            self._continued(claim.trial),
+            smaller_result(self._plan.problem, self._store.history, claim.trial),
         )
         self._continues[claim.trial.number] = terms.continues
         self._claims[claim.trial.number] = claim
@@ -402,11 +396,6 @@ class Loop:
         self._observer(Started(claim.trial, claim.attempt, claim.booking))
         self._waiting, self._pause = None, SHORTEST_PAUSE
         return True
-
-    def _continued(self, trial: Trial) -> tuple[Trial, Observation] | None:
-        if self._plan.problem.fidelity == "data":
-            return None
-        return self._store.history().continued(trial.configuration.id, trial.fraction)
 
     def _reported(self, claim: Claim) -> Mapping[str, float]:
         """What earlier attempts of a trial reported last of its own share."""

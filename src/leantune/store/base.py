@@ -29,6 +29,7 @@ from leantune.history import (
     moved,
     proposed,
     recorded,
+    told_dollars,
 )
 from leantune.problem import Budget
 from leantune.space import Space
@@ -57,7 +58,6 @@ from leantune.store.rules import (
     outdated_proposal,
     positive,
     storable,
-    told_dollars,
 )
 
 _UNBOOKED = Booking(0.0, None, None)

@@ -119,11 +119,6 @@ def outdated_proposal(study: str, after: int | None, count: int) -> Outdated:
     )
 
 
-def told_dollars(observations: Sequence[Observation]) -> float:
-    """What a run cost that was told: as at its largest share."""
-    return next((seen.cost for seen in reversed(observations) if seen.cost is not None), 0.0)
-
-
 def storable(study: str, number: int, observations: Iterable[Observation]) -> list[Observation]:
     """Observations as any store can keep them."""
     return [clean_observation(observation, f"trial {number} of study {study!r}") for observation in observations]

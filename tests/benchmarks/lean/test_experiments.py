@@ -28,7 +28,7 @@ def test_the_settings_of_each_group() -> None:
     assert {case.settings.noise for case in found["noise"].cases} == {1.0}
     assert {case.settings.parallel for case in found["batches"].cases} == {1, 4}
     assert all(isinstance(case.source, TimeLimited) for case in found["two"].cases)
-    assert {case.settings.budget_usd for case in found["nephele"].cases} == {0.3, 3.0}
+    assert {case.settings.usd for case in found["nephele"].cases} == {0.3, 3.0}
     assert all("{" not in case.settings.strategy for case in found["nephele"].cases)
 
 

@@ -66,7 +66,7 @@ def test_budgets_of_cheapest_anywhere() -> None:
     assert BUDGETS["thesis"]["cnn"] == (5, 10)
     assert BUDGETS["ours"]["rnn"] == (0.05, 0.3)
     found = groups(EVERYTHING, Effort())["nephele"]
-    assert {(case.setup, case.table, case.settings.budget_usd) for case in found.cases} == {
+    assert {(case.setup, case.table, case.settings.usd) for case in found.cases} == {
         ("thesis", "cnn", 10.0),
         ("thesis", "rnn", 4.0),
         ("ours", "cnn", 3.0),

@@ -36,7 +36,7 @@ OTHERS = [
             Settings("ei"),
             Settings("eic", "cea:0.2"),
             Settings("eic", iterations=43),
-            Settings("eic", budget_usd=1.0),
+            Settings("eic", usd=1.0),
             Settings("eic", parallel=2),
         )
     ),

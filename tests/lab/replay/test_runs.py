@@ -3,18 +3,23 @@
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leantune.errors import ProblemError, StrategyError, StudyOver
+from leantune.lab.replay.contenders import Contender
 from leantune.lab.replay.kept import Kept, Key
 from leantune.lab.replay.runs import COMMON, PAPER, Row, Settings, check, replay
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import Truth
+from leantune.problem import Budget, Problem
+from leantune.strategies.proposals import Proposal
+from leantune.strategies.tuner import Judgement, View
 from leantune.study import AskedTrial, Snapshot, Study
 from tests.lab.replay.small import small
 
@@ -124,10 +129,77 @@ def _lr_and_batch(row: Row) -> tuple[object, object]:
 
 
 def test_a_budget_ends_it(table: MeasuredTable) -> None:
-    rows = replay(table, Settings("random", iterations=None, budget_usd=0.3), 0)
+    rows = replay(table, Settings("random", iterations=None, usd=0.3, overshoot=True), 0)
     assert rows[-2].dollars < 0.3 <= rows[-1].dollars, "a run that began is finished"
-    both = replay(table, Settings("random", iterations=2, budget_usd=100.0), 0)
+    hard = replay(table, Settings("random", iterations=None, usd=0.3), 0)
+    assert untimed(hard) == untimed(rows[:-1]), "the one that would exceed it is not begun"
+    both = replay(table, Settings("random", iterations=2, usd=100.0), 0)
     assert len(both) == 6
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+@pytest.mark.parametrize("strategy", ["random", "eic", "lean"])
+@pytest.mark.parametrize("budget", [{"usd": 0.1}, {"hours": 0.05}, {"trials": 5}, {"usd": 0.2, "trials": 6}])
+def test_a_budget_is_never_exceeded(table: MeasuredTable, strategy: str, budget: dict[str, Any], parallel: int) -> None:
+    rows = replay(table, Settings(strategy, iterations=None, parallel=parallel, **budget), 0)
+    assert 0 < len(rows) <= budget.get("trials", math.inf)
+    assert max(row.dollars for row in rows) <= budget.get("usd", math.inf)
+    assert max(row.seconds for row in rows) <= budget.get("hours", math.inf) * 3600
+
+
+def test_strategies_are_told_of_the_budget_and_not_of_iterations(table: MeasuredTable) -> None:
+    """A tuner of one's own sees what a live study would show it, and needs no stop rule."""
+    told = Told()
+    chosen = Contender(told, told)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("leantune.lab.replay.runs.contender", lambda *_: chosen)
+        replay(table, Settings("told", iterations=3), 0)
+        assert told.budgets == [Budget()] * 3
+        rows = replay(table, Settings("told", iterations=None, trials=4, usd=9.0, hours=2.0), 0)
+    assert told.budgets[3:] == [Budget(9.0, 4, 2.0)] * 4
+    assert len(rows) == 4
+
+
+@dataclass
+class Told:
+    """Tests one configuration after the other, and notes what it is told of a budget."""
+
+    budgets: list[Budget] = field(default_factory=list)
+    judges: bool = False
+
+    def check(self, problem: Problem) -> None: ...
+
+    def ask(self, view: View) -> Proposal:
+        self.budgets.append(view.problem.budget)
+        return Proposal(view.problem.space.grid()[len(view.history)], Fraction(1), (Fraction(1),))
+
+    def judge(self, view: View, only: object = None) -> dict[int, Judgement]:
+        return {}
+
+    def recommend(self, view: View) -> None: ...
+
+    def stop_reason(self, view: View) -> None: ...
+
+
+def test_epochs_pay_the_difference(table: MeasuredTable) -> None:
+    """The x-axis counts what is paid; what is judged is the whole run."""
+    epochs = replace(table, problem=continuing(table.problem))
+    rows, whole = (replay(one, Settings("lean", iterations=12), 0) for one in (epochs, table))
+    paid: dict[str, dict[Fraction, float]] = {}
+    by_text = {json.dumps(one.as_json()): one.id for one in table.problem.space.grid()}
+    for row in rows:
+        identity, share = by_text[json.dumps(row.configuration)], Fraction(row.fraction)
+        earlier = paid.setdefault(identity, {})
+        cost = table.measurements[identity, share].cost or 0.0
+        assert row.test_dollars == pytest.approx(cost - earlier.get(max(earlier, default=share), 0.0))
+        earlier[share] = cost
+    assert any(len(shares) > 1 for shares in paid.values()), "one was tested at two shares"
+    assert rows[-1].dollars < whole[-1].dollars
+
+
+def continuing(problem: Problem) -> Problem:
+    parts = problem.space, problem.goal, problem.constraints, problem.fractions
+    return Problem(*parts, snapshots=problem.snapshots, fidelity="epochs")
 
 
 def test_a_space_that_is_used_up_ends_it(table: MeasuredTable) -> None:
@@ -148,7 +220,7 @@ def test_tests_at_once(table: MeasuredTable) -> None:
 
 
 def test_a_budget_with_tests_at_once_knows_who_took_how_long(table: MeasuredTable) -> None:
-    rows = replay(table, Settings("random", iterations=None, budget_usd=0.2, parallel=3), 1)
+    rows = replay(table, Settings("random", iterations=None, usd=0.2, parallel=3), 1)
     assert all(row.ask_seconds > 0 for row in rows)
 
 
@@ -209,7 +281,7 @@ def test_wrong_settings_are_refused(settings: dict[str, int | None], message: st
 @pytest.mark.parametrize("usd", [0.0, -1.0, math.nan, math.inf])
 def test_dollars_are_dollars(usd: float) -> None:
     with pytest.raises(ProblemError, match="usd is"):
-        Settings("eic", budget_usd=usd)
+        Settings("eic", usd=usd)
 
 
 def test_a_label_names_strategy_and_filter() -> None:
@@ -227,4 +299,4 @@ def test_what_does_not_go_together_is_refused(table: MeasuredTable, cheapest: Me
 def test_a_budget_needs_a_table_with_dollars(table: MeasuredTable) -> None:
     free = replace(table, measurements={pair: replace(one, cost=None) for pair, one in table.measurements.items()})
     with pytest.raises(StrategyError, match="a budget in dollars, and the table has none"):
-        check(free, Settings("random", budget_usd=1.0))
+        check(free, Settings("random", usd=1.0))

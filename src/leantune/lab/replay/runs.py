@@ -10,50 +10,64 @@ from dataclasses import dataclass, field
 
 from leantune.clock import Clock, RealClock, SimulatedClock
 from leantune.errors import StrategyError
+from leantune.executors.base import Terms
 from leantune.executors.replay import ReplayExecutor
-from leantune.history import History, NoteKind, ObservationKind, Trial
+from leantune.history import History, NoteKind, ObservationKind, Trial, told_dollars
 from leantune.lab.replay.contenders import Contender, contender
 from leantune.lab.replay.noise import Noise, has_deviations
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import Truth, Verdict
 from leantune.problem import At, Budget, Problem
 from leantune.run.events import Ended, Event
-from leantune.run.ledger import TimeRules
+from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
 from leantune.run.loop import Loop, Plan
 from leantune.store.database import Database
 from leantune.strategies.proposals import Proposal, Recommendation
+from leantune.strategies.stops import budget_spent
 from leantune.strategies.tuner import Judgement, Over, Tuner, View, Wait
 from leantune.study.definition import describe, open_or_create
+from leantune.units import SECONDS_PER_HOUR
 
 PAPER, COMMON = "paper", "common"
 RULES = (PAPER, COMMON)
+ROUNDING = 1e-12  # relative, of sums of dollars and seconds
 
 
 @dataclass(frozen=True)
 class Settings:
     """What is replayed, but for the table and the seed.
 
-    strategy, filter: as `contenders` reads them. iterations: tests after the start; None: until the budget is spent or
-    nothing is left. parallel: tests at once. noise: factor on the table's standard deviations; 0: every test measures
-    the means, 1: it scatters as runs did. Recommendations are judged on the means.
+    strategy, filter: as `contenders` reads them. iterations: tests after the start, of which the strategy is not told;
+    None: until the budget is spent or nothing is left. trials, usd, hours: the budget, which the strategy knows; a test
+    that would exceed it is not started. overshoot: it is, as in the papers; only the one after it is not. parallel:
+    tests at once. noise: factor on the table's standard deviations; 0: every test measures the means, 1: it scatters as
+    runs did. Recommendations are judged on the means.
     """
 
     strategy: str
     filter: str = ""
     iterations: int | None = 44
-    budget_usd: float | None = None
+    trials: int | None = None
+    usd: float | None = None
+    hours: float | None = None
+    overshoot: bool = False
     parallel: int = 1
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.iterations is None and self.budget_usd is None:
+        budget = self.budget  # refused where it is none
+        if self.iterations is None and not budget.limits:
             raise StrategyError("a replay without an end", where="replay", hint="Give iterations or a budget")
         for name, count in (("iterations", self.iterations), ("parallel", self.parallel)):
             if count is not None and count < 1:
                 raise StrategyError(f"{name} is {count}", where="replay", hint="Give a whole number of at least 1")
         if not (math.isfinite(self.noise) and self.noise >= 0.0):
             raise StrategyError(f"noise is {self.noise}", where="replay", hint="Give a factor of at least 0, such as 1")
-        Budget(usd=self.budget_usd)  # refuses what is no number of dollars
+
+    @property
+    def budget(self) -> Budget:
+        """What the strategy is told; a ProblemError where it is no budget."""
+        return Budget(self.usd, self.trials, self.hours)
 
     @property
     def label(self) -> str:
@@ -96,12 +110,17 @@ class Row:
 
 @dataclass
 class _Timed:
-    """A tuner whose answers are timed, and that ends after so many tests."""
+    """A tuner whose answers are timed, and that ends after so many tests, or before one that exceeds the budget.
+
+    seconds: of each proposal, by trial number. bills: what each test takes, (seconds, dollars), by trial number.
+    """
 
     tuner: Tuner
-    iterations: int | None
+    settings: Settings
+    executor: ReplayExecutor
     clock: Clock
-    seconds: dict[int, float] = field(default_factory=dict)  # of each proposal, by trial number
+    seconds: dict[int, float] = field(default_factory=dict)
+    bills: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def judges(self) -> bool:
@@ -117,6 +136,9 @@ class _Timed:
         began = self.clock.now()
         answer = self.tuner.ask(view)
         self.seconds[len(view.history.trials)] = self.clock.now() - began
+        if isinstance(answer, Proposal) and not self.settings.overshoot:
+            exceeded = self._exceeded(view, answer)
+            return answer if exceeded is None else Over(exceeded)
         return answer
 
     def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
@@ -129,8 +151,26 @@ class _Timed:
         return self._enough(view) or self.tuner.stop_reason(view)
 
     def _enough(self, view: View) -> str | None:
-        made = self.iterations is not None and _tests(view.history) >= self.iterations
-        return f"all {self.iterations} tests are made" if made else None
+        iterations = self.settings.iterations
+        if iterations is not None and _tests(view.history) >= iterations:
+            return f"all {iterations} tests are made"
+        return budget_spent(view.problem.budget, view.history)
+
+    def _exceeded(self, view: View, proposal: Proposal) -> str | None:
+        """Which limit of the budget the test would exceed, those that are running being paid for; None: it fits."""
+        history, budget = view.history, view.problem.budget
+        draft = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)[1]
+        smaller = smaller_result(view.problem, lambda: history, draft)
+        finished = self.executor.outcome(draft, Terms(continues=smaller))
+        bill = finished.seconds, told_dollars(finished.observations) - continued_dollars(finished, smaller)
+        owed = [self.bills[trial.number] for trial in history.pending]
+        seconds, dollars = (math.fsum(amounts) for amounts in zip(bill, *owed, strict=True))
+        if budget.usd is not None and history.cost + dollars > budget.usd * (1.0 + ROUNDING):
+            return f"the next test would exceed the budget of {budget.usd:g} USD"
+        if budget.hours is not None and history.seconds + seconds > budget.hours * SECONDS_PER_HOUR * (1.0 + ROUNDING):
+            return f"the next test would exceed the budget of {budget.hours:g} hours"
+        self.bills[draft.number] = bill
+        return None
 
 
 def _begins(trial: Trial) -> bool:
@@ -145,9 +185,9 @@ def _tests(history: History) -> int:
 def check(table: MeasuredTable, settings: Settings) -> tuple[Contender, Problem]:
     """The strategy and the problem with its budget; a StrategyError where they do not go together."""
     chosen = contender(settings.strategy, settings.filter)
-    problem = table.problem.with_budget(Budget(usd=settings.budget_usd))
+    problem = table.problem.with_budget(settings.budget)
     chosen.tuner.check(problem)
-    if settings.budget_usd is not None and all(one.cost is None for one in table.measurements.values()):
+    if settings.usd is not None and all(one.cost is None for one in table.measurements.values()):
         hint = "Give iterations instead, or say in its description what a run costs"
         raise StrategyError("a budget in dollars, and the table has none", where=table.name, hint=hint)
     if settings.noise and not has_deviations(table):
@@ -159,8 +199,10 @@ def check(table: MeasuredTable, settings: Settings) -> tuple[Contender, Problem]
 def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
     """Run the strategy over the table; one row per test, in the order in which tests ended."""
     chosen, problem = check(table, settings)
-    timed = _Timed(chosen.tuner, settings.iterations, RealClock())
+    drawn = Noise.of(table, settings.noise, seed).drawn if settings.noise else None
     clock, database = SimulatedClock(), Database("sqlite://")
+    executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn)
+    timed = _Timed(chosen.tuner, settings, executor, RealClock())
     try:
         document = describe(problem, settings.strategy, {}, seed)
         store = open_or_create(database, "replay", problem, document, "", clock)
@@ -172,8 +214,6 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
             if isinstance(event, Ended):
                 watch.ended(event.trial, store.history(), timed.seconds[event.trial.number])
 
-        drawn = Noise.of(table, settings.noise, seed).drawn if settings.noise else None
-        executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn)
         Loop(store, plan, executor, clock, observe).run()
     finally:
         database.close()
