@@ -182,6 +182,40 @@ def test_a_budget_takes_the_place_of_iterations(table: Path) -> None:
     assert len(short) == 5
 
 
+def test_what_was_believed_is_told_beside_the_truth(table: Path) -> None:
+    arguments = ("--strategies", "lean,random", "--calibration", "--at-usd", "0.5,0.01", "--rows", "rows.csv")
+    answer = compared(table, *arguments)
+    lean, random = answer["summary"]
+    assert [regret["dollars"] for regret in lean["regrets"]] == [None, 0.01, 0.5]
+    assert (random["tested"], random["regrets"][1]["mean"]) == (1.0, 1.5), "no test was paid by then"
+    modelled = [row["recommendation"] for row in answer["rows"] if (row["recommendation"] or {}).get("modelled")]
+    for one in modelled:
+        assert set(one["predicted"]) >= {"accuracy", "time"}
+        truth = one["metrics"]["accuracy"]
+        scales = {"share": -math.log(1 - truth), "linear": truth}  # linear once a run fell below 0
+        assert one["modelled"]["truth"] == pytest.approx(scales[one["modelled"]["scale"]])
+        assert 0 <= one["probabilities"]["cost <= 0.06 USD"] <= 1
+        assert one["regret"] >= 0
+    untested = [one for one in modelled if not one["tested"]]
+    calibration, none = answer["calibration"]
+    assert calibration["cases"] == calibration["limits"] == len(untested) > 0
+    assert sum(decile["count"] for decile in calibration["deciles"]) == len(untested)
+    assert (none["strategy"], none["cases"], none["square"]) == ("random", 0, None)
+    read = list(csv.DictReader(io.StringIO(Path("rows.csv").read_text(encoding="utf-8"))))
+    means = [one["recommendation.predicted.accuracy.mean"] for one in read if one["recommendation.modelled.scale"]]
+    assert [float(mean) for mean in means] == [one["predicted"]["accuracy"]["mean"] for one in modelled]
+    shown = invoke("replay", table, *QUICK, *arguments).stdout
+    assert "regret at $0.50" in shown and f"lean, {len(untested)} recommendations before they were tested" in shown
+    assert "random predicted nothing of what it recommended" in shown
+
+
+@pytest.mark.parametrize("dollars", ["0", "-1", "a", "0.1,", "nan", "1;2"])
+def test_dollars_for_regrets(table: Path, dollars: str) -> None:
+    result = invoke("replay", table, "--strategies", "random", *QUICK, f"--at-usd={dollars}")
+    assert (result.exit_code, f"{dollars!r} is no list of dollars (--at-usd)" in result.stderr) == (2, True)
+    assert not Path("leantune-replay").exists()
+
+
 def test_a_filter_and_tests_at_once(table: Path) -> None:
     (summary,) = compared(table, "--strategies", "eic", "--filter", "random:0.5", "--parallel", 2)["summary"]
     assert summary["strategy"] == "eic, random:0.5"
@@ -375,11 +409,12 @@ def summary_of(measured: MeasuredTable, *runs: list[Row]) -> str:
 def test_a_summary_by_hand(measured: MeasuredTable) -> None:
     assert summary_of(measured, run(False, True), run(True, True), run(True, True)).splitlines() == [
         "mine: 3 seeds, 2 tests each for $4.00",
-        "  90 % of the best  3 of 3 seeds; median $2.00 ($2.00 to $4.00), 10 s of training, test 1",
-        "  95 % of the best  3 of 3 seeds; median $2.00 ($2.00 to $4.00), 10 s of training, test 1",
-        "  99 % of the best  3 of 3 seeds; median $2.00 ($2.00 to $4.00), 10 s of training, test 1",
-        "  at the end        100 % of the seeds feasible, 100 % within 5 % of the best, 100 % within 1 %",
-        "  a test            $2.00 on average, on 100 % of the data after the start, chosen in 500 ms",
+        "  90 % of the best   3 of 3 seeds; median $2.00 ($2.00 to $4.00), 10 s of training, test 1",
+        "  95 % of the best   3 of 3 seeds; median $2.00 ($2.00 to $4.00), 10 s of training, test 1",
+        "  99 % of the best   3 of 3 seeds; median $2.00 ($2.00 to $4.00), 10 s of training, test 1",
+        "  at the end         100 % of the seeds feasible, 0 % tested, 100 % within 5 % of the best, 100 % within 1 %",
+        "  regret at the end  0.211 on average, median 0.211, worst 0.211",
+        "  a test             $2.00 on average, on 100 % of the data after the start, chosen in 500 ms",
     ]
 
 
@@ -402,7 +437,7 @@ def test_a_table_without_dollars_tells_none(measured: MeasuredTable) -> None:
 
 def test_rows_in_json_and_csv_tell_the_same(measured: MeasuredTable) -> None:
     runs = {Settings("eic"): {0: [row(1, None, start=True), row(2, verdict(feasible=False, ratio=math.inf))]}}
-    told = list(show.rows_json(measured.problem, runs, "paper"))
+    told = list(show.rows_json(Truth.of(measured), runs, "paper"))
     json.dumps(encoded(told), allow_nan=False)
     assert told[0]["recommendation"] is None
     assert told[0]["notes"] == ("note",)
@@ -414,8 +449,8 @@ def test_rows_in_json_and_csv_tell_the_same(measured: MeasuredTable) -> None:
 
 
 def test_dollars_to_minimise_tell_both_ratios(tmp_path: Path) -> None:
-    problem = small(tmp_path, "cheapest").problem
-    (told,) = show.rows_json(problem, {Settings("x"): {3: [row(1, verdict(ratio=1.5, ratio_full=math.inf))]}}, "paper")
+    truth = Truth.of(small(tmp_path, "cheapest"))
+    (told,) = show.rows_json(truth, {Settings("x"): {3: [row(1, verdict(ratio=1.5, ratio_full=math.inf))]}}, "paper")
     recommendation = encoded(told["recommendation"])
     assert isinstance(recommendation, dict)
     assert (recommendation["cno"], recommendation["cno_full"], told["seed"]) == (1.5, None, 3)

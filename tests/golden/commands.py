@@ -222,7 +222,8 @@ ERRORS = (
 # -- tables
 
 CHOSEN = Varying(
-    keys=frozenset({"ask_seconds", "thinking"}),
+    # What models believe is kept in proposals.json, once for every recipe.
+    keys=frozenset({"ask_seconds", "thinking", "predicted", "probabilities", "modelled"}),
     words=((rf"chosen in {TIME[0]}", "chosen in <time>"),),
     lines=r"replay: .* left$",  # on the way, told every ten seconds
 )

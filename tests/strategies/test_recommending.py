@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from leantune.errors import StudyOver
 from leantune.history import History, NoteKind, ObservationKind, TrialState, observe
+from leantune.models.base import Gaussian
 from leantune.problem import Problem, maximize, minimize
 from leantune.strategies.recommending import cheapest_measured, excess, required
 from leantune.strategies.strategy import Strategy
@@ -115,3 +117,14 @@ def test_a_failed_run_is_no_test_of_the_recommendation() -> None:
     found = recommended(Strategy(quick("ei")), problem, history, seed=0)
     assert not found.tested
     assert "up to 1/2 of the data, not at full data" in found.why
+
+
+def test_what_models_believe_is_told_on_their_scale() -> None:
+    problem = toy_problem()
+    history = told(problem, [(row, 2) for row in range(0, 24, 2)])
+    found = recommended(Strategy(quick("eic")), problem, history, seed=0)
+    assert found.believed is not None
+    normal = Gaussian(np.array([found.believed.mean]), np.array([found.believed.sd]))
+    assert found.believed.scale.kind == "share"
+    assert float(found.believed.scale.expectation(normal)[0]) == found.metrics["accuracy"].mean
+    assert required(cheapest_measured(problem, history)).believed is None

@@ -280,6 +280,8 @@ def replay(  # noqa: PLR0913 - its options, all by name
     processes: int | None = Option(None, min=0, help="Runs at once [default: one for each core]; 0: in this process."),
     results: Path = Option(Path("leantune-replay"), metavar="DIR", help="The folder where results are kept."),
     rows: Path | None = Option(None, metavar="FILE", help="Write every test to a CSV file."),
+    at_usd: str = Option("", metavar="LIST", help="Dollars at which regrets are told, such as 0.1,0.5."),
+    calibration: bool = Option(False, "--calibration", help="Compare what strategies believed with the truth."),
     facts: bool = Option(False, "--facts", help="Only say what is in the table."),
     list_them: bool = Option(False, "--list", help="Only list the tables that are known by name."),
     as_json: AsJson = False,
@@ -295,7 +297,7 @@ def replay(  # noqa: PLR0913 - its options, all by name
       $ leantune replay
       $ leantune replay trimtuner-rnn --facts --json
       $ leantune replay measured.yaml --strategies eic,random --seeds 2 --iterations 4
-      $ leantune replay measured.yaml --strategies lean,random --seeds 2 --trials 8 --usd 0.50
+      $ leantune replay measured.yaml --strategies lean,eic --seeds 2 --trials 8 --usd 0.50 --at-usd 0.1 --calibration
     """  # noqa: D301 (as above)
     from leantune.cli import replay as replaying
     from leantune.lab.replay.pool import Source
@@ -308,9 +310,8 @@ def replay(  # noqa: PLR0913 - its options, all by name
         return replaying.table_facts(source)
     tests = DEFAULT_ITERATIONS if {iterations, trials, usd, hours} == {None} else iterations
     common = Settings("", filter_spec, tests, trials, usd, hours, parallel=parallel, noise=noise)
-    return replaying.compare(
-        source, strategies, common, range(seeds), rule=incumbent, results=results, rows=rows, processes=processes
-    )
+    wanted = replaying.Wanted(incumbent, rows, at_usd, calibration)
+    return replaying.compare(source, strategies, common, range(seeds), wanted, results, processes)
 
 
 @command(

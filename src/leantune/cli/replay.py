@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,12 +21,13 @@ from leantune.cli.terminal import activity, aligned, say, warn
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StrategyError
 from leantune.files import write_whole
+from leantune.lab.replay.calibration import Calibration, calibrate
 from leantune.lab.replay.contenders import contender, split_specs
 from leantune.lab.replay.facts import facts
 from leantune.lab.replay.kept import Kept
 from leantune.lab.replay.pool import Done, Source, Task, run_all
 from leantune.lab.replay.runs import Row, Settings, check
-from leantune.lab.replay.summary import Arrivals, Summary, summarise
+from leantune.lab.replay.summary import Arrivals, Regret, Summary, summarise
 from leantune.lab.replay.tables import MeasuredTable, default_data, preset_names, preset_text
 from leantune.lab.replay.tables.description import ProblemText, parse_description
 from leantune.lab.replay.truth import Truth
@@ -78,24 +79,48 @@ def table_facts(source: Source) -> Answer:
     return Answer(facts(table), facts_lines(table, facts(table)))
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be said of the runs.
+
+    rule: by which recommendations are judged. rows: a CSV file for every test. at_usd: dollars at which regrets are
+    told, as written. calibration: whether beliefs are compared with the truth.
+    """
+
+    rule: str = "paper"
+    rows: Path | None = None
+    at_usd: str = ""
+    calibration: bool = False
+
+    @property
+    def dollars(self) -> list[float]:
+        """Of `at_usd`, ascending."""
+        try:
+            dollars = sorted(float(amount) for amount in self.at_usd.split(",") if self.at_usd)
+        except ValueError:
+            dollars = [math.nan]
+        if not all(math.isfinite(amount) and amount > 0 for amount in dollars):
+            hint = "Write dollars above 0, separated by commas: --at-usd 0.1,0.5"
+            raise InvalidInput(f"{self.at_usd!r} is no list of dollars", where="--at-usd", hint=hint)
+        return dollars
+
+
 def compare(
     source: Source,
     strategies: str,
     common: Settings,
     seeds: Sequence[int],
-    *,
-    rule: str,
+    wanted: Wanted,
     results: Path,
-    rows: Path | None,
     processes: int | None,
 ) -> Answer:
     """Replay every strategy with every seed and summarise; nothing is started before all of it is known to be right.
 
-    common: the settings of all strategies. rule: by which recommendations are judged. results: the folder where runs
-    are kept. rows: a CSV file for every test.
+    common: the settings of all strategies. results: the folder where runs are kept.
     """
+    dollars = wanted.dollars
     table = source.load()
-    _check_target(rows)
+    _check_target(wanted.rows)
     contestants = _contestants(source, table, strategies, common)
     tasks = {(settings, seed): Task(source, settings, seed) for settings in contestants for seed in seeds}
     kept, progress = Kept(results), Progress(len(tasks), RealClock())
@@ -114,11 +139,16 @@ def compare(
         warn(f"{counted(len(kept.damaged), 'kept result')} could not be read and ran again: {kept.damaged[0]}")
     runs = {settings: {seed: found[tasks[settings, seed]] for seed in seeds} for settings in contestants}
     labelled = {settings.label: [*ran.values()] for settings, ran in runs.items()}
-    summaries = summarise(Truth.of(table), labelled, rule)
-    if rows is not None:
-        _write(rows, rows_csv(rows_json(table.problem, runs, rule)))
-    document = comparison_json(table, rule, summaries, rows_json(table.problem, runs, rule))
-    return Answer(document, [*table_lines(table), *summary_lines(table.problem, summaries)])
+    truth, rule = Truth.of(table), wanted.rule
+    summaries = summarise(truth, labelled, rule, dollars)
+    if wanted.rows is not None:
+        _write(wanted.rows, rows_csv(rows_json(truth, runs, rule)))
+    document = comparison_json(table, rule, summaries, rows_json(truth, runs, rule))
+    lines = [*table_lines(table), *summary_lines(table.problem, summaries)]
+    if wanted.calibration:
+        document["calibration"] = calibrations = calibrate(table.problem, labelled, rule)
+        lines += calibration_lines(calibrations)
+    return Answer(document, lines)
 
 
 # -- what may be wrong
@@ -243,9 +273,36 @@ def summary_lines(problem: Problem, summaries: Iterable[Summary]) -> list[str]:
         money = f" for {usd(summary.dollars)}" if summary.dollars > 0 else ""
         rows = [(_level_words(problem, arrived), _arrival_words(arrived)) for arrived in summary.arrivals]
         close = f"{percent(summary.within_5)} within 5 % of the best, {percent(summary.within_1)} within 1 %"
-        end = f"{percent(summary.feasible)} of the seeds feasible, {close}"
-        rows += [("at the end", end), ("a test", _test_words(summary))]
+        end = f"{percent(summary.feasible)} of the seeds feasible, {percent(summary.tested)} tested, {close}"
+        rows += [("at the end", end), *map(_regret_words, summary.regrets), ("a test", _test_words(summary))]
         lines += [f"{summary.strategy}: {head}{money}", *aligned(rows)]
+    return lines
+
+
+def _regret_words(regret: Regret) -> tuple[str, str]:
+    at = "at the end" if regret.dollars is None else f"at {usd(regret.dollars)}"
+    if not math.isfinite(regret.mean):
+        return f"regret {at}", "unknown"
+    amounts = [significant(amount, 3) for amount in (regret.mean, regret.median, regret.worst)]
+    return f"regret {at}", "{} on average, median {}, worst {}".format(*amounts)
+
+
+def calibration_lines(calibrations: Iterable[Calibration]) -> list[str]:
+    """What was believed of recommendations that were not tested on all the data, and what was true."""
+    lines = []
+    for one in calibrations:
+        if not one.cases:
+            lines.append(f"{one.strategy} predicted nothing of what it recommended")
+            continue
+        within = f"{percent(one.within_1)} within 1 sd, {percent(one.within_2)} within 2 sd (a normal: 68 %, 95 %)"
+        square = f"{significant(one.square, 3)}, {significant(one.capped_square, 3)} where each is capped at 9"
+        rows = [("the goal", within), ("mean z²", square), ("log density", significant(one.log_density, 3))]
+        for decile in one.deciles:
+            held = f"said {decile.said:.2f}, held {decile.held:.2f} in {counted(decile.count, 'case')}"
+            rows += [(f"limits, P {decile.low:.1f} to {decile.high:.1f}", held)] if decile.count else []
+        rows += [("limits, off by", f"{one.limits_off:.3f} on average")] if one.limits else []
+        what = counted(one.cases, "recommendation")
+        lines += [f"{one.strategy}, {what} before they were tested on all the data:", *aligned(rows)]
     return lines
 
 
@@ -280,9 +337,12 @@ def _test_words(summary: Summary) -> str:
 def comparison_json(table: MeasuredTable, rule: str, summaries: Sequence[Summary], rows: Iterable[Json]) -> Json:
     """{table, problem: {name, goal: {metric, direction, at}, limits}, remarks, facts, incumbent, summary: [{strategy,
     seeds, tests, dollars, arrivals: [{level, full, dollars, seconds, tests, thinking}], feasible, within_5, within_1,
-    dollars_per_test, share_of_data, ask_seconds}], rows}.
+    tested, regrets: [{dollars, mean, median, worst}], dollars_per_test, share_of_data, ask_seconds}], rows}, and with
+    --calibration: calibration: [{strategy, cases, within_1, within_2, square, capped_square, log_density, limits,
+    limits_off, deciles: [{low, high, count, said, held}]}].
 
-    An arrival is {value, low, high, finite, count}: the median over seeds, its 95 % interval, and how many arrived.
+    An arrival is {value, low, high, finite, count}: the median over seeds, its 95 % interval, and how many arrived. The
+    first regret, with null for dollars, is at the end.
     """
     return {
         "table": table.name,
@@ -302,12 +362,16 @@ def comparison_json(table: MeasuredTable, rule: str, summaries: Sequence[Summary
 # -- rows
 
 
-def rows_json(problem: Problem, runs: Runs, rule: str) -> Iterator[Json]:
+def rows_json(truth: Truth, runs: Runs, rule: str) -> Iterator[Json]:
     """[{strategy, seed, test, start, configuration, fraction, test_dollars, test_seconds, cut, dollars, seconds,
-    ask_seconds, notes, recommendation: {configuration, fraction, sure, feasible, metrics, accuracy_c, cno, cno_full}}].
+    ask_seconds, notes, recommendation: {configuration, fraction, sure, tested, predicted: {metric: {mean, sd}},
+    probabilities: {limit: p}, modelled: {scale, mean, sd, truth}, feasible, metrics, accuracy_c, cno, cno_full,
+    regret}}].
 
-    dollars and seconds are sums up to this test; recommendation is null while there is none. Goals to maximise have an
-    accuracy_c, goals to minimise a cno (over the best of all fractions) and a cno_full (over the best at full data).
+    dollars and seconds are sums up to this test; recommendation is null while there is none. Of it, sure to modelled
+    are what the strategy believed, feasible to regret what is true. modelled: of the goal, on the scale on which it is
+    modelled; null where no model predicted it. Goals to maximise have an accuracy_c, goals to minimise a cno (over the
+    best of all fractions) and a cno_full (over the best at full data).
     """
     for settings, seeds in runs.items():
         for seed, rows in seeds.items():
@@ -318,20 +382,21 @@ def rows_json(problem: Problem, runs: Runs, rule: str) -> Iterator[Json]:
                     "strategy": settings.label,
                     "seed": seed,
                     **test,
-                    "recommendation": _advice_json(problem, row, rule),
+                    "recommendation": _advice_json(truth, row, rule),
                 }
 
 
-def _advice_json(problem: Problem, row: Row, rule: str) -> Json | None:
+def _advice_json(truth: Truth, row: Row, rule: str) -> Json | None:
     advice = row.advice.get(rule)
     if advice is None:
         return None
-    minimise = problem.goal.direction is Direction.MINIMIZE
+    minimise = truth.problem.goal.direction is Direction.MINIMIZE
     return {
-        **picked(advice, "configuration fraction sure"),
+        **picked(advice, "configuration fraction sure tested predicted probabilities modelled"),
         **picked(advice.verdict, "feasible metrics accuracy_c"),
         "cno": advice.verdict.ratio if minimise else None,
         "cno_full": advice.verdict.ratio_full if minimise else None,
+        "regret": truth.regret(advice.verdict),
     }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from leantune.history import Estimate, Note
+from leantune.models.scales import Transform
 from leantune.space import Configuration
 
 
@@ -27,12 +28,21 @@ class Proposal:
 
 
 @dataclass(frozen=True)
+class Believed:
+    """What models believe of the goal on the scale on which they model it: normal, with this mean and deviation."""
+
+    scale: Transform
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """A configuration to use, and how sure we are.
 
     metrics: predicted at `fraction`, on their own scale. probabilities: of each limit, by its text. feasible: whether
     the limits are met with the certainty asked for. tested: whether exactly this pair was run to the end. why: one
-    sentence for a person.
+    sentence for a person. believed: of the goal, where models predicted it.
     """
 
     configuration: Configuration
@@ -43,6 +53,7 @@ class Recommendation:
     tested: bool
     why: str
     notes: tuple[Note, ...] = ()
+    believed: Believed | None = None
 
 
 def derived_seed(*parts: int | str) -> int:

@@ -59,7 +59,7 @@ def small(folder: Path, problem: str = "", *, failing: int = 0) -> MeasuredTable
 
 
 def verdict(feasible: bool = True, ratio: float = 1.0, ratio_full: float = 1.0) -> Verdict:
-    return Verdict({"accuracy": 0.9}, feasible, 0.9, ratio, ratio_full)
+    return Verdict({"accuracy": 0.9, "cost": 0.05}, feasible, 0.9, ratio, ratio_full)
 
 
 def row(test: int, judged: Verdict | None, *, start: bool = False, fraction: str = "1", rule: str = "paper") -> Row:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leantune.lab.replay.runs import Settings, replay
+from leantune.lab.replay.runs import Row, Settings, replay
 from leantune.lab.replay.summary import RATIOS, SHARES, finite, summarise, targets
 from leantune.lab.replay.truth import Truth
 from tests.lab.replay.small import row, run, small, verdict
@@ -96,3 +96,15 @@ def test_a_real_comparison(tmp_path: Path) -> None:
     assert (random.feasible, random.within_1) == (1.0, 1.0), "who has seen everything knows the best"
     assert math.isfinite(random.arrivals[-1].dollars.value)
     assert eic.dollars == pytest.approx(random.dollars), "the same runs in another order"
+
+
+def test_regrets_at_the_end_and_at_given_dollars(truth: Truth) -> None:
+    """Each test costs 2 dollars: 0.9 is what every recommendation has, and an infeasible one counts 1.5."""
+    runs: dict[str, list[list[Row]]] = {"x": [run(False, True), run(True, True, False)], "y": [[]]}
+    found, nothing = summarise(truth, runs, "paper", [1.0, 2.0, 5.0])
+    good = truth.regret(verdict())
+    assert [regret.dollars for regret in found.regrets] == [None, 1.0, 2.0, 5.0]
+    assert [regret.mean for regret in found.regrets] == pytest.approx([(1.5 + good) / 2, 1.5, (1.5 + good) / 2, good])
+    assert [regret.worst for regret in found.regrets] == pytest.approx([1.5, 1.5, 1.5, good])
+    assert [regret.median for regret in nothing.regrets] == [1.5] * 4
+    assert found.tested == 0.0

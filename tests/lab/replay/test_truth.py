@@ -136,3 +136,29 @@ def test_zero_is_the_best_of_errors() -> None:
         minimize("m"), [], {("a", FULL): Measurement({"m": 0.0}, 1.0), ("b", FULL): Measurement({"m": 1.0}, 1)}
     )
     assert [errors.judge((IDS[name], FULL)).ratio for name in "ab"] == [1.0, math.inf]
+
+
+def test_regret_is_in_units_of_best_less_median() -> None:
+    rows = {(name, FULL): measured(value) for name, value in zip("abcd", (0.5, 0.7, 0.8, 0.9), strict=True)}
+    found = truth(maximize("accuracy"), ["cost <= 2 USD"], rows)
+    assert [found.regret(found.judge((IDS[name], FULL))) for name in "abcd"] == pytest.approx(
+        [0.4 / 0.15, 0.2 / 0.15, 0.1 / 0.15, 0.0]
+    )
+    assert found.regret(None) == 1.5
+    assert TWO_LIMITS.regret(TWO_LIMITS.judge((IDS["b"], FULL))) == 1.5, "it breaks a limit"
+    assert TWO_LIMITS.regret(TWO_LIMITS.judge((IDS["a"], FULL))) == 0.0, "the only one that breaks none"
+    nothing = truth(maximize("accuracy"), ["cost <= 0.5 USD"], rows)
+    assert math.isnan(nothing.regret(None))
+
+
+@given(st.lists(st.floats(0.001, 1e3), min_size=4, max_size=4))
+def test_regret_is_the_same_in_any_unit_and_direction(values: list[float]) -> None:
+    def regrets(goal: Goal, scale: float) -> list[float]:
+        rows = {(name, FULL): measured(value * scale) for name, value in zip("abcd", values, strict=True)}
+        found = truth(goal, [], rows)
+        return [found.regret(found.judge((IDS[name], FULL))) for name in "abcd"]
+
+    up = regrets(maximize("accuracy"), 1.0)
+    assert min(up) == 0.0
+    assert regrets(maximize("accuracy"), 4.0) == pytest.approx(up)
+    assert regrets(minimize("accuracy"), -1.0) == pytest.approx(up)

@@ -8,11 +8,13 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from leantune.clock import Clock, RealClock, SimulatedClock
 from leantune.errors import StrategyError
 from leantune.executors.base import Terms
 from leantune.executors.replay import ReplayExecutor
-from leantune.history import History, NoteKind, ObservationKind, Trial, told_dollars
+from leantune.history import Estimate, History, NoteKind, ObservationKind, Trial, told_dollars
 from leantune.lab.replay.contenders import Contender, contender
 from leantune.lab.replay.noise import Noise, has_deviations
 from leantune.lab.replay.tables import MeasuredTable
@@ -77,13 +79,33 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Modelled:
+    """What models believed of the goal on their own scale ("logit", say), and the truth there."""
+
+    scale: str
+    mean: float
+    sd: float
+    truth: float
+
+
+@dataclass(frozen=True)
 class Advice:
-    """A recommendation, and what the table says of it."""
+    """A recommendation, what was believed of it, and what the table says of it.
+
+    sure: whether the strategy believes that the limits hold as surely as asked. tested: whether it was tested on all
+    the data (at: anywhere: at its fraction). predicted: by metric, on their own scale; measured values have no
+    deviation. probabilities: of each limit, by its text. modelled: None where no model predicted the goal, or the table
+    has no result.
+    """
 
     configuration: Mapping[str, object]
     fraction: str
-    sure: bool  # whether the strategy believes that the limits hold as surely as asked
+    sure: bool
     verdict: Verdict
+    tested: bool = False
+    predicted: Mapping[str, Estimate] = field(default_factory=dict)
+    probabilities: Mapping[str, float] = field(default_factory=dict)
+    modelled: Modelled | None = None
 
 
 @dataclass(frozen=True)
@@ -263,4 +285,22 @@ class _Watch:
         if found is None:
             return None
         verdict = self.truth.judge((found.configuration.id, found.fraction))
-        return Advice(found.configuration.as_json(), str(found.fraction), found.feasible, verdict)
+        anywhere = self.problem.goal.at is At.ANYWHERE
+        return Advice(
+            found.configuration.as_json(),
+            str(found.fraction),
+            found.feasible,
+            verdict,
+            found.tested and (anywhere or found.fraction == 1),
+            dict(found.metrics),
+            dict(found.probabilities),
+            _modelled(found, verdict.metrics.get(self.problem.goal.metric)),
+        )
+
+
+def _modelled(found: Recommendation, truth: float | None) -> Modelled | None:
+    believed = found.believed
+    if believed is None or truth is None:
+        return None
+    there = float(believed.scale.forward(np.array([truth]))[0])
+    return Modelled(believed.scale.kind, believed.mean, believed.sd, there)

@@ -7,6 +7,7 @@ level x best (CNO, thesis Eq. 11), the best of all fractions and, where there ar
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -14,7 +15,7 @@ from functools import partial
 
 from leantune.lab.replay.arrivals import Median, arrival, median
 from leantune.lab.replay.runs import Advice, Row
-from leantune.lab.replay.truth import Truth
+from leantune.lab.replay.truth import ROUNDING, Truth
 from leantune.problem import At, Direction
 
 SHARES = (0.90, 0.95, 0.99)  # of the best value, for goals to maximise
@@ -45,12 +46,23 @@ class Arrivals:
 
 
 @dataclass(frozen=True)
+class Regret:
+    """Regrets (`Truth.regret`) of what the seeds recommended when they had spent that much; None: at their end."""
+
+    dollars: float | None
+    mean: float
+    median: float
+    worst: float
+
+
+@dataclass(frozen=True)
 class Summary:
     """One strategy over all its seeds.
 
     tests, dollars: means of whole runs, the start included. feasible, within_5, within_1: shares of the seeds whose
-    last recommendation is feasible, and within 5 % or 1 % of the best. share_of_data, ask_seconds: means over tests
-    after the start, NaN where there are none; dollars_per_test: over all.
+    last recommendation is feasible, and within 5 % or 1 % of the best. tested: share of those whose last
+    recommendation was tested on all the data. regrets: at the end, then at the dollars that were asked for.
+    share_of_data, ask_seconds: means over tests after the start, NaN where there are none; dollars_per_test: over all.
     """
 
     strategy: str
@@ -61,6 +73,8 @@ class Summary:
     feasible: float
     within_5: float
     within_1: float
+    tested: float
+    regrets: tuple[Regret, ...]
     dollars_per_test: float
     share_of_data: float
     ask_seconds: float
@@ -70,9 +84,13 @@ class Summary:
         return {name: finite(value) for name, value in asdict(self).items()}
 
 
-def summarise(truth: Truth, runs: Mapping[str, Sequence[Run]], rule: str) -> list[Summary]:
-    """A summary of each strategy by its label; `rule` says whose recommendations count ("paper", "common")."""
-    return [_summary(truth, label, ran, rule) for label, ran in runs.items()]
+def summarise(
+    truth: Truth, runs: Mapping[str, Sequence[Run]], rule: str, at_usd: Sequence[float] = ()
+) -> list[Summary]:
+    """A summary of each strategy by its label; `rule` says whose recommendations count ("paper", "common"). at_usd:
+    dollars at which regrets are told beside those at the end.
+    """
+    return [_summary(truth, label, ran, rule, at_usd) for label, ran in runs.items()]
 
 
 def targets(truth: Truth) -> tuple[Target, ...]:
@@ -93,7 +111,7 @@ def finite(value: object) -> object:
     return [finite(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str) -> Summary:
+def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str, at_usd: Sequence[float]) -> Summary:
     last = [run[-1].advice.get(rule) for run in runs if run]
     rows = [row for run in runs for row in run]
     later = [row for row in rows if not row.start]
@@ -107,6 +125,8 @@ def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str) -> Summar
         feasible=_share(last, lambda advice: advice.verdict.feasible, len(runs)),
         within_5=_share(last, partial(_within, CLOSE), len(runs)),
         within_1=_share(last, partial(_within, CLOSER), len(runs)),
+        tested=_share(last, lambda advice: advice.tested, len(runs)),
+        regrets=tuple(_regret(truth, runs, rule, dollars) for dollars in (None, *at_usd)),
         dollars_per_test=_mean(row.test_dollars for row in rows),
         share_of_data=_mean(float(Fraction(row.fraction)) for row in later),
         ask_seconds=_mean(row.ask_seconds for row in later),
@@ -123,6 +143,18 @@ def _arrivals(target: Target, runs: Sequence[Run], rule: str) -> Arrivals:
         tests=median([one.tests for one in found]),
         thinking=median([one.thinking for one in found]),
     )
+
+
+def _regret(truth: Truth, runs: Sequence[Run], rule: str, dollars: float | None) -> Regret:
+    affordable = math.inf if dollars is None else dollars * (1.0 + ROUNDING)
+    regrets = []
+    for run in runs:
+        last = next((row for row in reversed(run) if row.dollars <= affordable), None)
+        advice = None if last is None else last.advice.get(rule)
+        regrets.append(truth.regret(None if advice is None else advice.verdict))
+    if not regrets:
+        return Regret(dollars, math.nan, math.nan, math.nan)
+    return Regret(dollars, _mean(regrets), statistics.median(regrets), max(regrets))
 
 
 def _within(share: float, advice: Advice) -> bool:

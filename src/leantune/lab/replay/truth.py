@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from statistics import median
 
 from leantune.executors.replay import Measurement
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.problem import COST, TIME, At, Direction, Problem
 
 ROUNDING = 1e-12
+INFEASIBLE_REGRET = 1.5  # of a recommendation that breaks a limit, or is none, in the units of `Truth.regret`
 Pair = tuple[str, Fraction]  # configuration id, share of the data
 
 
@@ -71,6 +73,18 @@ class Truth:
             self._ratio(value, self.best_full),
         )
 
+    def regret(self, verdict: Verdict | None) -> float:
+        """How much worse than the best: |best - value| / |best - median|, both over the feasible pairs that count as an
+        answer. A recommendation that breaks a limit, or none at all, counts 1.5; NaN where nothing is feasible.
+        """
+        if not self._feasible_values:
+            return math.nan
+        if verdict is None or not verdict.feasible:
+            return INFEASIBLE_REGRET
+        behind = abs(self.best - verdict.metrics[self.problem.goal.metric])
+        spread = abs(self.best - median(self._feasible_values))
+        return behind / spread if spread > 0 else (0.0 if behind == 0 else math.inf)
+
     def values(self, pair: Pair) -> dict[str, float] | None:
         """Every metric of the pair, dollars and seconds included; None when its run failed or is not in the table."""
         row = self.measurements.get(pair)
@@ -86,21 +100,28 @@ class Truth:
     @cached_property
     def best(self) -> float:
         """Objective of the best feasible pair that counts as an answer; NaN when there is none."""
-        return self._best(self.answers())
+        return self._best(self._feasible_values)
 
     @cached_property
     def best_full(self) -> float:
         """The same at full data only."""
-        return self._best(pair for pair in self.measurements if pair[1] == 1)
+        return self._best(self._objectives(pair for pair in self.measurements if pair[1] == 1))
 
     def answers(self) -> Iterator[Pair]:
         """Pairs that may be recommended: at full data, or (cheapest anywhere) all of them."""
         anywhere = self.problem.goal.at is At.ANYWHERE
         return (pair for pair in self.measurements if anywhere or pair[1] == 1)
 
-    def _best(self, pairs: Iterator[Pair]) -> float:
+    @cached_property
+    def _feasible_values(self) -> list[float]:
+        return self._objectives(self.answers())
+
+    def _objectives(self, pairs: Iterator[Pair]) -> list[float]:
+        """Of those that are feasible."""
         known = (self.values(pair) for pair in pairs)
-        objectives = [row[self.problem.goal.metric] for row in known if row is not None and self.feasible(row)]
+        return [row[self.problem.goal.metric] for row in known if row is not None and self.feasible(row)]
+
+    def _best(self, objectives: list[float]) -> float:
         if not objectives:
             return math.nan
         return max(objectives) if self.problem.goal.direction is Direction.MAXIMIZE else min(objectives)
