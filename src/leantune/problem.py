@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
-from leantune.arrays import FloatArray
+from leantune.arrays import BoolArray, FloatArray
 from leantune.errors import InvalidInput, ProblemError, SpaceError
 from leantune.space import Configuration, Space
 from leantune.units import Kind, parse_quantity, parse_share
@@ -210,7 +210,8 @@ class Problem:
     fractions is one run. fidelity: "data", a run at a larger share starts from nothing; "epochs", it goes on from the
     run of the same configuration at the largest smaller share, and only the difference is paid. steps: the
     last step of a training, None where nobody said it. settings: the list of configurations to test, in that order;
-    empty: all of the space. choices: the space, without what is not listed.
+    empty: all of the space. choices: the space, without what is not listed. gaps: pairs (id of a configuration, share)
+    that cannot be tested, as a table has no result of them; only of choices that can be enumerated.
     """
 
     space: Space
@@ -223,6 +224,7 @@ class Problem:
     steps: float | None
     settings: tuple[Configuration, ...]
     choices: Space
+    gaps: frozenset[tuple[str, Fraction]]
 
     def __init__(  # noqa: PLR0913 - all that a problem is, most of it by name
         self,
@@ -236,6 +238,7 @@ class Problem:
         fidelity: Fidelity = "data",
         steps: float | None = None,
         settings: Iterable[Mapping[str, object]] = (),
+        gaps: Iterable[tuple[str, Fraction]] = (),
     ) -> None:
         if not isinstance(space, Space):
             raise ProblemError(f"{space!r} is not a space", where="problem", hint="Write Space(lr=log(1e-5, 1e-1))")
@@ -253,6 +256,7 @@ class Problem:
         object.__setattr__(self, "steps", _checked_steps(steps))
         object.__setattr__(self, "settings", _checked_settings(space, settings))
         object.__setattr__(self, "choices", space.only(self.settings) if self.settings else space)
+        object.__setattr__(self, "gaps", frozenset(gaps))
 
     def with_budget(self, budget: Budget) -> "Problem":
         """The same problem with another budget."""
@@ -272,6 +276,14 @@ class Problem:
             levels = 1.0 - logs / logs[0]
         levels.flags.writeable = False
         return levels
+
+    @cached_property
+    def testable(self) -> BoolArray:
+        """Which pairs can be tested, [n, k] over the grid of the choices, read-only."""
+        rows = [[(x.id, share) not in self.gaps for share in self.fractions] for x in self.choices.grid()]
+        testable = np.array(rows, dtype=np.bool_)
+        testable.flags.writeable = False
+        return testable
 
     @cached_property
     def required_metrics(self) -> tuple[str, ...]:

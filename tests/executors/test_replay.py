@@ -236,3 +236,17 @@ def test_a_run_that_goes_on_takes_the_difference() -> None:
     executor.start(again, Terms(time_limit=Seconds(20.0), continues=history.continued(CONFIGURATIONS[0].id, FULL)))
     (end,) = ends(executor, clock)
     assert (end.state, end.seconds, end.observations[0].seconds) == (TrialState.FAILED, 20.0, 70.0)
+
+
+def test_a_run_reports_nothing_where_the_table_has_nothing() -> None:
+    clock = SimulatedClock()
+    table, identity = snapshot_table(), CONFIGURATIONS[0].id
+    del table[identity, HALF]
+    gappy = Problem(SPACE, maximize("a"), ["cost <= 1 USD"], [TENTH, HALF, FULL], gaps=[(identity, HALF)])
+    executor = ReplayExecutor(table, clock, problem=gappy)
+    trial = history_of(1, (TENTH, HALF, FULL)).trial(0)
+    executor.check(trial)
+    executor.start(trial)
+    assert [seen.fraction for seen in ends(executor, clock)[0].observations] == [TENTH, FULL]
+    with pytest.raises(ObservationError, match="no measurement"):
+        executor.check(history_of(1, (TENTH, HALF)).trial(0))

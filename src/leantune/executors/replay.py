@@ -43,9 +43,9 @@ class _Run:
 class ReplayExecutor(BaseExecutor):
     """Every trial takes as long as the table says, and any number run at once.
 
-    A trial with snapshots takes as long as its largest share and brings one observation per snapshot. A trial that goes
-    on from one at a smaller share takes the difference. drawn: what a trial measures where the table has that; by
-    default the same.
+    A trial with snapshots takes as long as its largest share and brings one observation per snapshot, but for those
+    that are gaps of the problem. A trial that goes on from one at a smaller share takes the difference. drawn: what a
+    trial measures where the table has that; by default the same.
     """
 
     def __init__(self, table: Table, clock: SimulatedClock, *, problem: Problem, drawn: Drawn | None = None) -> None:
@@ -64,7 +64,7 @@ class ReplayExecutor(BaseExecutor):
 
     def check(self, trial: Trial) -> None:
         """Every trial that the table holds can be run."""
-        for share in trial.snapshots:
+        for share in self._reported(trial):
             self._measurement(trial, share)
 
     def capacity(self) -> Capacity:
@@ -135,7 +135,7 @@ class ReplayExecutor(BaseExecutor):
         observations: list[Observation] = []
         before = 0.0 if terms.continues is None else terms.continues[1].seconds or 0.0
         limit = None if terms.time_limit is None else terms.time_limit + before
-        for share in trial.snapshots:
+        for share in self._reported(trial):
             measurement = self._measurement(trial, share)
             if self._drawn is not None:
                 measurement = self._drawn(measurement, trial.number)
@@ -162,6 +162,11 @@ class ReplayExecutor(BaseExecutor):
         return observe(
             self._problem, trial, metrics, seconds=seconds, cost=cost, fraction=share, kind=kind, cause=cause
         )
+
+    def _reported(self, trial: Trial) -> list[Fraction]:
+        """Its snapshots without those of which nobody wrote down what the run showed; the last must be there."""
+        gaps, identity = self._problem.gaps, trial.configuration.id
+        return [share for share in trial.snapshots if share == trial.fraction or (identity, share) not in gaps]
 
     def _measurement(self, trial: Trial, share: Fraction) -> Measurement:
         measurement = self._table.get((trial.configuration.id, share))

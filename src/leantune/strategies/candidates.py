@@ -74,6 +74,8 @@ class Table:
             tested, level, times = np.array(tests).T
             np.add.at(count, (tested, level), times)
         open_pairs = count < recipe.repeats
+        if self.problem.gaps:
+            open_pairs &= self.problem.testable
         if len(self.problem.fractions) > 1:
             if recipe.tests is Shares.FULL:
                 open_pairs[:, :-1] = False

@@ -43,10 +43,11 @@ class Design(Protocol):
         """The next starting test; None when the start is complete."""
 
 
-def first_unseen(starts: Iterator[Start], history: History) -> Start | None:
-    """The first start whose configuration was not yet run up to its last fraction."""
+def first_unseen(problem: Problem, starts: Iterator[Start], history: History) -> Start | None:
+    """The first start that can be tested, and whose configuration was not yet run up to its last fraction."""
     seen = {_run(trial.configuration, trial.fraction) for trial in history.trials}
-    return next((start for start in starts if _run(start.configuration, start.snapshots[-1]) not in seen), None)
+    unseen = (start for start in starts if _run(start.configuration, start.snapshots[-1]) not in seen)
+    return next((start for start in unseen if (start.configuration.id, start.snapshots[-1]) not in problem.gaps), None)
 
 
 def _run(configuration: Configuration, fraction: Fraction) -> tuple[str, tuple[int, int]]:
@@ -75,7 +76,7 @@ class Snapshots:
     def next(self, problem: Problem, history: History, seed: int) -> Start | None:
         fractions = problem.fractions[:-1] or problem.fractions
         chosen = problem.choices.latin_hypercube(self.points, seed=derived_seed(seed, "start"))
-        return first_unseen((run for x in chosen for run in as_runs(problem, x, fractions)), history)
+        return first_unseen(problem, (run for x in chosen for run in as_runs(problem, x, fractions)), history)
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class LatinHypercube:
     def next(self, problem: Problem, history: History, seed: int) -> Start | None:
         fractions = problem.fractions[-1:] if self.at == "full" else (problem.fractions[:-1] or problem.fractions)
         chosen = problem.choices.latin_hypercube(self._count(problem), seed=derived_seed(seed, "start"))
-        return first_unseen((run for x in chosen for run in as_runs(problem, x, fractions)), history)
+        return first_unseen(problem, (run for x in chosen for run in as_runs(problem, x, fractions)), history)
 
     def _count(self, problem: Problem) -> int:
         if self.share is None or not problem.choices.enumerable:
@@ -110,7 +111,7 @@ class SmallTests:
         if len(history.finished) >= self.points:
             return None
         hypercubes = 1 + len(history.trials) // self.points
-        return first_unseen(islice(self._starts(problem, seed), self.points * (hypercubes + 1)), history)
+        return first_unseen(problem, islice(self._starts(problem, seed), self.points * (hypercubes + 1)), history)
 
     def _starts(self, problem: Problem, seed: int) -> Iterator[Start]:
         for hypercube in count():
@@ -138,7 +139,7 @@ class BudgetedStart:
         )
         seen = {trial.configuration.id for trial in history.trials}
         fresh = (configuration for hypercube in drawn for configuration in hypercube if configuration.id not in seen)
-        return next((Start(configuration, (share,)) for configuration in fresh), None)
+        return first_unseen(problem, (Start(configuration, (share,)) for configuration in fresh), history)
 
 
 def _start_share(problem: Problem, history: History) -> Fraction:
@@ -182,7 +183,7 @@ class UntilSpent:
         enough = tests >= self.points if limit is None else _foreseen_cost(history) >= limit and tests >= 2
         if enough or (limit is not None and tests >= self.points and history.cost == 0 and not history.pending):
             return None
-        return first_unseen(islice(self._starts(problem, seed), tests + ROUND * ROUND), history)
+        return first_unseen(problem, islice(self._starts(problem, seed), tests + ROUND * ROUND), history)
 
     def _starts(self, problem: Problem, seed: int) -> Iterator[Start]:
         """Rounds of a joint Latin hypercube; within a round every fraction comes equally often."""

@@ -15,13 +15,13 @@ from leantune.errors import ProblemError, StrategyError, StudyOver
 from leantune.lab.replay.contenders import Contender
 from leantune.lab.replay.kept import Kept, Key
 from leantune.lab.replay.runs import COMMON, PAPER, Row, Settings, check, replay
-from leantune.lab.replay.tables import MeasuredTable
+from leantune.lab.replay.tables import MeasuredTable, load_table
 from leantune.lab.replay.truth import Truth
 from leantune.problem import Budget, Problem
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.tuner import Judgement, View
 from leantune.study import AskedTrial, Snapshot, Study
-from tests.lab.replay.small import small
+from tests.lab.replay.small import YAML, small, write
 
 STARTS = {"eic": 4, "random": 4, "trimtuner": 1, "trimtuner-gp": 1, "ei": 4}
 
@@ -200,6 +200,24 @@ def test_epochs_pay_the_difference(table: MeasuredTable) -> None:
 def continuing(problem: Problem) -> Problem:
     parts = problem.space, problem.goal, problem.constraints, problem.fractions
     return Problem(*parts, snapshots=problem.snapshots, fidelity="epochs")
+
+
+@pytest.mark.parametrize("snapshots", [True, False])
+@pytest.mark.parametrize("strategy", ["lean", "trimtuner", "fabulinus", "eic", "random"])
+def test_missing_pairs_are_never_tested(tmp_path: Path, strategy: str, snapshots: bool) -> None:
+    """Every second configuration lacks a fraction, each of them in turn; all the rest can be tested, to the end."""
+    path = write(tmp_path)
+    lines = (tmp_path / "measured.csv").read_text(encoding="utf-8").splitlines()
+    kept = [line for number, line in enumerate(lines[1:]) if number % 6 != number // 6 % 2]
+    (tmp_path / "measured.csv").write_text("\n".join([lines[0], *kept]), encoding="utf-8")
+    path.write_text(YAML.replace("snapshots: true", f"snapshots: {str(snapshots).lower()}"), encoding="utf-8")
+    ragged = load_table(str(path))
+    assert len(ragged.problem.gaps) == 8
+    rows = replay(ragged, Settings(strategy, iterations=60), 1)
+    ids = {json.dumps(one.as_json()): one.id for one in ragged.problem.space.grid()}
+    tested = [(ids[json.dumps(row.configuration)], Fraction(row.fraction)) for row in rows]
+    assert not set(tested) & ragged.problem.gaps
+    assert len(tested) >= 12
 
 
 def test_a_space_that_is_used_up_ends_it(table: MeasuredTable) -> None:

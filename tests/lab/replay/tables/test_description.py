@@ -27,7 +27,7 @@ def refused(whole: str) -> InvalidInput:
 def test_defaults() -> None:
     read = described()
     assert (read.file, read.separator, read.snapshots, read.time_limit) == ("runs.csv", ",", False, None)
-    assert (read.missing, read.nan, read.duplicates, read.units) == ("drop", "fail", "mean", "refuse")
+    assert (read.missing, read.nan, read.duplicates, read.units) == ("skip", "fail", "mean", "refuse")
     assert (read.time.factor, read.usd_per_hour, read.cost, dict(read.columns)) == (1.0, None, None, {})
     assert read.metrics["accuracy"].unit == "any"
     assert list(read.problems) == [""]

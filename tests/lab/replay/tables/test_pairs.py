@@ -69,8 +69,9 @@ def test_a_list_repeats_and_lacks_as_a_grid_does(tmp_path: Path) -> None:
     csv = "\n".join(["a,b,images,seconds,acc", *lines, "1.1,9,60,71,0.3", ""]).replace("66,0.6", "66,")
     found = table(tmp_path, csv, parameters="parameters: {a: linear, b: linear}", cluster="")
     assert [one.kind for one in found.remarks] == ["nan", "duplicates", "missing", "listed"]
-    assert [one["a"] for one in found.problem.space.grid()] == [1.1, 3.3, 4.4, 5.5, 6.6]
-    first, last = (found.problem.space.grid()[row].id for row in (0, 4))
+    assert [one["a"] for one in found.problem.space.grid()] == [1.1, 2.2, 3.3, 4.4, 5.5, 6.6]
+    first, second, *_, last = (one.id for one in found.problem.space.grid())
+    assert found.problem.gaps == {(second, HALF)}
     assert found.measurements[first, FULL] == Measurement({"accuracy": 0.2}, 66.0)
     assert found.measurements[last, FULL].failure == "the table has no accuracy"
 
@@ -87,7 +88,7 @@ def test_rows_that_lack_a_metric_are_dropped(tmp_path: Path) -> None:
     assert [one["lr"] for one in found.problem.space.grid()] == [0.01]
     assert said(found) == [
         ("nan", 1, "1 of 4 rows lack accuracy and were dropped"),
-        ("missing", 1, "1 of 2 configurations lack a fraction and were dropped"),
+        ("missing", 1, "1 of 2 configurations have no run on all the data and were dropped"),
     ]
     with pytest.raises(TableError, match="every row lacks accuracy"):
         table(tmp_path, rows(ONE[1].replace("0.6", "")), nan="nan: drop")
@@ -128,13 +129,32 @@ def test_a_mean_is_over_rows_that_lack_nothing(tmp_path: Path) -> None:
     assert at(found, 0.1, FULL).seconds == 20.0
 
 
-def test_missing_fractions_are_dropped(tmp_path: Path) -> None:
+def test_missing_fractions_are_skipped(tmp_path: Path) -> None:
     found = table(tmp_path, rows(*ONE, TWO[1]))
+    assert [one["lr"] for one in found.problem.space.grid()] == [0.01, 0.1]
+    assert len(found.measurements) == 3
+    assert found.problem.testable.tolist() == [[False, True], [True, True]]
+    assert said(found) == [("missing", 1, "1 of 2 configurations lack a fraction; never tested: 1 pair")]
+
+
+def test_without_a_run_on_all_the_data_there_is_nothing_to_recommend(tmp_path: Path) -> None:
+    """Fractions that only such configurations have go with them."""
+    lines = (*ONE, TWO[0], TWO[0].replace("30,30", "15,30"))
+    found = table(tmp_path, rows(*lines))
+    assert ([one["lr"] for one in found.problem.space.grid()], found.problem.fractions) == ([0.1], (HALF, FULL))
+    assert said(found) == [("missing", 1, "1 of 2 configurations have no run on all the data and were dropped")]
+    anywhere = table(tmp_path, rows(*lines), maximize="minimize: cost\nat: anywhere")
+    assert len(anywhere.problem.space.grid()) == 2
+    assert len(anywhere.problem.gaps) == 2
+
+
+def test_missing_fractions_are_dropped(tmp_path: Path) -> None:
+    found = table(tmp_path, rows(*ONE, TWO[1]), missing="missing: drop")
     assert [one["lr"] for one in found.problem.space.grid()] == [0.1]
     assert len(found.measurements) == 2
     assert said(found) == [("missing", 1, "1 of 2 configurations lack a fraction and were dropped")]
     with pytest.raises(TableError, match="no configuration has all the fractions 1/2, 1") as caught:
-        table(tmp_path, rows(ONE[0], TWO[1]))
+        table(tmp_path, rows(ONE[0], TWO[1]), missing="missing: drop")
     assert caught.value.where == str(tmp_path / "runs.csv")
 
 

@@ -22,7 +22,7 @@ CLUSTER = "cluster"  # the name of the cluster among the parameters
 Kind = Literal["ordinal", "choice", "linear", "log", "bool"]
 MetricUnit = Literal["any", "number", "share", "percent"]  # what the numbers of a metric are
 # What becomes of odd rows and cells; the first word of each is what happens where nothing is said.
-Missing = Literal["drop", "fail", "refuse"]  # configurations that lack a fraction
+Missing = Literal["skip", "drop", "fail", "refuse"]  # configurations that lack a fraction
 Lacking = Literal["fail", "drop", "refuse"]  # rows without a metric, time or dollars
 Duplicates = Literal["mean", "first", "last", "refuse"]  # several rows of one configuration and fraction
 Units = Literal["refuse", "convert"]  # cells in another unit than the rest of their column
@@ -360,7 +360,7 @@ class Description:
     metrics: Annotated[Mapping[str, MetricColumn], _metrics] = field(default_factory=dict)
     deviations: Annotated[Mapping[str, Formula], _deviations] = field(default_factory=dict)
     problems: Mapping[str, ProblemText]
-    missing: Missing = "drop"
+    missing: Missing = "skip"
     nan: Lacking = "fail"
     duplicates: Duplicates = "mean"
     units: Units = "refuse"

@@ -33,6 +33,7 @@ def state(stated: ProblemText, description: Description, pairs: Pairs) -> tuple[
             pairs.fractions,
             snapshots=description.snapshots,
             fidelity=description.fidelity,
+            gaps=pairs.gaps,
         )
     except ProblemError as error:  # each part was checked: what is left are limits that do not go together
         at_fault = stated.limits[-1] if stated.limits else stated.goal_entry

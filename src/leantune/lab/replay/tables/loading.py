@@ -61,7 +61,7 @@ def load_table(name_or_path: str, *, data: Path | None = None, problem: str = ""
     sheet, selected = select(parse_sheet(raw, str(path), description.separator), description.where)
     columns = Columns(sheet, description.columns, description.units)
     rows = read_rows(description, columns, description.problems[problem].metrics)
-    pairs = gather(rows, description)
+    pairs = gather(rows, description, description.problems[problem].goal.at)
     stated, medians = state(description.problems[problem], description, pairs)
     mark = [Remark("byte-order mark", 1, "the file starts with a byte-order mark")] if sheet.byte_order_mark else []
     return MeasuredTable(

@@ -12,6 +12,7 @@ from leantune.errors import TableError
 from leantune.executors.replay import Measurement
 from leantune.lab.replay.tables.description import Description, Duplicates, Lacking, Missing, Remark
 from leantune.lab.replay.tables.rows import Key, Rows, Run, key_value
+from leantune.problem import At
 from leantune.space import Parameter, Space, Value
 from leantune.text import counted
 
@@ -20,13 +21,14 @@ _ByPair = dict[tuple[Key, Fraction], Measurement]
 
 @dataclass(frozen=True)
 class Pairs:
-    """A space of the measured configurations and what each of its pairs brought."""
+    """A space of the measured configurations and what each of its pairs brought; gaps: those that the table lacks."""
 
     space: Space
     fractions: tuple[Fraction, ...]
     measurements: Mapping[tuple[str, Fraction], Measurement]
     remarks: tuple[Remark, ...]
     has_dollars: bool
+    gaps: frozenset[tuple[str, Fraction]]
 
     @property
     def at_full_data(self) -> list[Measurement]:
@@ -34,19 +36,24 @@ class Pairs:
         return [one for (_, share), one in self.measurements.items() if share == 1 and not one.failure]
 
 
-def gather(rows: Rows, description: Description) -> Pairs:
-    """Handle rows that lack a value, duplicates and missing fractions as declared, and count them."""
+def gather(rows: Rows, description: Description, at: At) -> Pairs:
+    """Handle rows that lack a value, duplicates and missing fractions as declared, and count them.
+
+    at: which pairs count as an answer; a configuration without one is dropped.
+    """
     remarks: list[Remark] = []
     runs = _complete(rows.runs, description.nan, remarks)
     merged = _merged(runs, description, remarks)
-    fractions = _fractions(merged, rows.runs)
-    kept = _filled(merged, fractions, description.missing, remarks, rows)
+    answering = _answering(merged, description.missing, at, remarks)
+    fractions = _fractions(answering, rows.runs)
+    kept = _filled(answering, fractions, description.missing, remarks, rows)
     configurations = dict.fromkeys(key for key, _ in kept)
     space = _space(rows.parameters, configurations, remarks)
     ids = {tuple(key_value(value) for value in one.values()): one.id for one in space.grid()}
     measurements = {(ids[key], share): measurement for (key, share), measurement in kept.items()}
+    gaps = {(identity, share) for identity in ids.values() for share in fractions} - measurements.keys()
     remarks += _cut_remarks(measurements, description.time_limit)
-    return Pairs(space, fractions, measurements, tuple(remarks), rows.has_dollars)
+    return Pairs(space, fractions, measurements, tuple(remarks), rows.has_dollars, frozenset(gaps))
 
 
 def _complete(runs: Sequence[Run], rule: Lacking, remarks: list[Remark]) -> list[Run]:
@@ -131,10 +138,23 @@ def _fractions(merged: _ByPair, runs: Sequence[Run]) -> tuple[Fraction, ...]:
     return shares
 
 
+def _answering(merged: _ByPair, rule: Missing, at: At, remarks: list[Remark]) -> _ByPair:
+    """The configurations that can be an answer: where pairs may be missing, those with a run on all the data."""
+    if rule != "skip" or at is At.ANYWHERE:
+        return merged
+    answers, everything = {key for key, share in merged if share == 1}, {key for key, _ in merged}
+    if len(answers) in (0, len(everything)):  # without any there is nothing to load, which is said elsewhere
+        return merged
+    lacking = len(everything) - len(answers)
+    text = f"{lacking} of {len(everything)} configurations have no run on all the data and were dropped"
+    remarks.append(Remark("missing", lacking, text))
+    return {(key, share): one for (key, share), one in merged.items() if key in answers}
+
+
 def _filled(
     merged: _ByPair, fractions: tuple[Fraction, ...], rule: Missing, remarks: list[Remark], rows: Rows
 ) -> _ByPair:
-    """Every configuration at every fraction."""
+    """Every configuration at every fraction, but for those that are never tested (skip)."""
     has: dict[Key, set[Fraction]] = {}
     for key, share in merged:
         has.setdefault(key, set()).add(share)
@@ -149,6 +169,10 @@ def _filled(
         raise TableError(
             f"{count}, such as {lacks} of this one", where=place, hint="Add the rows, or write missing: drop or fail"
         )
+    if rule == "skip":
+        pairs = sum(len(fractions) - len(shares) for shares in short.values())
+        remarks.append(Remark("missing", len(short), f"{count}; never tested: {counted(pairs, 'pair')}"))
+        return merged
     if rule == "drop":
         remarks.append(Remark("missing", len(short), f"{count} and were dropped"))
         if len(short) == len(has):
