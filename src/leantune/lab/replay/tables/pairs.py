@@ -11,7 +11,7 @@ from statistics import fmean
 from leantune.errors import TableError
 from leantune.executors.replay import Measurement
 from leantune.lab.replay.tables.description import Description, Duplicates, Lacking, Missing, Remark
-from leantune.lab.replay.tables.rows import Key, Rows, Run, key_value
+from leantune.lab.replay.tables.rows import Key, Rows, Run, key_of
 from leantune.problem import At
 from leantune.space import Parameter, Space, Value
 from leantune.text import counted
@@ -41,7 +41,7 @@ def gather(rows: Rows, description: Description, at: At) -> Pairs:
 
     at: which pairs count as an answer; a configuration without one is dropped.
     """
-    remarks: list[Remark] = []
+    remarks = [*rows.remarks]
     runs = _complete(rows.runs, description.nan, remarks)
     merged = _merged(runs, description, remarks)
     answering = _answering(merged, description.missing, at, remarks)
@@ -49,7 +49,7 @@ def gather(rows: Rows, description: Description, at: At) -> Pairs:
     kept = _filled(answering, fractions, description.missing, remarks, rows)
     configurations = dict.fromkeys(key for key, _ in kept)
     space = _space(rows.parameters, configurations, remarks)
-    ids = {tuple(key_value(value) for value in one.values()): one.id for one in space.grid()}
+    ids = {key_of(one, rows.parameters): one.id for one in space.grid()}
     measurements = {(ids[key], share): measurement for (key, share), measurement in kept.items()}
     gaps = {(identity, share) for identity in ids.values() for share in fractions} - measurements.keys()
     remarks += _cut_remarks(measurements, description.time_limit)
@@ -196,7 +196,8 @@ def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None],
     A list has no combinations to enumerate: random configurations of seven parameters would make 1e19.
     """
     space, count = Space(**parameters), len(configurations)
-    others = (space.size or 0) - count
+    conditional = space.schema.conditional and space.enumerable  # then combinations are fewer than the product
+    others = (len(space.grid()) if conditional else space.size or 0) - count
     if others == 0:
         return space
     if others > count:
@@ -209,7 +210,7 @@ def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None],
     remarks.append(Remark("absent", others, text))
 
     def measured(values: Mapping[str, Value]) -> bool:
-        return tuple(key_value(value) for value in values.values()) in configurations
+        return key_of(values, parameters) in configurations
 
     return Space(valid=measured, **parameters)
 
@@ -217,7 +218,7 @@ def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None],
 def _values(parameters: Iterable[str], key: Key) -> dict[str, object]:
     """A configuration in the form that `Space.configuration` reads."""
     plain = ({"type": one[0], "nodes": one[1]} if isinstance(one, tuple) else one for one in key)
-    return dict(zip(parameters, plain, strict=True))
+    return {name: value for name, value in zip(parameters, plain, strict=True) if value is not None}
 
 
 def _cut_remarks(measurements: Mapping[tuple[str, Fraction], Measurement], limit: float | None) -> list[Remark]:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from leantune.errors import InvalidInput, TableError
 from leantune.lab.replay.tables.cells import is_missing, plain_number
 from leantune.lab.replay.tables.columns import Columns
-from leantune.lab.replay.tables.description import CLUSTER, Description, Formula, FractionColumn
+from leantune.lab.replay.tables.description import CLUSTER, Description, Formula, FractionColumn, Remark
 from leantune.lab.replay.tables.machines import Rented, one_machine, rent
-from leantune.lab.replay.tables.values import span
+from leantune.lab.replay.tables.values import span_all
 from leantune.problem import TIME
 from leantune.space import Cluster, Parameter, Value
 from leantune.units import SECONDS_PER_HOUR, parse_share
 
 _RATIO = re.compile(r"([0-9]{1,18})\s*/\s*([0-9]{1,18})")
-Key = tuple[Value | tuple[str, int], ...]  # the values of a configuration, a cluster as (type, nodes)
+# The values of a configuration, a cluster as (type, nodes), None for a parameter that it does not have.
+Key = tuple[Value | tuple[str, int] | None, ...]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Rows:
     parameters: dict[str, Parameter]
     runs: list[Run]
     has_dollars: bool
+    remarks: list[Remark]
 
 
 def read_rows(description: Description, columns: Columns, needed: Collection[str]) -> Rows:
@@ -50,7 +52,7 @@ def read_rows(description: Description, columns: Columns, needed: Collection[str
 
     needed: metrics that the problem is about. Others are taken where a row has them, and nobody misses them elsewhere.
     """
-    spanned = {name: span(name, described, columns) for name, described in description.parameters.items()}
+    spanned, remarks = span_all(description.parameters, columns)
     rented = None if description.cluster is None else rent(description.cluster, columns)
     seconds = columns.checked(
         description.time.formula,
@@ -85,12 +87,13 @@ def read_rows(description: Description, columns: Columns, needed: Collection[str
     parameters: dict[str, Parameter] = {name: one.parameter for name, one in spanned.items()}
     if rented is not None:
         parameters[CLUSTER] = rented.clusters
-    return Rows(parameters, runs, has_dollars)
+    return Rows(parameters, runs, has_dollars, remarks)
 
 
-def key_value(value: Value) -> Value | tuple[str, int]:
-    """A value as it stands in a key."""
-    return (value.type, value.nodes) if isinstance(value, Cluster) else value
+def key_of(values: Mapping[str, Value], parameters: Iterable[str]) -> Key:
+    """A configuration as a key."""
+    found = (values.get(name) for name in parameters)
+    return tuple((value.type, value.nodes) if isinstance(value, Cluster) else value for value in found)
 
 
 def _not_above_0(what: str) -> Callable[[float | None], str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from leantune.lab.replay.tables.cells import is_missing, plain_number
 from leantune.lab.replay.tables.columns import Columns
-from leantune.lab.replay.tables.description import Formula, ParameterColumn
-from leantune.space import Boolean, Choice, Ordinal, Parameter, Value
+from leantune.lab.replay.tables.description import Formula, ParameterColumn, Remark
+from leantune.space import Boolean, Choice, Ordinal, Parameter, Value, when
 
+_NAMES = ("none", "-", "?")  # that may be one of several names, and no number
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _TRUTHS = {
     **dict.fromkeys(("true", "yes", "on", "1", "t", "y"), True),
@@ -21,19 +22,65 @@ _TRUTHS = {
 
 @dataclass(frozen=True)
 class Spanned:
-    """A parameter and its value in each row."""
+    """A parameter and its value in each row; None where it has none."""
 
     parameter: Parameter
-    values: list[Value]
+    values: list[Value | None]
 
 
-def span(name: str, described: ParameterColumn, columns: Columns) -> Spanned:
+def span_all(described: Mapping[str, ParameterColumn], columns: Columns) -> tuple[dict[str, Spanned], list[Remark]]:
+    """The parameters that columns span. One that is blank in some rows exists only where a choice or a truth value says
+    so: the first of those whose values in rows with and without it are different ones.
+    """
+    spanned = {name: _span(name, one, columns) for name, one in described.items()}
+    remarks = []
+    for name, one in spanned.items():
+        if None in one.values:
+            parent, values = _condition(name, described[name], spanned, columns)
+            spanned[name] = Spanned(when(one.parameter, **{parent: values}), one.values)
+            rows = sum(value is None for value in one.values)
+            shown = " or ".join(map(str, values))
+            text = f"{name} is blank in {rows:,} rows: it exists only where {parent} is {shown}"
+            remarks.append(Remark("conditional", rows, text))
+    return spanned, remarks
+
+
+def _condition(
+    name: str, described: ParameterColumn, spanned: Mapping[str, Spanned], columns: Columns
+) -> tuple[str, list[Value]]:
+    own = spanned[name].values
+    for parent, other in spanned.items():
+        if isinstance(other.parameter, Choice | Boolean) and None not in other.values:
+            pairs = list(zip(own, other.values, strict=True))
+            there = {value for one, value in pairs if one is not None}
+            if not there & {value for one, value in pairs if one is None}:
+                options = other.parameter.options
+                return parent, [value for value in options if value in there]
+    hint = "Fill it in, drop the row (where:), or name the choice or bool that says where it exists as a parameter"
+    formula = Formula(name, described.entry)
+    raise columns.error(formula, own.index(None), f"the parameter {name!r} has no value", hint)
+
+
+def _span(name: str, described: ParameterColumn, columns: Columns) -> Spanned:
     """The parameter that a column spans: the values listed, or those found, ascending."""
     formula = Formula(name, described.entry)
-    cells = columns.texts(formula)
-    for row, cell in enumerate(cells):
-        if is_missing(cell):
-            raise columns.error(formula, row, f"the parameter {name!r} has no value", "Fill it in, or drop the row")
+    everywhere = columns.texts(formula)
+    rows = [row for row, cell in enumerate(everywhere) if not _is_blank(cell, described)]
+    if not rows:
+        hint = "Leave the parameter out, or name another column"
+        raise columns.error(formula, 0, f"the parameter {name!r} has no value in any row", hint)
+    cells = [everywhere[row] for row in rows]
+    parameter, values = _spanned(cells, rows, described, columns, formula)
+    by_row = dict(zip(rows, values, strict=True))
+    return Spanned(parameter, [by_row.get(row) for row in range(len(everywhere))])
+
+
+def _spanned(
+    cells: Sequence[str], rows: Sequence[int], described: ParameterColumn, columns: Columns, formula: Formula
+) -> tuple[Parameter, list[Value]]:
+    """The parameter of the cells that are not blank, and the value of each."""
+    name = formula.text
+    for row, cell in zip(rows, cells, strict=True):
         if described.kind in ("linear", "log") and plain_number(cell) is None:
             hint = "Correct the row, or make the parameter a choice"
             raise columns.error(formula, row, f"{cell!r} is not a number", hint)
@@ -41,8 +88,8 @@ def span(name: str, described: ParameterColumn, columns: Columns) -> Spanned:
             hint = f"Write one of {', '.join(_TRUTHS)}"
             raise columns.error(formula, row, f"{cell!r} is neither true nor false", hint)
     if described.kind == "bool":
-        return Spanned(Boolean(), [_TRUTHS[cell.lower()] for cell in cells])
-    values = _typed(cells) if described.options is None else _listed(cells, described, columns, formula)
+        return Boolean(), [_TRUTHS[cell.lower()] for cell in cells]
+    values = _typed(cells) if described.options is None else _listed(cells, rows, described, columns, formula)
     options = described.options if described.options is not None else _ascending(values)
     if described.kind == "ordinal" and described.options is None and isinstance(options[0], str):
         shown = ", ".join(map(str, options[:5]))
@@ -51,8 +98,15 @@ def span(name: str, described: ParameterColumn, columns: Columns) -> Spanned:
         )
     with described.entry.blamed():
         if described.kind == "choice":
-            return Spanned(Choice(tuple(options)), values)
-        return Spanned(Ordinal(tuple(options), "rank" if described.kind == "ordinal" else described.kind), values)
+            return Choice(tuple(options)), values
+        return Ordinal(tuple(options), "rank" if described.kind == "ordinal" else described.kind), values
+
+
+def _is_blank(cell: str, described: ParameterColumn) -> bool:
+    """Whether a cell holds no value; "none" is one where values are names."""
+    if described.options is not None and cell in map(str, described.options):
+        return False
+    return is_missing(cell) and not (described.kind == "choice" and cell.lower() in _NAMES)
 
 
 def _typed(cells: Sequence[str]) -> list[Value]:
@@ -67,10 +121,12 @@ def _ascending(values: Sequence[Value]) -> tuple[Value, ...]:
     return tuple(sorted(set(values)))  # type: ignore[type-var] # all numbers or all texts
 
 
-def _listed(cells: Sequence[str], described: ParameterColumn, columns: Columns, formula: Formula) -> list[Value]:
+def _listed(
+    cells: Sequence[str], rows: Sequence[int], described: ParameterColumn, columns: Columns, formula: Formula
+) -> list[Value]:
     options = described.options or ()
     known: dict[str, Value] = {cell: value for cell in set(cells) if (value := _option(cell, options)) is not None}
-    for row, cell in enumerate(cells):
+    for row, cell in zip(rows, cells, strict=True):
         if cell not in known:
             hint = f"Add it at {described.entry.where}: {', '.join(map(str, options))}"
             raise columns.error(formula, row, f"{cell!r} is not among the values of {formula.text!r}", hint)
