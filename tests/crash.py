@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from itertools import count
 from pathlib import Path
 from typing import Protocol
@@ -69,10 +70,12 @@ class Case:
     trials: int
     seed: int = 1
     parallel: int = 1
+    baseline: bool = False
 
     @property
     def problem(self) -> Problem:
-        return toy.toy_problem(budget=Budget(usd=2.0, trials=self.trials))
+        problem = toy.toy_problem(budget=Budget(usd=2.0, trials=self.trials))
+        return problem.with_baseline(problem.space.grid()[5]) if self.baseline else problem
 
     def open(self, url: str) -> tuple[Database, StudyStore]:
         """The study in its database."""
@@ -133,6 +136,10 @@ def check(history: History, store: StudyStore, case: Case) -> None:
     money = store.money()
     assert money.reserved == 0.0
     assert money.left >= 0.0
+    if case.baseline:
+        own = (case.problem.baseline, Fraction(1))
+        tests = [trial.number for trial in history.trials if (trial.configuration, trial.fraction) == own]
+        assert tests == [0], tests
     attempts = sum(sum(move.state is TrialState.RUNNING for move in trial.moves) for trial in history.trials)
     assert attempts == len(rows)
 
@@ -265,11 +272,11 @@ def _seconds(work: Callable[[], None]) -> float:
     return time.monotonic() - began
 
 
-def case_of(strategy: str, trials: int, parallel: int, *, quick: bool) -> Killable:
+def case_of(strategy: str, trials: int, parallel: int, *, quick: bool, baseline: bool) -> Killable:
     """The study of a strategy."""
     if strategy == "spottune":
         return JudgedCase(trials, parallel)
-    return Case(toy.quick(strategy) if quick else recipe(strategy), trials, parallel=parallel)
+    return Case(toy.quick(strategy) if quick else recipe(strategy), trials, parallel=parallel, baseline=baseline)
 
 
 def main() -> None:
@@ -279,11 +286,12 @@ def main() -> None:
     options.add_argument("--strategy", default="trimtuner-gp")
     options.add_argument("--quick", action="store_true", help="with fewer trees or hyper-parameter samples")
     options.add_argument("--parallel", type=int, default=1, help="trials at once, in deterministic batches")
+    options.add_argument("--baseline", action="store_true", help="with a present setting, which is tested first")
     moments = [f"{side}-{what}" for what in AT for side in ("before", "after")]
     options.add_argument("--at", choices=[*moments, "random"], default="random")
     options.add_argument("--kills", type=int, default=200, help="at random moments")
     chosen = options.parse_args()
-    case = case_of(chosen.strategy, chosen.trials, chosen.parallel, quick=chosen.quick)
+    case = case_of(chosen.strategy, chosen.trials, chosen.parallel, quick=chosen.quick, baseline=chosen.baseline)
     with tempfile.TemporaryDirectory() as folder:
         numbers = iter(range(10**6))
 

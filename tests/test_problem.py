@@ -23,7 +23,7 @@ from leantune.problem import (
     minimize,
     parse_fractions,
 )
-from leantune.space import Space, boolean, integer
+from leantune.space import Space, boolean, choice, integer, linear, when
 
 SPACE = Space(x=boolean())
 NUMBERS = Space(n=integer(1, 5))
@@ -294,6 +294,14 @@ def test_the_last_step_and_a_list_of_settings() -> None:
     assert (plain.steps, plain.settings, plain.choices) == (None, (), plain.space)
 
 
+def test_the_present_setting_is_a_whole_configuration() -> None:
+    space = Space(n=integer(1, 5), kind=choice("a"), rate=when(linear(0, 1), kind="a"))
+    problem = Problem(space, maximize("a"), baseline={"n": 2, "rate": 0.5}, budget=Budget(usd=1))
+    assert problem.baseline == space.configuration({"n": 2, "kind": "a", "rate": 0.5})
+    assert problem.with_budget(Budget(usd=2)).baseline == problem.baseline
+    assert problem.with_baseline(None).baseline is None is Problem(space, maximize("a")).baseline
+
+
 def test_what_a_share_is_a_share_of() -> None:
     assert Problem(NUMBERS, maximize("a")).fidelity == "data"
     problem = Problem(NUMBERS, maximize("a"), fidelity="epochs")
@@ -311,6 +319,11 @@ def test_what_a_share_is_a_share_of() -> None:
         ({"settings": [{"n": 1}, {"n": 99}]}, "99.*settings, number 2"),
         ({"settings": [{"m": 1}]}, "settings, number 1"),
         ({"settings": [{"n": 1}, {"n": 2}, {"n": 1}]}, "comes twice.*number 3.*It is number 1 already"),
+        ({"baseline": {}}, r"'n' is missing \(baseline\). Give a value to each"),
+        ({"baseline": {"n": 99}}, r"99 is out of bounds \(baseline, parameter 'n'\). Give a value from"),
+        ({"baseline": {"m": 1}}, "unknown parameter 'm'"),
+        ({"baseline": 3}, "3 is no setting"),
+        ({"settings": [{"n": 1}], "baseline": {"n": 2}}, "is not listed"),
         ({"settings": [3]}, "3 is no setting.*settings, number 1"),
     ],
 )

@@ -211,7 +211,8 @@ class Problem:
     run of the same configuration at the largest smaller share, and only the difference is paid. steps: the
     last step of a training, None where nobody said it. settings: the list of configurations to test, in that order;
     empty: all of the space. choices: the space, without what is not listed. gaps: pairs (id of a configuration, share)
-    that cannot be tested, as a table has no result of them; only of choices that can be enumerated.
+    that cannot be tested, as a table has no result of them; only of choices that can be enumerated. baseline: the
+    user's present setting, None where nobody said it.
     """
 
     space: Space
@@ -225,6 +226,7 @@ class Problem:
     settings: tuple[Configuration, ...]
     choices: Space
     gaps: frozenset[tuple[str, Fraction]]
+    baseline: Configuration | None
 
     def __init__(  # noqa: PLR0913 - all that a problem is, most of it by name
         self,
@@ -239,6 +241,7 @@ class Problem:
         steps: float | None = None,
         settings: Iterable[Mapping[str, object]] = (),
         gaps: Iterable[tuple[str, Fraction]] = (),
+        baseline: Mapping[str, object] | None = None,
     ) -> None:
         if not isinstance(space, Space):
             raise ProblemError(f"{space!r} is not a space", where="problem", hint="Write Space(lr=log(1e-5, 1e-1))")
@@ -257,6 +260,7 @@ class Problem:
         object.__setattr__(self, "settings", _checked_settings(space, settings))
         object.__setattr__(self, "choices", space.only(self.settings) if self.settings else space)
         object.__setattr__(self, "gaps", frozenset(gaps))
+        object.__setattr__(self, "baseline", None if baseline is None else _checked_baseline(self.choices, baseline))
 
     def with_budget(self, budget: Budget) -> "Problem":
         """The same problem with another budget."""
@@ -264,6 +268,12 @@ class Problem:
             raise ProblemError(f"{budget!r} is not a budget", where="problem", hint="Write Budget(usd=5)")
         changed = copy(self)  # nothing else has to be checked again
         object.__setattr__(changed, "budget", budget)
+        return changed
+
+    def with_baseline(self, baseline: Mapping[str, object] | None) -> "Problem":
+        """The same problem with another present setting of the user's, or none."""
+        changed = copy(self)
+        object.__setattr__(changed, "baseline", None if baseline is None else _checked_baseline(self.choices, baseline))
         return changed
 
     @cached_property
@@ -383,6 +393,22 @@ def _checked_settings(space: Space, given: Iterable[Mapping[str, object]]) -> tu
             raise ProblemError("the setting comes twice", where=where, hint=hint)
         settings[setting] = place
     return tuple(settings)
+
+
+def _checked_baseline(space: Space, given: Mapping[str, object]) -> Configuration:
+    """A complete configuration; a parameter that has one value only may be left out."""
+    if not isinstance(given, Mapping):
+        raise ProblemError(f"{given!r} is no setting", where="baseline", hint="Write baseline={'lr': 0.1}")
+    values = dict(given)
+    for name, parameter in space.parameters.items():
+        exists = all(values.get(parent) in wanted for parent, wanted in parameter.conditions)
+        if name not in values and parameter.count == 1 and exists:
+            values[name] = parameter.value(parameter.first)
+    try:
+        return space.configuration(values)
+    except SpaceError as error:
+        where = "baseline" if error.where == "configuration" else f"baseline, {error.where}"
+        raise ProblemError(error.what, where=where, hint=error.hint) from None
 
 
 def _option(kind: type[_Option], given: str, where: str) -> _Option:

@@ -7,12 +7,13 @@ from dataclasses import replace
 from leantune.cli import show
 from leantune.cli.command import encoded
 from leantune.cli.terminal import printable
-from leantune.history import Estimate, History, Note, NoteKind, TrialState
+from leantune.history import Estimate, History, Note, NoteKind, TrialState, observe
 from leantune.problem import Budget, Problem, minimize
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Outcome
 from leantune.space import Space, choice
 from leantune.store.rows import Money, WorkerRow
+from leantune.strategies.baseline import compared
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.study.launch import DryRun, Forecast, LimitCheck, Verification
 from leantune.text import estimated
@@ -245,3 +246,22 @@ def test_a_verification_whose_limit_broke_or_whose_run_failed() -> None:
     assert json.loads(json_of(show.verification("digits", PROBLEM, failed).document))["held"] is False
     free = replace(HELD, limits=())
     assert show.verification("digits", PROBLEM, free).lines[0] == "Verified: the run came through; there is no limit"
+
+
+def test_the_present_setting_is_told_beside_what_was_found() -> None:
+    history = mixed()
+    problem = PROBLEM.with_baseline({"lr": 0.05, "batch": 64, "cluster": {"type": "large", "nodes": 1}})
+    told = standing(history, problem)
+    assert problem.baseline is not None
+    lines, document = show.status(told, None, [WORKER], 210.0).lines, show.status(told, None, [WORKER], 210.0).document
+    assert "  compared: Your present setting was not tested: nothing to compare with." in text(lines)
+    assert json.loads(json_of(document))["baseline"]["basis"] == "untested"
+    history, trial = history.propose(problem.baseline, FULL)
+    history = history.record(trial.number, [observe(problem, trial, {"accuracy": 0.9}, seconds=20.0)], time=300.0)
+    beside = compared(problem, history, CONFIGURATION, FULL, RECOMMENDED.metrics)
+    shown = text(show.recommendation_lines(RECOMMENDED, beside))
+    # Of the two results of the configuration on all data, 0.99 and 0.91, the mean counts.
+    assert "Compared: Better than your setting by 0.05, for $0.015 less a run (yours: accuracy 0.9" in shown
+    keys = json.loads(json_of(show.recommendation_json(RECOMMENDED, beside)))["baseline"]
+    assert (keys["trial"], keys["fraction"], keys["metrics"]["accuracy"]) == (5, "1", 0.9)
+    assert "baseline" not in show.recommendation_json(RECOMMENDED)

@@ -615,3 +615,66 @@ def test_what_spottune_needs_is_said(extra: str, what: str, hint: str) -> None:
     error = refused(text(extra=extra))
     assert what in error.what
     assert hint in error.hint
+
+
+TWO_SIZES = "{machines: {small: {vcpus: 1, memory: 2 GiB}, large: {vcpus: 2, memory: 4 GiB}}, nodes: [1, 2]}"
+
+
+@pytest.mark.parametrize("written", ["2 x small", "2 × small", "{type: small, nodes: 2}"])
+def test_the_present_setting(written: str) -> None:
+    space = f"space:\n  lr: {{log: [1e-5, 1e-1]}}\n  batch: [16]\n  cluster: {TWO_SIZES}"
+    job = parsed(space=space, train="train: python train.py", baseline=f"baseline: {{lr: 1e-3, cluster: {written}}}")
+    setting = job.problem.baseline
+    assert setting is not None and setting.cluster is not None
+    assert (setting["lr"], setting["batch"], str(setting.cluster)) == (1e-3, 16, "2 x small")
+    assert document_of(job)["baseline"] == {"lr": 1e-3, "batch": 16, "cluster": {"type": "small", "nodes": 2}}
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "where", "hint"),
+    [
+        ("baseline: 3", "3 where a mapping is expected", "line 6, baseline", "present setting"),
+        (
+            "baseline:\n  lr: 7\n  cluster: 1 x small",
+            "7.0 is out of bounds",
+            "line 7, baseline.lr",
+            "from 1e-05 to 0.1",
+        ),
+        ("baseline:\n  lr: fast", "'fast' is not a number", "line 7, baseline.lr", "from 1e-05 to 0.1"),
+        ("baseline: {lr: [1]}", "a list where a value is expected", "line 6, baseline.lr", "lr: 0.001"),
+        ("baseline: {lrr: 1}", "there is no parameter 'lrr'", "line 6, baseline.lrr", "lr"),
+        ("baseline: {lr: 0.1}", "parameter 'cluster' is missing", "line 6, baseline", "each of"),
+        (
+            "baseline: {lr: 0.1, cluster: small}",
+            "how many nodes is not said",
+            "line 6, baseline.cluster",
+            "1 x small, 2 x small",
+        ),
+        (
+            "baseline: {lr: 0.1, cluster: 3 x small}",
+            "'3 x small' is none of the space's clusters",
+            "line 6, baseline.cluster",
+            "1 x small, 2 x small",
+        ),
+        (
+            "baseline: {lr: 0.1, cluster: tiny}",
+            "'tiny' is none of the space's clusters",
+            "line 6, baseline.cluster",
+            "1 x small, 2 x small, 1 x",
+        ),
+        ("baseline: {lr: 0.1, cluster: {nodes: 1}}", "the type is missing", "line 6, baseline.cluster", "type: small"),
+    ],
+)
+def test_a_present_setting_must_lie_in_the_space(line: str, what: str, where: str, hint: str) -> None:
+    space = f"space: {{lr: {{log: [1e-5, 1e-1]}}, cluster: {TWO_SIZES}}}"
+    check_refused(text(space=space, train="train: python train.py", extra=line), what, where, hint)
+
+
+def test_a_free_machine_is_no_part_of_the_present_setting() -> None:
+    lines = {"space": f"space: {{lr: [0.1, 0.2], cluster: {MACHINES}}}", "run": "run: {machine: free}"}
+    lines |= {"train": "train: p {lr}", "strategy": "strategy: random"}
+    assert parsed(**lines, extra="baseline: {lr: 0.1}").problem.baseline == parsed(**lines).problem.space.configuration(
+        {"lr": 0.1}
+    )
+    error = refused(text(**lines, extra="baseline: {lr: 0.1, cluster: 1 x small}"))
+    assert "the machine is free" in error.what and error.hint == "Leave it out"

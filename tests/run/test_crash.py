@@ -30,6 +30,13 @@ def test_killed_at_every_move(at: str, parallel: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("strategy", "parallel"), [("random", "1"), ("trimtuner", "3")])
+def test_the_present_setting_is_tested_once_whoever_is_killed(strategy: str, parallel: str) -> None:
+    counts = campaign("--strategy", strategy, "--baseline", "--parallel", parallel, "--at", "before-move", trials=4)
+    assert counts["killed"] == 3 * 4
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "kills"), [("trimtuner", 200), ("random", 50)])
 def test_killed_at_random_moments(strategy: str, kills: int) -> None:
     counts = campaign("--strategy", strategy, "--kills", str(kills))

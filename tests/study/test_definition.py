@@ -174,6 +174,14 @@ def test_a_definition_that_another_version_wrote_differs(stored: dict[str, objec
     assert changes(describe(PROBLEM, "eic", {}, 1), stored).breaking
 
 
+def test_another_present_setting_leaves_trials_comparable() -> None:
+    space = Space(n=integer(1, 5))
+    plain = describe(Problem(space, maximize("a")), "eic", {}, 0)
+    given = describe(Problem(space, maximize("a"), baseline={"n": 2}), "eic", {}, 0)
+    assert "baseline" not in plain
+    assert changes(plain, given) == Changes(['baseline was not given and is {"n": 2}'], [])
+
+
 def test_the_last_step_and_the_settings_where_they_are_given() -> None:
     space, goal = Space(n=integer(1, 5), cluster=clusters([SMALL], nodes=[1, 2])), maximize("a")
     plain = describe(Problem(space, goal), "eic", {}, 0)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,55 @@ def test_a_job_runs_is_verified_and_extended(tmp_path: Path) -> None:
     assert extend(opened, Budget(trials=6)).trials == 6
     run(opened)
     assert len(opened.history) == 7  # the verification is not one of the six
+    opened.close()
+
+
+def test_the_present_setting_runs_first_and_is_compared_with(tmp_path: Path) -> None:
+    path = write_job(tmp_path, trials=2)
+    path.write_text(path.read_text() + "baseline: {lr: 0.1}\n")
+    job = load_job(path)
+    first = dry_run(job).first[0].proposal
+    assert (first.configuration, first.fraction) == (job.problem.baseline, Fraction(1))
+    opened = open_job(job)
+    run(opened)
+    trials = opened.history.trials
+    assert [trial.configuration == job.problem.baseline for trial in trials] == [True, False]
+    beside = opened.comparison(opened.recommendation())
+    assert beside is not None and (beside.trial, beside.basis) == (0, "measured" if len(trials) > 1 else "same")
+    opened.close()
+
+
+def test_a_present_setting_may_be_added_and_is_tested_next(tmp_path: Path) -> None:
+    path = write_job(tmp_path, trials=2)
+    opened = open_job(load_job(path))
+    run(opened)
+    opened.close()
+    path.write_text(path.read_text().replace("trials: 2", "trials: 3") + "baseline: {lr: 0.05}\n")
+    opened = open_job(load_job(path))
+    run(opened)
+    assert [trial.configuration["lr"] == 0.05 for trial in opened.history.trials] == [False, False, True]
+    opened.close()
+    stored = open_stored(opened.job.store, "tiny", folder=tmp_path)  # other workers know it too
+    assert stored.job.problem.baseline == opened.job.problem.baseline
+    stored.close()
+
+
+def test_a_present_setting_that_cannot_be_paid_does_not_end_the_study(tmp_path: Path) -> None:
+    path = write_job(tmp_path, trials=2)
+    sizes = {
+        name: f"{name}: {{vcpus: 0.5, memory: 1 GiB, usd_per_hour: {usd}}}" for name, usd in (("m", 3.6), ("n", 900))
+    }
+    machines = f"machines: {{{', '.join(sizes.values())}}}"
+    text = path.read_text()
+    start = text.index("machines:")
+    text = text[:start] + machines + text[text.index("}}}", start) + 2 :]
+    path.write_text(text.replace("strategy: random", "strategy: random\nbaseline: {lr: 0.1, cluster: 1 x n}"))
+    job = load_job(path)
+    assert dry_run(job).first[0].proposal.configuration != job.problem.baseline
+    opened = open_job(job)
+    run(opened)
+    tested = [trial.configuration for trial in opened.history.trials]
+    assert tested and job.problem.baseline not in tested
     opened.close()
 
 

@@ -18,6 +18,7 @@ from leantune.problem import COST, TIME, Problem
 from leantune.run.loop import End
 from leantune.space import Cluster
 from leantune.store.rows import WorkerRow
+from leantune.strategies.baseline import Comparison
 from leantune.strategies.proposals import Recommendation
 from leantune.study.launch import DryRun, Forecast, Verification
 from leantune.text import (
@@ -40,8 +41,10 @@ encoded.register(Note, str)
 # -- the recommendation
 
 
-def recommendation_lines(recommended: Recommendation) -> list[str]:
-    """The configuration to use, what to expect of it, how sure its limits are, and why."""
+def recommendation_lines(recommended: Recommendation, beside: Comparison | None = None) -> list[str]:
+    """The configuration to use, what to expect of it, how sure its limits are, why, and how it compares with the user's
+    present setting.
+    """
     measured = all(estimate.sd == 0 for estimate in recommended.metrics.values())
     lines = ["Recommended configuration:"]
     lines += aligned((name, exact_text(value)) for name, value in recommended.configuration.items())
@@ -52,6 +55,7 @@ def recommendation_lines(recommended: Recommendation) -> list[str]:
         lines.append(f"Limits, {verdict}:")
         lines += aligned((text, _sure(sure, measured)) for text, sure in recommended.probabilities.items())
     lines.append(f"Why: {recommended.why}")
+    lines += [f"Compared: {beside.words}"] if beside else []
     return [*lines, *(f"Note: {note}" for note in recommended.notes)]
 
 
@@ -59,13 +63,23 @@ def _sure(probability: float, measured: bool) -> str:
     return ("held" if probability == 1 else "broken") if measured else f"holds with {percent(probability)}"
 
 
-def recommendation_json(recommended: Recommendation) -> Json:
-    """The same for a program; a cluster in the configuration is {type, nodes, vcpus, memory_gib, usd_per_hour}."""
+def recommendation_json(recommended: Recommendation, beside: Comparison | None = None) -> Json:
+    """The same for a program; a cluster in the configuration is {type, nodes, vcpus, memory_gib, usd_per_hour}.
+
+    baseline: only where the study has one.
+    """
     return {
         **picked(recommended, "configuration fraction metrics"),
         "limits": [{"limit": text, "probability": sure} for text, sure in recommended.probabilities.items()],
         **picked(recommended, "feasible tested why notes"),
+        **comparison_json(beside),
     }
+
+
+def comparison_json(beside: Comparison | None) -> Json:
+    """The user's present setting under its key, with what was measured of it; nothing where there is none."""
+    names = "configuration basis trial fraction metrics broken gain saved_usd saved_seconds predicted words"
+    return {} if beside is None else {"baseline": picked(beside, names)}
 
 
 # -- a study
@@ -132,11 +146,13 @@ def status(standing: Standing, stop_reason: str | None, workers: Sequence[Worker
         f"Study {standing.name}: {'not over yet' if stop_reason is None else f'over, {stop_reason}'}",
         *aligned(about),
         *study_lines(standing),
+        *([f"  compared: {standing.beside.words}"] if standing.beside else []),
         *(f"  running: trial {trial.number}, {trial_words(trial)}, {duration(ran)}" for trial, ran in running),
         *(f"  failed: trial {number}, {cause_words(cause)}" for number, cause in failed[-3:]),
     ]
     document = {
         **study_json(standing),
+        **comparison_json(standing.beside),
         "over": stop_reason is not None,
         "stop_reason": stop_reason,
         "running": [{**picked(trial, "trial=number fraction configuration"), "seconds": ran} for trial, ran in running],
@@ -156,19 +172,25 @@ def _ago(time: float, now: float) -> float:
 
 
 def ended(
-    standing: Standing, end: End, recommended: Recommendation | None, why_none: str, *, shown: bool = False
+    standing: Standing,
+    end: End,
+    recommended: Recommendation | None,
+    why_none: str,
+    beside: Comparison | None = None,
+    *,
+    shown: bool = False,
 ) -> Answer:
     """How a run ended, what there is now (for people unless a live view has `shown` that), and what to use."""
     document = {
         **study_json(standing),
         **picked(end, "outcome reason"),
-        "recommendation": recommendation_json(recommended) if recommended else None,
+        "recommendation": recommendation_json(recommended, beside) if recommended else None,
         "why_no_recommendation": why_none,
     }
     lines = [
         f"Study {standing.name}: {end.outcome.value}, {end.reason}",
         *([] if shown else study_lines(standing)),
-        *(recommendation_lines(recommended) if recommended else []),
+        *(recommendation_lines(recommended, beside) if recommended else []),
         *([f"No recommendation: {why_none}"] if why_none else []),
     ]
     return Answer(document, lines)

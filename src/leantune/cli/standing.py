@@ -5,6 +5,7 @@ Pure: computed from history and events. Words are one line each.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -23,9 +24,10 @@ from leantune.history import (
     TrialState,
     counted_notes,
 )
-from leantune.problem import At, Budget, Constraint, Direction, Problem
+from leantune.problem import COST, TIME, At, Budget, Constraint, Direction, Problem
 from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
 from leantune.store.rows import Booking, Money
+from leantune.strategies.baseline import Comparison, compared
 from leantune.strategies.recommending import excess
 from leantune.text import counted, described, estimated, limit_text, listed, quantity, share_of_data, usd
 
@@ -90,6 +92,16 @@ class Standing:
     def notes(self) -> Mapping[Note, int]:
         """Fallbacks, caps and extra charges, each with the number of trials it concerns; numbers as of the last one."""
         return counted_notes(self.history, _WORTH_TELLING)
+
+    @cached_property
+    def beside(self) -> Comparison | None:
+        """The best result so far beside the user's present setting; None while there is one of both or neither."""
+        if self.best is None:
+            return None
+        seen = self.best.seen
+        values = {name: seen.value(name) for name in (*seen.metrics, COST, TIME)}
+        told = {name: Estimate(value, 0.0) for name, value in values.items() if math.isfinite(value)}
+        return compared(self.problem, self.history, self.best.trial.configuration, seen.fraction, told)
 
     @property
     def has_dollars(self) -> bool:

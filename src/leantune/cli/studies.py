@@ -109,7 +109,8 @@ def _work(opened: OpenedStudy, target: Target, mode: Mode, parallel: int, *, rec
     recommended, why_none = None, ""
     if recommend and end.outcome in (Outcome.OVER, Outcome.ENOUGH):
         recommended, why_none = _recommended(opened)
-    answer = show.ended(standing_of(opened), end, recommended, why_none, shown=mode is Mode.LIVE)
+    beside = None if recommended is None else opened.comparison(recommended)
+    answer = show.ended(standing_of(opened), end, recommended, why_none, beside, shown=mode is Mode.LIVE)
     lines = [*answer.lines, *_next_lines(opened, target, end, recommended, recommend)]
     return replace(answer, lines=lines, code=ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome])
 
@@ -170,7 +171,9 @@ def recommend(target: Target) -> Answer:
     """Say which configuration to use."""
     with target.opened() as opened:
         recommended, name = opened.recommendation(), opened.job.name
-    return Answer({"study": name, **show.recommendation_json(recommended)}, show.recommendation_lines(recommended))
+        beside = opened.comparison(recommended)
+    document = {"study": name, **show.recommendation_json(recommended, beside)}
+    return Answer(document, show.recommendation_lines(recommended, beside))
 
 
 def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> Answer:

@@ -66,6 +66,7 @@ class NoteKind(StrEnum):
     """What a note is about."""
 
     PLAIN = "plain"
+    BASELINE = "baseline"  # the user's present setting
     START = "start"  # the proposal is part of the strategy's start
     MODELS = "models"  # the models' choice
     RANDOM = "random"  # drawn, as the strategy does

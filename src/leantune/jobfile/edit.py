@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from leantune.errors import JobError
 from leantune.executors.registry import DEFAULT
@@ -73,7 +74,17 @@ def as_spottune(text: str, options: SpotTuneOptions, source: str) -> str:
     if options.steps is not None:
         document["steps"] = options.steps
     document.pop("fractions", None)
+    _forget_machine(document)
     return write_plain(document)
+
+
+def _forget_machine(document: dict[str, Any]) -> None:
+    """The user's present setting without its machine, which is free."""
+    space, baseline = document.get("space"), document.get("baseline")
+    if isinstance(space, dict) and isinstance(baseline, dict):
+        kinds = {name: set(one) if isinstance(one, dict) else set() for name, one in space.items()}
+        machines = [name for name, keys in kinds.items() if keys & {"machines", "provider"}]
+        document["baseline"] = {name: value for name, value in baseline.items() if name not in machines}
 
 
 def _raised(old: Budget, wanted: Budget, source: str) -> Budget:

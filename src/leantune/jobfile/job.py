@@ -16,7 +16,7 @@ from leantune.jobfile.parameters import read_space
 from leantune.jobfile.settings import FREE, RunSettings, read_budget, read_checkpoints, read_run, read_store
 from leantune.jobfile.tree import ROOT_HINT, Entry, Reader, as_yaml, read_tree
 from leantune.problem import COST, Constraint, Goal, Problem, maximize, minimize, parse_fractions
-from leantune.space import Space
+from leantune.space import Cluster, Clusters, Space
 from leantune.strategies.registry import STRATEGIES, check_free_machine, named_tuner
 from leantune.units import parse_share
 
@@ -37,6 +37,7 @@ KEYS = (
     "checkpoints",
     "steps",
     "settings",
+    "baseline",
 )
 LARGEST_FILE = 2**18  # bytes; a job file is a page of text
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -48,6 +49,8 @@ _EXAMPLES = {
 _SEED_HINT = "Write a whole number of at least 0, such as seed: 1"
 _STEPS_HINT = "Write the last step that your program reports, such as steps: 100"
 _TRAIN_HINT = "Write the command that starts your program: train: python train.py --lr {lr}"
+_BASELINE_HINT = "Write your present setting, such as baseline: {lr: 0.001, batch: 64}"
+_CLUSTER_HINT = "Write cluster: 2 x small, or cluster: {type: small, nodes: 2}"
 _STRATEGY_HINT = "Name one: strategy: lean, or with options: strategy: {name: nephele, horizon: 1}"
 
 
@@ -183,6 +186,45 @@ def _settings(entry: Entry, space: Space) -> list[Mapping[str, object]]:
     return settings
 
 
+def _baseline(entry: Entry, space: Space, full: Space) -> dict[str, object]:
+    """The user's present setting; what is wrong with a value is told with its line."""
+    values: dict[str, object] = {}
+    for name, given in entry.any_fields(_BASELINE_HINT).items():
+        parameter = space.parameters.get(name)
+        if parameter is None and name in full.parameters:
+            raise given.error(f"{name} is no part of a setting: the machine is free", "Leave it out")
+        if parameter is None:
+            raise given.unknown(f"there is no parameter {name!r}", name, space.parameters)
+        if isinstance(parameter, Clusters):
+            values[name] = _cluster(given, parameter)
+        else:
+            values[name] = given.scalar("a value", _BASELINE_HINT)
+        with given.blamed():
+            parameter.code(values[name], name)
+    return values
+
+
+def _cluster(entry: Entry, clusters: Clusters) -> Cluster:
+    """One of the space's: as it is shown ("2 x small"), by type and nodes, or by type where that has one size only."""
+    if isinstance(entry.value, dict):
+        given = entry.read(
+            {"type": partial(Entry.text, hint=_CLUSTER_HINT), "nodes": partial(Entry.whole, hint=_CLUSTER_HINT)},
+            _CLUSTER_HINT,
+            needs={"type": "the type"},
+        )
+        name, nodes = given["type"], given.get("nodes")
+    else:
+        count, _, rest = entry.text(_CLUSTER_HINT).replace("×", "x").partition(" x ")
+        name, nodes = (rest.strip(), int(count)) if rest and count.strip().isdecimal() else (entry.written, None)
+    fitting = [option for option in clusters.options if option.type == name and nodes in (None, option.nodes)]
+    if len(fitting) == 1:
+        return fitting[0]
+    options = fitting or [option for option in clusters.options if option.type == name] or list(clusters.options)
+    shown = ", ".join(map(str, options[:10])) + (f", ... ({len(options)} in all)" if len(options) > 10 else "")
+    what = "how many nodes is not said" if fitting else f"{entry.written or name!r} is none of the space's clusters"
+    raise entry.error(what, f"There are {shown}")
+
+
 def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Command:
     if isinstance(entry.value, list):
         for one in entry.value:
@@ -206,6 +248,9 @@ def _problem(given: Mapping[str, Entry], root: Entry, space: Space, full: Space)
         problem = Problem(space, goal, values.pop("subject_to", ()), budget=budget, settings=everywhere, **values)
     except ProblemError as error:  # each part was checked: what is left are limits that do not go together
         raise given["subject_to"].error(f"{error.what}: {error.where}", error.hint) from None
+    if "baseline" in given:
+        with given["baseline"].blamed():
+            problem = problem.with_baseline(_baseline(given["baseline"], space, full))
     if problem.needs_cost and not full.has_prices:  # dollars come from the prices of machines: no program tells them
         hint = "Give every machine a price, as in machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}"
         raise _about_dollars(problem, given).error("this needs dollars, and not every configuration has a price", hint)

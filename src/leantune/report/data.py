@@ -15,6 +15,7 @@ from leantune.history import Estimate, History, NoteKind, Observation, Observati
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
 from leantune.space import Configuration
 from leantune.store.rows import LedgerRow, Money, ReportRow
+from leantune.strategies.baseline import Comparison
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Recommendation
 from leantune.strategies.recommending import excess
@@ -59,7 +60,8 @@ class StudyView:
     """A study at one moment.
 
     why_no_recommendation: the sentence for the reader when `recommendation` is None. stop_reason: None while the study
-    can go on. verification: number of the trial that ran the recommendation to check it, if there was one.
+    can go on. verification: number of the trial that ran the recommendation to check it, if there was one. beside: the
+    recommendation beside the user's present setting, if there is one.
     """
 
     name: str
@@ -76,6 +78,7 @@ class StudyView:
     created: float
     leantune_version: str
     verification: int | None = None
+    beside: Comparison | None = None
 
     @cached_property
     def results(self) -> tuple[Result, ...]:
@@ -183,6 +186,7 @@ def view_of(opened: OpenedStudy) -> StudyView:
         opened.clock.now() if row is None else row.created,
         version("leantune"),
         None if verified is None else verified.number,
+        None if recommendation is None else opened.comparison(recommendation),
     )
 
 
@@ -250,6 +254,7 @@ def _purpose(view: StudyView, trial: Trial) -> str:
 _WANTED_BY = {TrialKind.VERIFICATION: "the verification", TrialKind.ENQUEUED: "you (enqueued)"}
 _ORIGINS = {  # the first that a trial's notes have
     NoteKind.FALLBACK: "a fallback",
+    NoteKind.BASELINE: "you (baseline)",
     NoteKind.START: "the strategy's start",
     NoteKind.MODELS: "the models",
     NoteKind.RANDOM: "chance",

@@ -69,7 +69,10 @@ def verdict_of(view: StudyView) -> Verdict:
         part = "" if best.fraction == 1 else f", trained on {best.fraction} of the data"
         headline += f" {_named(best.configuration)}{part}"
     cautions = tuple(_cautions(view, standing))
-    return Verdict(standing, headline, _sentence(view, standing), tuple(_tiles(view)), cautions)
+    sentence = _sentence(view, standing)
+    if view.beside is not None:
+        sentence += f" {view.beside.words}"
+    return Verdict(standing, headline, sentence, tuple(_tiles(view)), cautions)
 
 
 def question(view: StudyView) -> str:

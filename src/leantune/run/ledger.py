@@ -14,9 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from leantune.executors.base import Finished
 from leantune.history import Estimate, History, Observation, Trial, told_dollars
+from leantune.history.trials import proposed
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
 from leantune.store.rows import Booking, Money
@@ -113,6 +115,11 @@ class TimeRules:
         if self.time_limit is not None or affordable <= max(least, 0.0):
             return None
         return Booking(self.worst_case(rate, affordable), rate, affordable)
+
+    def affords(self, configuration: Configuration, money: Money) -> bool:
+        """Whether a run of which nothing is known beforehand could be started with what is left."""
+        limit = self.first_limit(self.rate(configuration), {}, money)
+        return self.booking(proposed(0, configuration, Fraction(1), time_limit=limit), money) is not None
 
     def worst_case(self, rate: float, time_limit: float | None) -> float:
         """Dollars that a run may cost at most; without a limit nothing can be promised, and nothing is reserved."""

@@ -2,7 +2,7 @@
 
     record(store, executor.step(now))                     reports, ends, machines
     apply(store, executor, tuner.judge(view))             all live and paused trials: pause, resume, stop
-    start what is queued, or store tuner.ask(view)        a proposal, or wait, or over
+    start what is queued, or store tuner.ask(view)        the user's own setting first; a proposal, or wait, or over
     wait for the next event
 
 Every worker of a study runs the same loop; they meet only in the store. Nothing that matters is kept in memory: killed
@@ -43,6 +43,7 @@ from leantune.run.heartbeat import Heartbeat
 from leantune.run.ledger import TimeRules, continued_dollars, dollars, smaller_result
 from leantune.run.workers import dead_workers, this_worker
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
+from leantune.strategies.baseline import next_test
 from leantune.strategies.tuner import Judgement, LearningCurve, Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
@@ -471,16 +472,17 @@ class Loop:
         seen = self._seen(look.history)
         if seen is None:
             return Waiting("the end of the batch")
-        answer = self._plan.tuner.ask(View(problem, seen, self._plan.seed, self._curves))
+        rules = self._plan.rules
+        # A batch that must not depend on the order of arrival has a limit that does not either.
+        money = Money(look.money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else look.money
+        view = View(problem, seen, self._plan.seed, self._curves)
+        answer = next_test(self._plan.tuner, view, lambda test: rules.affords(test.configuration, money))
         if isinstance(answer, Wait):
             return Waiting(answer.why)
         if isinstance(answer, Over):
             self._nothing_more = (known, answer)
             return self._end_when_idle(End(Outcome.OVER, answer.why), look.history)
         self._proposal_seconds = self._clock.now() - began
-        rules = self._plan.rules
-        # A batch that must not depend on the order of arrival has a limit that does not either.
-        money = Money(look.money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else look.money
         limit = rules.first_limit(rules.rate(answer.configuration), dict(answer.expected), money)
         draft = look.history.propose(
             answer.configuration,

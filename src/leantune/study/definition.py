@@ -25,7 +25,7 @@ from leantune.store.rows import StudyRow
 from leantune.store.study import StudyStore
 from leantune.strategies.registry import STRATEGIES
 
-HARMLESS = ("budget", "run", "store", "checkpoints")  # whatever they are, the trials so far stay comparable
+HARMLESS = ("budget", "run", "store", "checkpoints", "baseline")  # whatever they are, the trials so far stay comparable
 _ORDERED = ("fractions",)  # lists whose order means something
 
 
@@ -54,6 +54,8 @@ def describe(problem: Problem, strategy: str, options: Mapping[str, object], see
         described["steps"] = problem.steps
     if problem.settings:
         described["settings"] = [setting.as_json() for setting in problem.settings]
+    if problem.baseline is not None:
+        described["baseline"] = problem.baseline.as_json()
     return described
 
 
@@ -120,7 +122,8 @@ def open_or_create(
             if row is None:  # not for the name's sake: another process was not faster
                 raise
     study = open_unchanged(database, row, problem, document)
-    if changes(dict(row.definition), document).breaking:
+    moved = _text(row.definition.get("baseline")) != _text(document.get("baseline"))  # for other workers to know
+    if moved or changes(dict(row.definition), document).breaking:
         study.redefine(document, job)
     if study.budget() != problem.budget:
         study.set_budget(problem.budget, time=clock.now(), cause="the definition of the study gives another budget")

@@ -25,6 +25,7 @@ from leantune.space import Cluster, Configuration
 from leantune.store.database import Database
 from leantune.store.rows import Money
 from leantune.store.study import StudyStore
+from leantune.strategies.baseline import Comparison, compared, next_test
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recommending import required
 from leantune.strategies.registry import named_tuner
@@ -94,6 +95,10 @@ class OpenedStudy:
         from leantune.run.curves import learning_curves
 
         return View(problem, history, self.job.seed, learning_curves(self.store, problem))
+
+    def comparison(self, advice: Recommendation) -> Comparison | None:
+        """A recommendation beside the user's present setting; None where the job file gives none."""
+        return compared(self.problem, self.history, advice.configuration, advice.fraction, advice.metrics)
 
     def ranking(self) -> tuple[Row, ...]:
         """SpotTune's settings, best first; of other strategies nothing."""
@@ -356,8 +361,12 @@ def dry_run(job: Job) -> DryRun:
     strategy, rules = strategy_of(job), rules_of(job)
     money, foreseen = Money(problem.budget.usd, history.cost, 0.0), history
     forecasts: list[Forecast] = []
+
+    def affordable(test: Proposal) -> bool:
+        return rules.affords(test.configuration, money)
+
     while len(forecasts) < FIRST_PROPOSALS:
-        proposal = strategy.ask(View(problem, foreseen, job.seed))
+        proposal = next_test(strategy, View(problem, foreseen, job.seed), affordable)
         if not isinstance(proposal, Proposal):
             over = proposal.why
             break

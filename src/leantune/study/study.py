@@ -38,6 +38,7 @@ from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, Plan
 from leantune.space import Configuration, Space
+from leantune.strategies.baseline import Comparison, compared, next_test
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import required
@@ -119,14 +120,16 @@ class Study:
         snapshots: bool = False,
         steps: float | None = None,
         settings: Iterable[Mapping[str, object]] = (),
+        baseline: Mapping[str, object] | None = None,
         store: str = IN_MEMORY,
         name: str = "study",
         clock: Clock | None = None,
     ) -> None:
         """snapshots: one run of the training program reports at every fraction it passes (then tell them with
         `snapshots=`). steps: the last step of a training, which SpotTune needs. settings: the configurations to test;
-        none: all of the space. store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a
-        study that is there already goes on, if it is the same. Without a store it lives as long as this object.
+        none: all of the space. baseline: your present setting, tested first and compared with. store, name: where the
+        study is kept, such as "sqlite:///leantune.db", and as what; a study that is there already goes on, if it is the
+        same. Without a store it lives as long as this object.
         """
         self.problem = Problem(
             space,
@@ -137,6 +140,7 @@ class Study:
             snapshots=snapshots,
             steps=steps,
             settings=settings,
+            baseline=baseline,
         )
         self.strategy, strategy_name, options = _tuner(strategy)
         self.strategy.check(self.problem)
@@ -184,7 +188,7 @@ class Study:
         asked: list[AskedTrial] = []
         while len(asked) < count:
             view = self._view
-            proposal = self.strategy.ask(view)
+            proposal = next_test(self.strategy, view)
             if not isinstance(proposal, Proposal):
                 if asked:
                     break
@@ -290,6 +294,11 @@ class Study:
     def recommendation(self) -> Recommendation:
         """The configuration to use, predicted metrics, the probability of each limit, and why."""
         return required(self.strategy.recommend(self._view))
+
+    def comparison(self) -> Comparison | None:
+        """The recommendation beside your present setting (`baseline=`); None where you gave none."""
+        advice = self.recommendation()
+        return compared(self.problem, self.history, advice.configuration, advice.fraction, advice.metrics)
 
     def close(self) -> None:
         """Let go of the store; nothing is lost."""
