@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -118,6 +118,9 @@ class InstantExecutor:
 
     def end(self, number: int, how: How) -> None:
         self._started = [trial for trial in self._started if trial.number != number]
+
+    def kept(self, numbers: Iterable[int]) -> frozenset[int]:
+        return frozenset()
 
     def forget(self, number: int) -> None:
         """Nothing is kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,9 @@ import pytest
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import SimulatedClock
 from leantune.errors import CheckpointError
-from leantune.executors.keeper import QUIET, Background, Keeper, SavedCopy, give_up
+from leantune.executors.keeper import QUIET, Background, Keeper, SavedCopy, give_up, held
 from leantune.executors.run_folder import RunFolder
-from leantune.history import TrialKind, TrialState
-from tests.executors.programs import trial_of
+from leantune.history import TrialState
 
 EVERY = 30.0
 
@@ -78,30 +78,25 @@ def test_a_second_attempt_finds_it_and_does_not_save_it_again(world: World) -> N
     first = world.keeper()
     first.restore(1)
     world.write("1")
-    saving = first.settle(trial_of(), TrialState.QUEUED)
+    saving = first.settle(TrialState.QUEUED, keep=False)
     assert saving is not None
     assert saving.result() == ""
     second = world.keeper()
     assert second.restore(2)
-    again = second.settle(trial_of(), TrialState.QUEUED)
+    again = second.settle(TrialState.QUEUED, keep=False)
     assert again is not None
     assert again.result() == ""
     assert world.generation == 1
 
 
-def test_what_is_over_is_given_up(world: World) -> None:
-    for state in (TrialState.DONE, TrialState.FAILED):
-        keeper = world.keeper()
-        keeper.restore(1)
-        world.write("1")
-        saving = keeper.settle(trial_of(), TrialState.QUEUED)
-        assert saving is not None
-        saving.result()
-        again = world.keeper()
-        assert again.restore(2)
-        assert again.settle(trial_of(), state) is None
-        assert world.generation == 0
-        assert not world.folder.checkpoint.exists()
+@pytest.mark.parametrize("state", [TrialState.DONE, TrialState.FAILED])
+def test_what_is_over_is_not_removed_before_the_store_knows(world: World, state: TrialState) -> None:
+    keeper = world.keeper()
+    keeper.restore(1)
+    world.write("1")
+    assert keeper.settle(state, keep=False) is None
+    assert world.generation == 0, "nor is it saved"
+    assert world.folder.fingerprint()
 
 
 @pytest.mark.parametrize("state", [TrialState.LOST, TrialState.REVOKED])
@@ -109,24 +104,41 @@ def test_what_somebody_else_may_have_is_left_alone(world: World, state: TrialSta
     keeper = world.keeper()
     keeper.restore(1)
     world.write("1")
-    assert keeper.settle(trial_of(), state) is None
+    assert keeper.settle(state, keep=True) is None
     assert world.generation == 0
     assert world.folder.fingerprint()
 
 
-def test_a_verified_model_is_kept_and_a_failed_verification_is_not(world: World) -> None:
-    trial = trial_of(kind=TrialKind.VERIFICATION)
+def test_what_is_to_be_kept_is_saved_when_it_has_come_through(world: World) -> None:
     keeper = world.keeper()
     keeper.restore(1)
     world.write("1")
-    saving = keeper.settle(trial, TrialState.DONE)
+    assert keeper.settle(TrialState.FAILED, keep=True) is None
+    assert world.generation == 0
+    saving = keeper.settle(TrialState.DONE, keep=True)
     assert saving is not None
     assert saving.result() == ""
     assert world.generation == 1
     assert world.folder.fingerprint()
-    assert world.keeper().settle(trial, TrialState.FAILED) is None
-    world.background.close()
-    assert not world.folder.checkpoint.exists()
+
+
+def test_whose_checkpoints_are_here(world: World, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    assert held(runs, world.store, range(4)) == frozenset()
+    for number in (0, 1, 3):
+        folder = RunFolder(runs, number)
+        folder.make()
+        folder.prepare_checkpoint(empty=True)
+    world.write("1")
+    world.store.save("trial-0002", world.folder.checkpoint)
+    (RunFolder(runs, 3).checkpoint / "w").write_text("3")
+    assert held(runs, world.store, range(3)) == {0, 2}
+    assert held(runs, None, range(4)) == {0, 3}
+    shutil.rmtree(tmp_path / "kept/s/trial-0002")
+    (tmp_path / "kept/s/trial-0002/00000001-0a0b0c0d").mkdir(parents=True)
+    (tmp_path / "kept/s/trial-0002/00000001-0a0b0c0d/000000").write_text("what a kill left")
+    assert world.store.keys() == []
+    assert held(runs, world.store, [2]) == {2}
 
 
 def test_without_a_store_the_folder_is_all_there_is(world: World) -> None:
@@ -135,7 +147,7 @@ def test_without_a_store_the_folder_is_all_there_is(world: World) -> None:
     keeper.begin(0.0)
     assert keeper.next_look == float("inf")
     world.write("1")
-    assert keeper.settle(trial_of(), TrialState.QUEUED) is None
+    assert keeper.settle(TrialState.QUEUED, keep=False) is None
     again = Keeper(None, world.folder, world.background, world.clock)
     assert again.restore(2)
 
@@ -173,7 +185,7 @@ def test_a_checkpoint_is_given_up_here_and_in_the_store(world: World, tmp_path: 
     keeper = world.keeper()
     keeper.restore(1)
     world.write("1")
-    saving = keeper.settle(trial_of(), TrialState.QUEUED)
+    saving = keeper.settle(TrialState.QUEUED, keep=False)
     assert saving is not None
     saving.result()
     assert keeper.holds
@@ -202,7 +214,7 @@ def test_a_store_that_fails_is_told_and_stops_nothing(world: World, tmp_path: Pa
     assert not keeper.restore(2)
     assert keeper.notes == ["started over, because the network is down"]
     world.write("1")
-    saving = keeper.settle(trial_of(), TrialState.QUEUED)
+    saving = keeper.settle(TrialState.QUEUED, keep=False)
     assert saving is not None
     assert saving.result() == "its checkpoint was not saved: no space left"
     keeper.begin(0.0)
@@ -210,7 +222,7 @@ def test_a_store_that_fails_is_told_and_stops_nothing(world: World, tmp_path: Pa
         assert keeper.look(now, 7.0) == []
         world.background.close()
     assert keeper.notes[1:] == ["its checkpoint was not saved: no space left"], "once"
-    assert keeper.settle(trial_of(), TrialState.DONE) is None
+    assert keeper.settle(TrialState.DONE, keep=False) is None
     world.background.close()
     with pytest.raises(CheckpointError, match="the network is down"):
         world.keeper(Broken(tmp_path / "broken", "s")).restore(1)

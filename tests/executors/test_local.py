@@ -21,7 +21,7 @@ from leantune.errors import InvalidInput, LeanTuneError, SpaceError, UnknownTria
 from leantune.executors import local_run
 from leantune.executors.base import GATHER_SECONDS, Begun, Executor, Finished, How, Report, Saved, Terms
 from leantune.executors.local import LocalExecutor
-from leantune.history import History, ObservationKind, TrialKind, TrialState
+from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize
 from leantune.space import Space, integer, machine
 from leantune.testing.executor_contract import ExecutorContract
@@ -804,6 +804,8 @@ def test_a_trial_that_is_run_again_finds_its_checkpoint(tmp_path: Path) -> None:
     terms = Terms(attempt=2, earlier_seconds=100.0)
     with local(tmp_path / "elsewhere", lambda _, extra: [*code, extra["checkpoint_dir"]], checkpoints=store) as another:
         end = end_of(another, terms=terms)
+        assert store.generation("trial-0000") == 1, "until the study knows that it is over"
+        another.forget(0)
     assert log_of(tmp_path / "elsewhere", attempt=2).startswith("found ['epoch-1']")
     assert end.state is TrialState.DONE
     assert end.resumed
@@ -916,13 +918,17 @@ def test_what_was_stopped_leaves_no_checkpoint(tmp_path: Path) -> None:
     assert log_of(tmp_path).startswith("found []"), "its log stays"
 
 
-def test_the_checkpoint_of_a_verification_is_kept(tmp_path: Path) -> None:
+def test_a_checkpoint_is_saved_where_it_is_to_be_kept(tmp_path: Path) -> None:
     store = CheckpointStore(tmp_path / "kept", "s")
     code = "import sys; open(sys.argv[1] + '/model', 'w').write('weights'); print('accuracy=1')"
+    trials = trials_of(PROBLEM, 2)
     with local(tmp_path, lambda _, extra: python(code, extra["checkpoint_dir"]), checkpoints=store) as executor:
-        assert end_of(executor, trial_of(kind=TrialKind.VERIFICATION)).state is TrialState.DONE
-        assert end_of(executor, trials_of(PROBLEM, 2).trial(1)).state is TrialState.DONE
-    assert store.keys() == ["trial-0000"]
+        executor.start(trials.trial(0), Terms(keep=True))
+        assert [end.state for end in until_ended(executor)] == [TrialState.DONE]
+        assert end_of(executor, trials.trial(1)).state is TrialState.DONE
+        assert store.keys() == ["trial-0000"]
+        assert executor.kept(range(9)) == {0, 1}, "removed when the study knows that it is over"
+        executor.forget(1)
     assert (tmp_path / "runs/trial-0000/checkpoint/model").exists()
     assert not (tmp_path / "runs/trial-0001/checkpoint").exists()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -50,6 +50,9 @@ class Puppet:
 
     def renew(self, number: int) -> None:
         self.calls.append(("renew", number))
+
+    def kept(self, numbers: Iterable[int]) -> frozenset[int]:
+        return frozenset()
 
     def forget(self, number: int) -> None:
         self.calls.append(("forget", number))

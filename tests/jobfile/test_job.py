@@ -36,7 +36,7 @@ def test_the_example_of_the_product() -> None:
     assert problem.budget == Budget(5.0, 44, 8.0)
     assert problem.snapshots is False
     assert job.run == RunSettings("aws", True, "own", 4, 1200.0, 30.0, logs="/project/leantune-runs")
-    assert (job.store, job.checkpoints) == ("sqlite:////project/leantune.db", FOLDER / "checkpoints")
+    assert (job.store, job.checkpoints.at) == ("sqlite:////project/leantune.db", FOLDER / "checkpoints")
     assert (job.text, job.folder, job.warnings) == (PRODUCT, FOLDER, ())
     values = {"lr": 1e-5, "batch": 64, "cluster": {"type": "t2.small", "nodes": 8}}
     _, trial = History().propose(problem.space.configuration(values), Fraction(1, 10))
@@ -459,7 +459,7 @@ def test_other_spellings_of_a_job_have_the_same_document(respelled: object) -> N
             ["store was sqlite:////project/leantune.db and is sqlite:////project/other.db"],
             [],
         ),
-        ("./checkpoints", "/c", ["checkpoints was /project/checkpoints and is /c"], []),
+        ("./checkpoints", "/c", ["checkpoints.at was /project/checkpoints and is /c"], []),
         ("seed: 1", "seed: 2", [], ["seed was 1 and is 2"]),
         ("train.py", "train2.py", [], None),
         (

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from leantune.checkpoints import Keep
 from leantune.cloud.market_settings import MarketSettings
 from leantune.jobfile import RunSettings
+from leantune.jobfile.settings import CheckpointSettings
 from leantune.problem import Budget
-from tests.jobfile.texts import FOLDER, check_refused, parsed, text
+from tests.jobfile.texts import FOLDER, check_refused, parsed, refused, text
 
 PRICED = "space:\n  lr: {machines: {a: {vcpus: 1, memory: 1, usd_per_hour: 1}}}"
 
@@ -17,7 +19,7 @@ def test_defaults() -> None:
     assert job.run == RunSettings(logs="/project/leantune-runs")
     assert (job.run.on, job.run.time_limit, job.run.grace, job.run.parallel) == ("local", None, 30.0, 1)
     assert job.store == "sqlite:////project/leantune.db"
-    assert job.checkpoints == Path("/project/checkpoints")
+    assert job.checkpoints == CheckpointSettings(Path("/project/checkpoints"), Keep.BEST)
     assert job.logs == Path("/project/leantune-runs")
 
 
@@ -184,7 +186,31 @@ def test_a_bad_store_is_refused(store: str, what: str, hint: str) -> None:
     ],
 )
 def test_checkpoint_folders(checkpoints: str, folder: Path) -> None:
-    assert parsed(checkpoints=f"checkpoints: {checkpoints}").checkpoints == folder
+    assert parsed(checkpoints=f"checkpoints: {checkpoints}").checkpoints.at == folder
+
+
+def test_whose_checkpoints_are_kept() -> None:
+    for keep in Keep:
+        settings = parsed(checkpoints=f"checkpoints: {{at: ./x, keep: {keep}}}").checkpoints
+        assert settings == CheckpointSettings(FOLDER / "x", keep)
+    assert parsed(checkpoints="checkpoints: {keep: all}").checkpoints.at == FOLDER / "checkpoints"
+    assert parsed(checkpoints="checkpoints: {at: ./x}").checkpoints.keep is Keep.BEST
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "where", "hint"),
+    [
+        ("{keep: some}", "what is kept is not 'some'", "checkpoints.keep", "best, all, none"),
+        ("{keep: 3}", "3 where a text is expected", "checkpoints.keep", "keep: best"),
+        ("{at: ''}", "the name is empty", "checkpoints.at", "Name a folder"),
+        ("{where: x}", "unknown key 'where'", "checkpoints.where", "at, keep"),
+        ("[x]", "a list where a text is expected", "checkpoints", "./checkpoints"),
+    ],
+)
+def test_bad_checkpoint_settings_are_refused(line: str, what: str, where: str, hint: str) -> None:
+    error = refused(text(checkpoints=f"checkpoints: {line}"))
+    assert (error.what, error.where) == (what, f"job.yaml, line 7, {where}")
+    assert hint in error.hint
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,12 @@ class CheckpointStore:
             prefixes = obstore.list_with_delimiter(self._store, self._study)["common_prefixes"]
             return sorted(prefix.rsplit("/", 1)[-1] for prefix in prefixes if self._manifests(prefix))
 
+    def places(self) -> list[str]:
+        """Every key of which anything is here, also what a killed process left of one, sorted."""
+        with self._told("listed", self._study):
+            prefixes = obstore.list_with_delimiter(self._store, self._study)["common_prefixes"]
+            return sorted(prefix.rsplit("/", 1)[-1] for prefix in prefixes)
+
     def _prefix(self, key: str) -> str:
         if _KEY.fullmatch(key) is None:
             hint = "Use small letters, digits, '-', '_' and '.', such as trial-0003"

@@ -19,16 +19,15 @@ from leantune.history import (
     Note,
     NoteKind,
     Observation,
-    ObservationKind,
     Trial,
     TrialState,
     counted_notes,
 )
-from leantune.problem import COST, TIME, At, Budget, Constraint, Direction, Problem
+from leantune.problem import COST, TIME, Budget, Constraint, Problem
 from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
 from leantune.store.rows import Booking, Money
 from leantune.strategies.baseline import Comparison, compared
-from leantune.strategies.recommending import excess
+from leantune.strategies.recommending import answers, best_result, excess
 from leantune.text import counted, described, estimated, limit_text, listed, quantity, share_of_data, usd
 
 ENDED_SHOWN = 6  # ended runs that are remembered
@@ -70,23 +69,12 @@ class Standing:
     def best(self) -> Best | None:
         """The best result that answers the problem and keeps all limits; else the one that comes nearest to that."""
         problem = self.problem
-        sign = 1.0 if problem.goal.direction is Direction.MINIMIZE else -1.0
-
-        def order(row: tuple[Trial, Observation]) -> tuple[bool, float, float, int]:
-            trial, seen = row
-            value = sign * seen.value(problem.goal.metric)
-            return not self._answers(seen), excess(problem, seen), value, trial.number
-
-        shown = (row for row in self.history.observations if row[1].kind is not ObservationKind.FAILED)
-        found = min(shown, key=order, default=None)
-        if found is None:
+        result = best_result(problem, self.history)
+        if result is None:
             return None
-        trial, seen = found
+        trial, seen = result
         broken = tuple(limit for limit in problem.constraints if not limit.holds(seen.value(limit.metric)))
-        return Best(trial, seen, self._answers(seen), excess(problem, seen) == 0.0, broken)
-
-    def _answers(self, seen: Observation) -> bool:
-        return seen.fraction == 1 or self.problem.goal.at is At.ANYWHERE
+        return Best(trial, seen, answers(problem, seen.fraction), excess(problem, seen) == 0.0, broken)
 
     @cached_property
     def notes(self) -> Mapping[Note, int]:

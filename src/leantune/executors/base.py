@@ -9,7 +9,7 @@ The loop drives an executor like this:
 """
 
 import math
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -37,7 +37,8 @@ class Terms:
     earlier_seconds, earlier_usd: how long earlier attempts ran and what they cost; they count as part of the training
     where a checkpoint is found. So do the metrics that earlier attempts reported last: a program that has nothing left
     to do need not say them again. continues: a done trial of the configuration at a smaller share, and what it showed
-    there, that the run may go on from (fidelity: epochs).
+    there, that the run may go on from (fidelity: epochs). keep: what it
+    leaves as its checkpoint is saved also when it has come through.
     """
 
     attempt: int = 1
@@ -48,6 +49,7 @@ class Terms:
     earlier_usd: float = 0.0
     reported: Mapping[str, float] = field(default_factory=dict)
     continues: tuple[Trial, Observation] | None = None
+    keep: bool = False
 
 
 class How(StrEnum):
@@ -233,10 +235,14 @@ class Executor(Protocol):
         ...
 
     def forget(self, number: int) -> None:
-        """The trial will never be run again: what was kept for its next attempt may go, when there is time.
+        """The trial will never be run again: its checkpoint may go, when there is time; nothing happens without one.
 
         IllegalMove when it is running.
         """
+        ...
+
+    def kept(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Those of the trials of which a checkpoint, or a part of one, is here. May look at files."""
         ...
 
     def step(self, now: float) -> list[Event]:
@@ -281,6 +287,10 @@ class BaseExecutor(Executor):
     def owes(self) -> bool:
         """Nothing is."""
         return False
+
+    def kept(self, numbers: Iterable[int]) -> frozenset[int]:
+        """None of them."""
+        return frozenset()
 
     def next_event_time(self) -> float | None:
         """Nobody knows."""

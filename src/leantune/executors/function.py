@@ -13,7 +13,7 @@ from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import ObservationError
 from leantune.executors.base import BaseExecutor, Begun, Capacity, Event, Finished, How, Terms
-from leantune.executors.keeper import Background, Keeper, give_up
+from leantune.executors.keeper import Background, Keeper, give_up, held
 from leantune.executors.outcome import Ending, Heard, outcome
 from leantune.executors.run_folder import RunFolder
 from leantune.history import Trial, TrialState
@@ -139,6 +139,10 @@ class FunctionExecutor(BaseExecutor):
         if self._runs is not None:
             folder = RunFolder(self._runs, number)
             self._background.do(lambda: give_up(self._checkpoints, folder))
+
+    def kept(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Those whose folder, or place in the store, holds something."""
+        return frozenset() if self._runs is None else held(self._runs, self._checkpoints, numbers)
 
     def close(self) -> None:
         """Forget all of them."""
@@ -268,8 +272,8 @@ class _Call:
         return self._temporary
 
     def _settle(self, state: TrialState) -> str:
-        """Keep or remove the checkpoint; what went wrong with that."""
+        """Keep the checkpoint where there is a place; what went wrong with that."""
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
-        saving = self._keeper.settle(self._trial, state) if self._keeper is not None else None
+        saving = self._keeper.settle(state, keep=self._terms.keep) if self._keeper is not None else None
         return saving.result() if saving is not None else ""

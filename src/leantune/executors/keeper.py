@@ -1,19 +1,20 @@
-"""Keeps the checkpoints of running trials: brought back before a run, saved while it runs, given up when it is over.
+"""Keeps the checkpoints of running trials: brought back before a run, saved while it runs and after it.
 
 Copying gigabytes takes a while, so it happens in a thread of its own and the executor goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import CheckpointError
 from leantune.executors.run_folder import Fingerprint, RunFolder
-from leantune.history import Trial, TrialState
+from leantune.history import TrialState
 
 SAVE_EVERY = 30.0  # seconds between looks at a running trial's checkpoint
 QUIET = 1.0  # seconds without a change after which a checkpoint counts as complete
@@ -77,7 +78,6 @@ class Keeper:
         self._saving: Future[str] | None = None
         self._copy: SavedCopy | None = None  # what the thread has saved last
         self._begun = self._asked = False
-        self._in_store = False
         self.next_look = float("inf")
         self.notes: list[str] = []
 
@@ -103,9 +103,8 @@ class Keeper:
             store.delete(self._folder.key)
             return
         try:
-            self._in_store = store.restore(self._folder.key, self._folder.checkpoint) > 0
+            store.restore(self._folder.key, self._folder.checkpoint)
         except CheckpointError as error:
-            self._in_store = True
             self._folder.prepare_checkpoint(empty=True)
             self.notes.append(f"started over, because {error.what}")
 
@@ -130,19 +129,14 @@ class Keeper:
             copies += self._inspect(now, step)
         return copies
 
-    def settle(self, trial: Trial, state: TrialState) -> Future[str] | None:
-        """After the run: save it for the next attempt, or as the verified model; what is over needs none.
+    def settle(self, state: TrialState, *, keep: bool) -> Future[str] | None:
+        """After the run: save it for the next attempt, or (keep) as the model of a run that has come through.
 
-        The future, if any, is to be awaited before the end is told: another worker may start the trial then.
+        The future, if any, is to be awaited before the end is told: another worker may start the trial then. Nothing is
+        removed here: that the trial is over is not yet known to the store.
         """
-        over = state in (TrialState.DONE, TrialState.FAILED)
-        kept = trial.verifies and state is TrialState.DONE
-        if self._store is not None and (state is TrialState.QUEUED or kept):
+        if self._store is not None and (state is TrialState.QUEUED or (keep and state is TrialState.DONE)):
             return self._background.do(lambda: self._save(None))
-        if over and not kept and (self._in_store or self.holds):
-            self._background.do(lambda: give_up(self._store, self._folder))
-        elif over and not kept:
-            self._folder.remove_checkpoint()
         return None
 
     def _completed(self) -> list[SavedCopy]:
@@ -165,7 +159,7 @@ class Keeper:
         self._seen, self.next_look = None, now + self._every
         asked, self._asked = self._asked, False
         if found != self._saved and self._store is not None:
-            self._in_store, self._copy = True, None
+            self._copy = None
             self._saving = self._background.do(lambda: self._save(step))
             return []
         if found != self._saved:  # the folder is all there is
@@ -196,3 +190,10 @@ def give_up(store: CheckpointStore | None, folder: RunFolder) -> str:
         except CheckpointError as error:
             return error.what
     return ""
+
+
+def held(runs: Path, store: CheckpointStore | None, numbers: Iterable[int]) -> frozenset[int]:
+    """Those of the trials of which a checkpoint, or a part of one, is in their folder or in the store."""
+    stored = frozenset() if store is None else frozenset(store.places())
+    folders = {number: RunFolder(runs, number) for number in numbers}
+    return frozenset(number for number, folder in folders.items() if folder.key in stored or folder.has_checkpoint)

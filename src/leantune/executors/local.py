@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
 from leantune.executors.base import GATHER_SECONDS, Arguments, BaseExecutor, Capacity, Event, How, Terms, cores_for
-from leantune.executors.keeper import SAVE_EVERY, Background, give_up
+from leantune.executors.keeper import SAVE_EVERY, Background, give_up, held
 from leantune.executors.local_run import LocalRun, Setting
 from leantune.executors.machine import CoreLocks, check_cluster, this_host
 from leantune.executors.registry import Charges, ProgramSettings
@@ -190,6 +190,10 @@ class LocalExecutor(BaseExecutor):
         self._refuse_running(number)
         folder = RunFolder(self._setting.runs, number)
         self._background.do(lambda: give_up(self._setting.checkpoints, folder))
+
+    def kept(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Those whose folder, or place in the store, holds something."""
+        return held(self._setting.runs, self._setting.checkpoints, numbers)
 
     def close(self) -> None:
         """Kill whatever runs; saving that has begun is finished."""

@@ -298,7 +298,7 @@ class LocalRun:
             evicted=self._evicted,
             reported=self.terms.reported,
         )
-        self._saving = self._keeper.settle(self.trial, self._ended.state)
+        self._saving = self._keeper.settle(self._ended.state, keep=self.terms.keep)
 
     def _lost(self, now: float) -> None:
         """The warden died, and its program with it: nobody knows how the run would have ended."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
@@ -298,6 +298,10 @@ class RentedExecutor(BaseExecutor):
         self._refuse_running(number)
         self._known.pop(number, None)
         self._programs.forget(number)
+
+    def kept(self, numbers: Iterable[int]) -> frozenset[int]:
+        """As where the programs run."""
+        return self._programs.kept(numbers)
 
     def close(self) -> None:
         """Kill whatever runs and give every machine back; those that cost nothing are left to the provider."""

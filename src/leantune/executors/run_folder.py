@@ -75,6 +75,14 @@ class RunFolder:
             else:
                 beside.unlink(missing_ok=True)
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether anything lies in the checkpoint folder."""
+        try:
+            return any(self.checkpoint.iterdir())
+        except OSError:
+            return False
+
     def fingerprint(self) -> Fingerprint:
         """Of the checkpoint: different when a file came, went, grew or was written again; empty without files."""
         files = []

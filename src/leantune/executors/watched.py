@@ -7,6 +7,7 @@ everything that decides is in the executor inside, which sees one call at a time
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 from leantune.clock import Clock
 from leantune.executors.base import BaseExecutor, Capacity, Event, Executor, Finished, How, Stayed, Terms
@@ -89,6 +90,11 @@ class Watched(BaseExecutor):
         with self._news:
             if not self._told and self._error is None and self._busy:
                 self._news.wait(timeout)
+
+    def kept(self, numbers: Iterable[int]) -> frozenset[int]:
+        """As inside."""
+        with self._news:
+            return self._inner.kept(numbers)
 
     def close(self) -> None:
         """Stop watching, and close what is inside."""

@@ -13,7 +13,15 @@ from typing import get_type_hints
 from leantune.errors import InvalidInput, JobError, ProblemError
 from leantune.executors.command import Command
 from leantune.jobfile.parameters import read_space
-from leantune.jobfile.settings import FREE, RunSettings, read_budget, read_checkpoints, read_run, read_store
+from leantune.jobfile.settings import (
+    FREE,
+    CheckpointSettings,
+    RunSettings,
+    read_budget,
+    read_checkpoints,
+    read_run,
+    read_store,
+)
 from leantune.jobfile.tree import ROOT_HINT, Entry, Reader, as_yaml, read_tree
 from leantune.problem import COST, Constraint, Goal, Problem, maximize, minimize, parse_fractions
 from leantune.space import Cluster, Clusters, Space
@@ -71,7 +79,7 @@ class Job:
     seed: int
     run: RunSettings
     store: str
-    checkpoints: Path
+    checkpoints: CheckpointSettings
     full_space: Space
     warnings: tuple[str, ...] = ()
 

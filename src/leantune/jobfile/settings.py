@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from leantune.checkpoints import Keep
 from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
 from leantune.executors.base import GRACE
 from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES, unknown_place
@@ -24,6 +25,7 @@ BUDGET_HINT = "Give at least one limit: budget: {usd: 5, trials: 44, hours: 8}"
 _RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
 _MARKET_HINT = "Write market: {prices: generated, regime: volatile, seed: 0, speed: 60}"
 _SPEED_HINT = "Write how many seconds of the market pass in one of yours, such as speed: 60"
+_KEEP_HINT = "Write checkpoints: {at: ./checkpoints, keep: best}, or keep: all, or keep: none"
 _STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
 
 
@@ -175,10 +177,32 @@ def _without_password(entry: Entry, url: str) -> str:
     return url
 
 
-def read_checkpoints(entry: Entry | None, folder: Path) -> Path:
-    """Folder of the checkpoints."""
+@dataclass(frozen=True)
+class CheckpointSettings:
+    """at: the folder of the checkpoints. keep: whose outlive their trials."""
+
+    at: Path
+    keep: Keep = Keep.BEST
+
+
+def _keep(entry: Entry) -> Keep:
+    word = entry.text(_KEEP_HINT)
+    if word not in set(Keep):
+        raise entry.unknown(f"what is kept is not {word!r}", word, list(Keep))
+    return Keep(word)
+
+
+def read_checkpoints(entry: Entry | None, folder: Path) -> CheckpointSettings:
+    """`checkpoints:`, a folder, or {at: folder, keep: best}; every part may be left out."""
     if entry is None:
-        return _resolved(DEFAULT_CHECKPOINTS, folder)
+        return CheckpointSettings(_resolved(DEFAULT_CHECKPOINTS, folder))
+    if not isinstance(entry.value, dict):
+        return CheckpointSettings(_checkpoint_folder(entry, folder))
+    given = entry.read({"at": partial(_checkpoint_folder, folder=folder), "keep": _keep}, _KEEP_HINT)
+    return CheckpointSettings(**{"at": _resolved(DEFAULT_CHECKPOINTS, folder), **given})
+
+
+def _checkpoint_folder(entry: Entry, folder: Path) -> Path:
     text = entry.text("Name a folder, such as ./checkpoints")
     scheme, separator, _ = text.partition("://")
     if separator and scheme != "file":

@@ -21,6 +21,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from leantune.checkpoints import Keep
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
 from leantune.executors.base import Capacity, Executor, Finished, How, Placed, Report, Stayed, Terms
@@ -40,6 +41,7 @@ from leantune.run.events import (
     nobody,
 )
 from leantune.run.heartbeat import Heartbeat
+from leantune.run.keeping import Checkpoints
 from leantune.run.ledger import TimeRules, continued_dollars, dollars, smaller_result
 from leantune.run.workers import dead_workers, this_worker
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
@@ -68,7 +70,8 @@ class Plan:
     poll: seconds after which a wait for running trials looks up again; None: only when something happens.
     deterministic: propose in whole batches of `batch`. max_failures: give up when so many trials have failed and none
     came through. alone: nobody else ever works on the study, so that nobody can vanish. due: by when the best of the
-    paused must be chosen, where there is a deadline; infinite while nobody has paused.
+    paused must be chosen, where there is a deadline; infinite while nobody has paused. keep: whose checkpoints outlive
+    their trials.
     """
 
     problem: Problem
@@ -82,6 +85,7 @@ class Plan:
     max_failures: int | None = 5
     alone: bool = False
     due: Callable[[History], float] | None = None
+    keep: Keep = Keep.NONE
 
 
 class Outcome(StrEnum):
@@ -114,6 +118,7 @@ class Loop:
         self._claims: dict[int, Claim] = {}
         self._continues: dict[int, tuple[Trial, Observation] | None] = {}  # what each running trial may go on from
         self._judge = self._new_judge() if plan.tuner.judges else None
+        self._checkpoints = Checkpoints(plan.problem, plan.keep, executor)
         self._heart: Heartbeat | None = None
         self._interrupts = 0
         self._failures = 0
@@ -148,6 +153,7 @@ class Loop:
         self._succeeded = any(trial.state is TrialState.DONE for trial in history.trials)
         last = None if trials is None else len(history) + trials
         self._store.join(self._worker)
+        self._checkpoints.begin(history)
         beating = None if self._plan.lease is None else self._heartbeat(self._plan.lease)
         try:
             with beating or nullcontext() as self._heart:
@@ -320,8 +326,8 @@ class Loop:
             return  # another worker runs it by now: its result will count, not ours
         self._forget(finished.number)  # not before it is recorded: what is not is given back at the end
         self._changed(finished.number)
-        if finished.state is TrialState.STOPPED:
-            self._executor.forget(finished.number)
+        if not trial.pending:
+            self._checkpoints.ended(trial, self._store.history)
         self._results += not trial.pending
         self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
         self._succeeded |= finished.state is TrialState.DONE
@@ -388,6 +394,7 @@ class Loop:
             claim.trial.moved_dollars,
             self._reported(claim) if claim.attempt > 1 else {},
             smaller_result(self._plan.problem, self._store.history, claim.trial),
+            keep=self._checkpoints.wanted(claim.trial),
         )
         self._continues[claim.trial.number] = terms.continues
         self._claims[claim.trial.number] = claim

@@ -18,9 +18,10 @@ from enum import StrEnum
 from fractions import Fraction
 
 from leantune.history import Estimate, History, Note, NoteKind, Observation, ObservationKind, Trial, TrialState
-from leantune.problem import COST, TIME, At, Direction, Problem
+from leantune.problem import COST, TIME, Direction, Problem
 from leantune.space import Configuration
 from leantune.strategies.proposals import Proposal
+from leantune.strategies.recommending import answers
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.text import clipped, limit_text, listed, quantity, share_of_data
 from leantune.units import SECONDS_PER_HOUR
@@ -124,8 +125,8 @@ def compared(
     if share is None:
         return _without_result(setting, runs)
     own = _means(seen)
-    answers = share == 1 or problem.goal.at is At.ANYWHERE
-    broken = [limit for limit in problem.constraints if answers and not limit.holds(own.get(limit.metric, math.nan))]
+    whole = answers(problem, share)
+    broken = [limit for limit in problem.constraints if whole and not limit.holds(own.get(limit.metric, math.nan))]
     tested = [trial for trial in history.trials if trial.configuration == configuration]
     other = _means(observation for trial in tested for observation in _sound(trial) if observation.fraction == share)
     predicted = not other
@@ -135,7 +136,7 @@ def compared(
     gain = _difference(other, own, problem.goal.metric)
     made = Comparison(
         setting,
-        Basis.MEASURED if answers else Basis.PART,
+        Basis.MEASURED if whole else Basis.PART,
         "",
         number,
         share,

@@ -93,6 +93,24 @@ def cheapest_measured(problem: Problem, history: History) -> Recommendation | No
     return best_measured(problem, tested) if tested else None
 
 
+def answers(problem: Problem, fraction: Fraction) -> bool:
+    """Whether a result at that share may be an answer: on all data, or anywhere where the goal is sought there."""
+    return fraction == 1 or problem.goal.at is At.ANYWHERE
+
+
+def best_result(problem: Problem, history: History) -> tuple[Trial, Observation] | None:
+    """The best result that answers the problem and keeps all limits; else the one that comes nearest to that."""
+    sign = 1.0 if problem.goal.direction is Direction.MINIMIZE else -1.0
+
+    def order(row: tuple[Trial, Observation]) -> tuple[bool, float, float, int]:
+        trial, seen = row
+        value = sign * seen.value(problem.goal.metric)
+        return not answers(problem, seen.fraction), excess(problem, seen), value, trial.number
+
+    shown = (row for row in history.observations if row[1].kind is not ObservationKind.FAILED)
+    return min(shown, key=order, default=None)
+
+
 def best_measured(problem: Problem, tested: Sequence[tuple[Trial, Observation]]) -> Recommendation:
     """The best of these results, at least one, that meets the limits; none: the nearest to them."""
     sign = 1.0 if problem.goal.direction is Direction.MINIMIZE else -1.0

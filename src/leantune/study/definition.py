@@ -67,7 +67,7 @@ def document_of(job: Job) -> dict[str, object]:
         "budget": asdict(job.problem.budget),
         "run": asdict(job.run),
         "store": job.store,
-        "checkpoints": str(job.checkpoints),
+        "checkpoints": {"at": str(job.checkpoints.at), "keep": job.checkpoints.keep.value},
     }
 
 

@@ -210,7 +210,7 @@ def program_settings(job: Job, past: Past = Past(), trained_seconds: float = 0.0
         clusters=_clusters(job),
         folder=job.folder,
         runs=job.logs / job.name,
-        checkpoints=job.checkpoints,
+        checkpoints=job.checkpoints.at,
         spot=job.run.spot,
         market=job.run.market,
         trained_seconds=trained_seconds,
@@ -347,6 +347,7 @@ def run(
         deterministic=job.run.deterministic,
         batch=job.run.parallel,
         max_failures=job.run.max_failures,
+        keep=job.checkpoints.keep,
     )
     loop = Loop(opened.store, plan, executor_of(opened), opened.clock, observer)
     ready(loop)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -183,6 +183,10 @@ class RecordedPrograms:
         if number in self._programs:
             raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
         self._checkpoints.pop(number, None)
+
+    def kept(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Those that have saved one."""
+        return frozenset(number for number in numbers if self._checkpoints.get(number, 0.0) > 0)
 
     def close(self) -> None:
         """End all of them."""

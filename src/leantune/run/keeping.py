@@ -1,0 +1,72 @@
+"""Which checkpoints outlive their trials, and the removal of all others.
+
+    verified        a run of `leantune verify` that came through: always
+    best            the best result where an answer may lie, as `status` shows it (keep: best)
+    all             every trial that came through (keep: all)
+
+A checkpoint is removed after the store knows that its trial has ended, and never before. A worker that is killed in
+between leaves one too many: the next one that begins looks for those. Removing is idempotent, and what is kept is a
+function of the history, so that workers do not get into each other's way: a result that was surpassed stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from leantune.checkpoints import Keep
+from leantune.executors.base import Executor
+from leantune.history import History, Trial, TrialState
+from leantune.problem import Problem
+from leantune.strategies.recommending import answers, best_result
+
+
+def may_be_kept(problem: Problem, trial: Trial, keep: Keep) -> bool:
+    """Whether the checkpoint that a trial leaves may be kept when it comes through: then it has to be saved."""
+    if trial.verifies or keep is Keep.ALL:
+        return True
+    return keep is Keep.BEST and answers(problem, trial.fraction)
+
+
+def kept_trials(problem: Problem, history: History, keep: Keep) -> frozenset[int]:
+    """The finished trials whose checkpoints are kept."""
+    done = [trial for trial in history.finished if trial.state is TrialState.DONE]
+    if keep is Keep.ALL:
+        return frozenset(trial.number for trial in done)
+    kept = {trial.number for trial in done if trial.verifies}
+    best = best_result(problem, history) if keep is Keep.BEST else None
+    if best is not None and answers(problem, best[1].fraction):
+        kept.add(best[0].number)
+    return frozenset(kept)
+
+
+class Checkpoints:
+    """Of finished trials, as far as one worker has to do with them."""
+
+    def __init__(self, problem: Problem, keep: Keep, executor: Executor) -> None:
+        self._problem, self._keep, self._executor = problem, keep, executor
+        self._here: set[int] = set()  # finished trials that may have one
+
+    def begin(self, history: History) -> None:
+        """Remove what a worker that was killed has left."""
+        self._here = set(self._executor.kept([trial.number for trial in history.finished]))
+        self._tidy(history)
+
+    def wanted(self, trial: Trial) -> bool:
+        """Whether a run of the trial is to save its checkpoint when it comes through."""
+        return may_be_kept(self._problem, trial, self._keep)
+
+    def ended(self, trial: Trial, history: Callable[[], History]) -> None:
+        """The store knows that the trial is over: its checkpoint goes, or takes the place of others."""
+        if trial.state is TrialState.DONE and self.wanted(trial):
+            self._here.add(trial.number)
+            self._tidy(history())
+        else:
+            self._executor.forget(trial.number)
+
+    def _tidy(self, history: History) -> None:
+        if not self._here:
+            return
+        kept = kept_trials(self._problem, history, self._keep)
+        for number in sorted(self._here - kept):
+            self._executor.forget(number)
+        self._here &= kept
