@@ -174,6 +174,21 @@ def spot_machines(folder: Path) -> None:
     assert "Study flowers-spot: over" in leantune(status, job)
 
 
+def epochs(folder: Path) -> None:
+    job = copied("10_epochs", folder)
+    shown = leantune("run job.yaml --plain", job)
+    assert "trial 2 started: no time limit, goes on from trial 1" in shown
+    begun = {path.parent.name: path.read_text("utf-8").split("\n")[0] for path in job.rglob("attempt-1.log")}
+    assert [begun[f"trial-{number:04d}"] for number in (0, 1, 2)] == [
+        "epochs 1 to 40",
+        "epochs 1 to 5",
+        "epochs 6 to 20",
+    ]
+    assert re.search(r"^Compared: Better than your setting by 0\.\d+, ", shown, re.MULTILINE)
+    assert number_after("best so far: accuracy", shown) > 0.9
+    assert len(list((job / "leantune-runs").rglob("network.npz"))) == 1, "the best is kept"
+
+
 Check = Callable[[Path], None]
 SLOW: tuple[Check, ...] = (
     python_function,
@@ -183,6 +198,7 @@ SLOW: tuple[Check, ...] = (
     cheapest_anywhere,
     replay_a_table,
     spot_machines,
+    epochs,
 )
 QUICK: tuple[Check, ...] = (ask_and_tell, resume_and_extend)
 CHECKS = [*(pytest.param(check, marks=pytest.mark.slow, id=check.__name__) for check in SLOW), *QUICK]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import SimulatedClock
 from leantune.errors import CheckpointError
+from leantune.executors.base import Terms
 from leantune.executors.keeper import QUIET, Background, Keeper, SavedCopy, give_up, held
+from leantune.executors.outcome import Restored
 from leantune.executors.run_folder import RunFolder
-from leantune.history import TrialState
+from leantune.history import Observation, ObservationKind, TrialState
+from tests.executors.programs import trial_of
 
 EVERY = 30.0
 
@@ -51,7 +55,7 @@ def world(tmp_path: Path) -> World:
 
 def test_saved_when_it_has_changed_and_is_quiet(world: World) -> None:
     keeper = world.keeper()
-    assert not keeper.restore(1)
+    assert not any(keeper.restore(1))
     keeper.begin(0.0)
     assert keeper.next_look == EVERY
     keeper.look(30.0, 7.0)
@@ -82,7 +86,7 @@ def test_a_second_attempt_finds_it_and_does_not_save_it_again(world: World) -> N
     assert saving is not None
     assert saving.result() == ""
     second = world.keeper()
-    assert second.restore(2)
+    assert second.restore(2) == Restored(own=True)
     again = second.settle(TrialState.QUEUED, keep=False)
     assert again is not None
     assert again.result() == ""
@@ -143,13 +147,13 @@ def test_whose_checkpoints_are_here(world: World, tmp_path: Path) -> None:
 
 def test_without_a_store_the_folder_is_all_there_is(world: World) -> None:
     keeper = Keeper(None, world.folder, world.background, world.clock)
-    assert not keeper.restore(1)
+    assert not any(keeper.restore(1))
     keeper.begin(0.0)
     assert keeper.next_look == float("inf")
     world.write("1")
     assert keeper.settle(TrialState.QUEUED, keep=False) is None
     again = Keeper(None, world.folder, world.background, world.clock)
-    assert again.restore(2)
+    assert again.restore(2) == Restored(own=True)
 
 
 def test_saved_when_it_is_asked_for(world: World) -> None:
@@ -211,7 +215,7 @@ class Broken(CheckpointStore):
 
 def test_a_store_that_fails_is_told_and_stops_nothing(world: World, tmp_path: Path) -> None:
     keeper = world.keeper(Broken(tmp_path / "broken", "s"))
-    assert not keeper.restore(2)
+    assert not any(keeper.restore(2))
     assert keeper.notes == ["started over, because the network is down"]
     world.write("1")
     saving = keeper.settle(TrialState.QUEUED, keep=False)
@@ -226,3 +230,98 @@ def test_a_store_that_fails_is_told_and_stops_nothing(world: World, tmp_path: Pa
     world.background.close()
     with pytest.raises(CheckpointError, match="the network is down"):
         world.keeper(Broken(tmp_path / "broken", "s")).restore(1)
+
+
+# -- a larger share goes on from a smaller one
+
+
+def left_by(world: World, number: int, text: str) -> RunFolder:
+    """What a trial at a smaller share left, in its folder and in the store."""
+    folder = world.folder.of(number)
+    folder.make()
+    folder.prepare_checkpoint(empty=True)
+    (folder.checkpoint / "w").write_text(text)
+    world.store.save(folder.key, folder.checkpoint)
+    return folder
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_first_attempt_begins_with_a_copy_of_what_a_smaller_share_left(world: World, stored: bool) -> None:
+    other = left_by(world, 7, "few epochs")
+    keeper = world.keeper() if stored else Keeper(None, world.folder, world.background, world.clock)
+    assert keeper.restore(1, 7) == Restored(continued=True)
+    assert (world.folder.checkpoint / "w").read_text() == "few epochs"
+    world.write("more epochs")
+    assert (other.checkpoint / "w").read_text() == "few epochs", "a copy"
+    assert keeper.notes == []
+
+
+def test_what_it_began_with_is_saved_as_its_own(world: World) -> None:
+    """Also by a program that had nothing left to do."""
+    left_by(world, 7, "few epochs")
+    keeper = world.keeper()
+    keeper.restore(1, 7)
+    saving = keeper.settle(TrialState.DONE, keep=True)
+    assert saving is not None and saving.result() == ""
+    assert world.generation == 1
+
+
+def test_later_attempts_go_on_from_their_own(world: World) -> None:
+    left_by(world, 7, "few epochs")
+    first = world.keeper()
+    first.restore(1, 7)
+    world.write("more epochs")
+    saving = first.settle(TrialState.QUEUED, keep=False)
+    assert saving is not None and saving.result() == ""
+    assert world.keeper().restore(2, 7) == Restored(own=True, continued=True)
+    assert (world.folder.checkpoint / "w").read_text() == "more epochs"
+
+
+def test_an_attempt_that_left_nothing_lets_the_next_begin_with_the_smaller_share_again(world: World) -> None:
+    left_by(world, 7, "few epochs")
+    world.folder.prepare_checkpoint(empty=True)
+    assert world.keeper().restore(2, 7) == Restored(continued=True)
+
+
+def test_without_what_it_would_go_on_from_it_starts_from_nothing_and_says_so(world: World) -> None:
+    keeper = world.keeper()
+    assert keeper.restore(1, 7) == Restored()
+    assert keeper.notes == ["started from nothing, as trial 7 left no checkpoint to go on from"]
+    assert world.folder.fingerprint() == ()
+    world.write("from nothing")
+    saving = keeper.settle(TrialState.QUEUED, keep=False)
+    assert saving is not None and saving.result() == ""
+    left_by(world, 7, "late")
+    assert world.keeper().restore(2, 7) == Restored(own=True, continued=False), "and later attempts know it"
+
+
+def test_a_damaged_one_is_not_used(world: World, tmp_path: Path) -> None:
+    left_by(world, 7, "few epochs")
+    (file,) = (tmp_path / "kept/s/trial-0007").glob("*/000000")
+    file.write_text("few epochz")
+    keeper = world.keeper()
+    assert keeper.restore(1, 7) == Restored()
+    assert world.folder.fingerprint() == ()
+    assert "started from nothing" in keeper.notes[0] and "SHA-256" in keeper.notes[0]
+
+
+def test_a_borrowed_checkpoint_is_not_taken_for_a_newer_one_of_its_own(world: World, tmp_path: Path) -> None:
+    """Begun here, gone on elsewhere, and here again: what was saved elsewhere counts."""
+    for text in ("1", "2", "3"):
+        other = left_by(world, 7, text)
+    assert world.store.generation(other.key) == 3
+    world.keeper().restore(1, 7)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/w").write_text("4")
+    world.store.save(world.folder.key, tmp_path / "elsewhere")
+    assert world.keeper().restore(2, 7) == Restored(own=True, continued=True)
+    assert (world.folder.checkpoint / "w").read_text() == "4"
+
+
+@pytest.mark.parametrize(
+    ("restored", "seconds"),
+    [(Restored(), 0.0), (Restored(own=True), 5.0), (Restored(continued=True), 40.0), (Restored(True, True), 45.0)],
+)
+def test_how_long_what_it_goes_on_from_took(restored: Restored, seconds: float) -> None:
+    smaller = Observation(Fraction(1, 4), ObservationKind.MEASURED, {"accuracy": 0.5}, 40.0, 0.1)
+    assert restored.earlier_seconds(Terms(2, earlier_seconds=5.0, continues=(trial_of(), smaller))) == seconds

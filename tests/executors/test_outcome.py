@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leantune.cloud.catalog import clusters
-from leantune.executors.base import Finished
-from leantune.executors.outcome import MOST_NAMES, Ending, Heard, outcome
+from leantune.executors.base import Finished, Terms
+from leantune.executors.outcome import MOST_NAMES, Ending, Heard, Restored, outcome
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize, minimize
 from leantune.space import Space, integer, machine
@@ -23,6 +23,7 @@ SPACE = Space(n=integer(0, 9), cluster=MACHINES)
 PROBLEM = Problem(SPACE, maximize("accuracy"), ["latency <= 20", "cost <= 1 USD"], [TENTH, HALF, FULL])
 SIMPLE = Problem(SPACE, maximize("accuracy"))
 CONFIGURATION = SPACE.grid()[0]
+RESUMED = Restored(own=True)
 
 
 def heard_of(problem: Problem = SIMPLE, snapshots: tuple[Fraction, ...] = (FULL,)) -> Heard:
@@ -209,7 +210,7 @@ def test_what_came_before_a_failure_stays(
 
 def test_a_resumed_run_need_not_repeat_the_smaller_shares() -> None:
     heard = snapshots(half=0.5, full=0.9)
-    end = outcome(heard, Ending(10.0), resumed=True, earlier_seconds=100.0)
+    end = outcome(heard, Ending(10.0), RESUMED, Terms(earlier_seconds=100.0))
     assert end.state is TrialState.DONE
     assert [(seen.fraction, seen.seconds) for seen in end.observations] == [(HALF, 1.0), (FULL, 110.0)]
     assert (end.seconds, end.resumed) == (10.0, True)
@@ -294,7 +295,7 @@ def test_whatever_happens_the_history_takes_it(
     heard = heard_of(PROBLEM, (TENTH, HALF, FULL)[-count:])
     for report, on_purpose in said:
         heard.hear(report, 0.5 * ending.seconds, on_purpose=on_purpose)
-    end = outcome(heard, ending, resumed=resumed, earlier_seconds=3.0)
+    end = outcome(heard, ending, Restored(own=resumed), Terms(earlier_seconds=3.0))
     taken(end, heard)
     assert end.seconds == ending.seconds
     assert all((seen.seconds or 0.0) <= ending.seconds + 3.0 for seen in end.observations)
@@ -304,12 +305,12 @@ def test_a_resumed_run_that_has_nothing_left_to_say_is_done_with_what_was_said_b
     problem = Problem(Space(n=integer(0, 9)), maximize("accuracy"))
     _, trial = History().propose(problem.space.configuration({"n": 1}), FULL)
     earlier = {"accuracy": 0.75}
-    end = outcome(Heard(problem, trial), Ending(1.0), resumed=True, earlier_seconds=9.0, reported=earlier)
+    end = outcome(Heard(problem, trial), Ending(1.0), RESUMED, Terms(earlier_seconds=9.0, reported=earlier))
     assert (end.state, end.observations[0].metrics, end.observations[0].seconds) == (TrialState.DONE, earlier, 10.0)
     newer = Heard(problem, trial)
     newer.take(FULL, {"accuracy": 0.8}, 1.0)
-    assert outcome(newer, Ending(1.0), resumed=True, reported=earlier).observations[0].metrics == {"accuracy": 0.8}
-    afresh = outcome(Heard(problem, trial), Ending(1.0), reported=earlier)
+    assert outcome(newer, Ending(1.0), RESUMED, Terms(reported=earlier)).observations[0].metrics == {"accuracy": 0.8}
+    afresh = outcome(Heard(problem, trial), Ending(1.0), terms=Terms(reported=earlier))
     assert afresh.state is TrialState.FAILED, "it started over, and said nothing"
-    stopped = outcome(Heard(problem, trial), Ending(1.0, why="stop"), resumed=True, reported=earlier)
+    stopped = outcome(Heard(problem, trial), Ending(1.0, why="stop"), RESUMED, Terms(reported=earlier))
     assert stopped.state is TrialState.QUEUED, "it was asked to end, and is not done"

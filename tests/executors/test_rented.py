@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from leantune.errors import SpaceError
 from leantune.executors.base import Executor, Finished, How, Placed, Report, Stayed, Terms
-from leantune.history import History, ObservationKind, TrialState
+from leantune.history import History, Observation, ObservationKind, TrialState
 from leantune.problem import Problem
 from leantune.space import Machine
 from leantune.testing.executor_contract import ExecutorContract
@@ -135,6 +136,25 @@ def test_on_a_notice_the_checkpoint_is_saved_and_the_trial_goes_on_elsewhere(tmp
     (seen,) = second.observations
     assert seen.cost == pytest.approx(second.usd + 0.25)
     assert seen.seconds is not None and seen.seconds > first.seconds
+
+
+def test_a_run_that_goes_on_from_a_smaller_share_has_its_bill_and_seconds_too(tmp_path: Path) -> None:
+    code = "import sys, pathlib; w = pathlib.Path(sys.argv[1]) / 'w'; found = w.exists(); w.write_text('1')"
+    code += "; print('accuracy=1' if found else 'accuracy=0')"
+    smaller = Observation(Fraction(1, 4), ObservationKind.MEASURED, {"accuracy": 0.5}, 600.0, 0.25)
+    with world(tmp_path, feed("a", (0, 0.5)), code=code) as here:
+        here.executor.start(trial_of(ONE), Terms(keep=True))
+        first = here.told()
+        assert here.executor.kept([0, 1]) == {0}
+        larger = trials_of(ONE, 2).trial(1)
+        here.executor.start(larger, Terms(continues=(trial_of(ONE), smaller)))
+        second = here.told()
+    assert (first.continued, second.continued, second.resumed) == (False, True, False)
+    (seen,) = second.observations
+    assert second.usd is not None
+    assert seen.metrics == {"accuracy": 1.0}
+    assert seen.cost == pytest.approx(second.usd + 0.25)
+    assert seen.seconds is not None and 600.0 < seen.seconds <= 600.0 + second.seconds
 
 
 def test_a_machine_that_the_provider_takes_for_nothing_is_left_to_it_and_billed_later(tmp_path: Path) -> None:

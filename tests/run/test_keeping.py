@@ -66,6 +66,33 @@ def test_what_could_be_kept_has_to_be_saved() -> None:
     assert may_be_kept(anywhere, part, Keep.BEST)
 
 
+EPOCHS = toy_problem(fidelity="epochs")
+
+
+def test_what_a_larger_share_may_go_on_from_is_kept_until_the_study_is_over() -> None:
+    history = told(EPOCHS, [(FAIR, 0), (GOOD, 1), (DEAR, 2)])
+    assert kept_trials(EPOCHS, history, Keep.BEST) == {0, 1, 2}
+    assert kept_trials(EPOCHS, history, Keep.BEST, over=True) == {2}
+    later = told(EPOCHS, [(FAIR, 0), (FAIR, 1), (GOOD, 0), (GOOD, 2)])
+    assert kept_trials(EPOCHS, later, Keep.BEST) == {1, 2, 3}, "nothing goes on from 0; from 2 a half may"
+    _, part = History().propose(EPOCHS.space.grid()[0], HALF)
+    assert may_be_kept(EPOCHS, part, Keep.BEST)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12))
+def test_all_that_history_would_go_on_from_is_kept(pairs: list[tuple[int, int]]) -> None:
+    history = told(EPOCHS, pairs)
+    done = {(trial.configuration.id, trial.fraction) for trial in history.trials}
+    wanted = {
+        smaller[0].number
+        for configuration in EPOCHS.space.grid()
+        for share in FRACTIONS
+        if (configuration.id, share) not in done and (smaller := history.continued(configuration.id, share))
+    }
+    best = kept_trials(EPOCHS, history, Keep.BEST, over=True)
+    assert kept_trials(EPOCHS, history, Keep.BEST) == wanted | best
+
+
 class Folders(ReplayExecutor):
     """Keeps what it is told to, by number."""
 
@@ -100,19 +127,19 @@ def followed(problem: Problem, pairs: list[tuple[int, int]], keep: Keep, die_aft
     return executor
 
 
-@given(PAIRS, st.sampled_from(Keep), st.integers(-1, 11))
+@given(st.sampled_from([PROBLEM, EPOCHS]), PAIRS, st.sampled_from(Keep), st.integers(-1, 11))
 def test_what_is_left_is_what_the_history_says_whoever_died(
-    pairs: list[tuple[int, int]], keep: Keep, die_after: int
+    problem: Problem, pairs: list[tuple[int, int]], keep: Keep, die_after: int
 ) -> None:
-    history = told(PROBLEM, pairs)
-    assert followed(PROBLEM, pairs, keep, die_after).here == kept_trials(PROBLEM, history, keep)
+    history = told(problem, pairs)
+    assert followed(problem, pairs, keep, die_after).here == kept_trials(problem, history, keep)
 
 
-@given(PAIRS)
-def test_what_was_surpassed_stays_so(pairs: list[tuple[int, int]]) -> None:
+@given(st.sampled_from([PROBLEM, EPOCHS]), PAIRS)
+def test_what_was_surpassed_stays_so(problem: Problem, pairs: list[tuple[int, int]]) -> None:
     """So that a worker that knows less removes nothing that another still wants."""
-    history = told(PROBLEM, pairs)
-    kept = [kept_trials(PROBLEM, History(history.trials[:count]), Keep.BEST) for count in range(len(pairs) + 1)]
+    history = told(problem, pairs)
+    kept = [kept_trials(problem, History(history.trials[:count]), Keep.BEST) for count in range(len(pairs) + 1)]
     for count, now in enumerate(kept):
         gone = set(range(count)) - now
         assert all(not (gone & later) for later in kept[count:])

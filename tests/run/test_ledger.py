@@ -1,6 +1,7 @@
 """Money: worst cases fit, limits come from the user, the money or the models, in that order."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import lognorm
 
 from leantune.cloud.catalog import clusters
-from leantune.history import Estimate, History, Move, Trial, TrialState, moved
+from leantune.history import Estimate, History, Move, Observation, ObservationKind, Trial, TrialState, moved
 from leantune.run.ledger import (
     AGAIN,
     FIRST_SHARE,
@@ -209,3 +210,21 @@ def test_no_booking_exceeds_what_is_left(
         assert booking.usd <= money.left
         assert booking.time_limit is not None and booking.time_limit > 0
         assert booking.usd == pytest.approx(rules.worst_case(RATE, booking.time_limit))
+
+
+@pytest.mark.parametrize(
+    ("predicted", "smaller", "rest"),
+    [(100.0, 30.0, 70.0), (100.0, 10.0, 90.0), (100.0, 80.0, 50.0), (100.0, 300.0, 50.0)],
+)
+def test_a_run_that_goes_on_from_a_smaller_share_is_booked_by_what_is_left(
+    predicted: float, smaller: float, rest: float
+) -> None:
+    """By seconds, but at least by the share of the epochs that is left: half of them."""
+    seen = Observation(Fraction(1, 2), ObservationKind.MEASURED, {"accuracy": 0.5}, smaller, None)
+    whole = replace(trial(10 * predicted), expected={"time": Estimate(predicted, 0.0)})
+    rules = TimeRules(grace=0.0)
+    assert rules.difference(whole, seen).time_limit == pytest.approx(10 * rest)
+    booked = rules.booking(rules.difference(whole, seen), Money(None, 0.0, 0.0))
+    assert booked is not None and booked.usd == pytest.approx(RATE * (10 * rest + KILL_SECONDS) / 3600)
+    assert TimeRules(20.0).difference(whole, seen) == whole, "a limit of the user's stands"
+    assert rules.difference(trial(7.0), seen) == trial(7.0), "nothing is predicted"

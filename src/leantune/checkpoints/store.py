@@ -99,6 +99,15 @@ class CheckpointStore:
                     return manifest.generation
         raise self._damaged(prefix, missing, "is missing")
 
+    def borrow(self, key: str, folder: Path) -> int:
+        """Put the newest generation of another trial's checkpoint into the folder, as `restore` does.
+
+        What the folder holds is from now on its own: it is not taken for a generation of that key.
+        """
+        generation = self.restore(key, folder)
+        _beside(_real(folder), "generation").unlink(missing_ok=True)
+        return generation
+
     def generation(self, key: str) -> int:
         """Number of the newest complete generation; 0 when there is none."""
         prefix = self._prefix(key)

@@ -135,7 +135,8 @@ class Standing:
         if trial.state is not TrialState.DONE or not trial.observations:
             return cause_words(cause)
         seen = trial.observations[-1]
-        return ", ".join(f"{name} {quantity(name, seen.value(name))}" for name in self.problem.required_metrics)
+        metrics = ", ".join(f"{name} {quantity(name, seen.value(name))}" for name in self.problem.required_metrics)
+        return "; ".join(part for part in (metrics, cause_words(cause)) if part)
 
     def reasons(self, trial: Trial) -> str:
         """Why a trial was proposed, without what concerns the whole study and is told once."""

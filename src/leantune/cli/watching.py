@@ -80,7 +80,8 @@ def _started_line(event: Started) -> str:
     again = f" again, attempt {event.attempt}" if event.attempt > 1 else ""
     seconds = event.booking.time_limit
     limit = "no time limit" if seconds is None else f"time limit {duration(seconds)}"
-    return f"trial {event.trial.number} started{again}: {limit}"
+    on = "" if event.continues is None else f", goes on from trial {event.continues}"
+    return f"trial {event.trial.number} started{again}: {limit}{on}"
 
 
 def _rented_lines(event: Rented) -> list[str]:

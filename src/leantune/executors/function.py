@@ -14,7 +14,7 @@ from leantune.clock import Clock
 from leantune.errors import ObservationError
 from leantune.executors.base import BaseExecutor, Begun, Capacity, Event, Finished, How, Terms
 from leantune.executors.keeper import Background, Keeper, give_up, held
-from leantune.executors.outcome import Ending, Heard, outcome
+from leantune.executors.outcome import Ending, Heard, Restored, outcome
 from leantune.executors.run_folder import RunFolder
 from leantune.history import Trial, TrialState
 from leantune.problem import Problem
@@ -167,7 +167,7 @@ class _Call:
 
     def run(self) -> Finished:
         """Call it, and say how it ended."""
-        resumed = self._restore()
+        restored = self._restore()
         current = self._executor._current = CurrentTrial(
             number=self._trial.number,
             attempt=self._terms.attempt,
@@ -179,9 +179,9 @@ class _Call:
             own_process=False,
         )
         self._began = self._executor._clock.monotonic()
-        step = None if resumed else 0.0
+        step = None if any(restored) else 0.0
         self._executor._news.append(Begun(self._trial.number, self._executor._clock.now(), step))
-        self._earlier = self._terms.earlier_seconds if resumed else 0.0
+        self._earlier = restored.earlier_seconds(self._terms)
         try:
             failure = self._call(current)
         except BaseException:
@@ -190,10 +190,9 @@ class _Call:
         finished = outcome(
             self._heard,
             self._ending(failure, current.should_stop),
-            resumed=resumed,
-            earlier_seconds=self._earlier,
+            restored,
+            self._terms,
             evicted=self._trial.number in self._executor._evicted,
-            reported=self._terms.reported,
         )
         trouble = self._settle(finished.state)
         cause = "; ".join(part for part in (finished.cause, trouble) if part)
@@ -258,11 +257,12 @@ class _Call:
 
     # -- its checkpoint
 
-    def _restore(self) -> bool:
+    def _restore(self) -> Restored:
         if self._folder is None or self._keeper is None:
-            return False
+            return Restored()
         self._folder.make()
-        return self._keeper.restore(self._terms.attempt)
+        continues = self._terms.continues
+        return self._keeper.restore(self._terms.attempt, None if continues is None else continues[0].number)
 
     def _checkpoint_dir(self) -> Path:
         if self._folder is not None:

@@ -5,6 +5,7 @@ Copying gigabytes takes a while, so it happens in a thread of its own and the ex
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import CheckpointError
+from leantune.executors.outcome import Restored
 from leantune.executors.run_folder import Fingerprint, RunFolder
 from leantune.history import TrialState
 
@@ -86,17 +88,45 @@ class Keeper:
         """Whether there is a checkpoint for the next attempt."""
         return bool(self._folder.fingerprint())
 
-    def restore(self, attempt: int) -> bool:
-        """Bring the checkpoint back; whether there is one to go on from.
+    def restore(self, attempt: int, smaller: int | None = None) -> Restored:
+        """Bring the checkpoint back; whose there is to go on from.
 
         One that is damaged is not used, and the run starts over, with a note. A first attempt finds nothing: whatever
-        lies there is of another study of the same name.
+        lies there is of another study of the same name. smaller: the trial at a smaller share that it goes on from
+        where it has no checkpoint of its own.
         """
         self._folder.prepare_checkpoint(empty=attempt == 1)
         if self._store is not None:
             self._bring_back(self._store, attempt)
         self._saved = self._folder.fingerprint()
-        return attempt > 1 and bool(self._saved)
+        own = attempt > 1 and bool(self._saved)
+        if smaller is None or own:
+            return Restored(own, own and smaller is not None and not self._folder.began_anew)
+        continued = self._continue(smaller)
+        self._saved = ()  # whatever is here now, the trial itself has saved nothing
+        return Restored(False, continued)
+
+    def _continue(self, smaller: int) -> bool:
+        """Begin with a copy of what another trial left; whether there was anything."""
+        self._folder.prepare_checkpoint(empty=True)
+        source, why = self._folder.of(smaller), ""
+        try:
+            if self._store is not None:
+                self._store.borrow(source.key, self._folder.checkpoint)
+            else:
+                shutil.copytree(source.checkpoint, self._folder.checkpoint, symlinks=True, dirs_exist_ok=True)
+        except CheckpointError as error:
+            why = error.what
+        except OSError as error:
+            why = f"its folder cannot be read: {error.strerror}"
+        if not why and self.holds:
+            return True
+        self._folder.prepare_checkpoint(empty=True)
+        self._folder.note_anew()
+        self.notes.append(f"started from nothing, as trial {smaller} left no checkpoint to go on from")
+        if why:
+            self.notes[-1] += f" ({why})"
+        return False
 
     def _bring_back(self, store: CheckpointStore, attempt: int) -> None:
         if attempt == 1:

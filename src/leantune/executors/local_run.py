@@ -18,7 +18,7 @@ from leantune.errors import InvalidInput
 from leantune.executors.base import Arguments, Begun, Event, Finished, Report, Saved, Terms, cores_for
 from leantune.executors.keeper import Background, Keeper
 from leantune.executors.machine import CoreLocks, HeldLocks, thread_environment, try_lock
-from leantune.executors.outcome import Ending, Heard, outcome
+from leantune.executors.outcome import Ending, Heard, Restored, outcome
 from leantune.executors.run_folder import RunFolder
 from leantune.executors.warden_process import WardenProcess
 from leantune.history import Trial, TrialState
@@ -64,7 +64,7 @@ class LocalRun:
         self._keeper = Keeper(setting.checkpoints, self._folder, setting.background, setting.clock, setting.save_every)
         self._heard = Heard(setting.problem, trial)
         self._argv = self._arguments()
-        self._resumed = False
+        self._restored = Restored()
         self._renewed = setting.clock.monotonic()
         self._guard = threading.Lock()  # of the three lines below
         self._cancelled = False
@@ -84,7 +84,7 @@ class LocalRun:
         self._folder.make()
         locks = self._try_locks()
         self.has_locks = locks is not None
-        if locks is not None and (self.terms.attempt == 1 or self._setting.checkpoints is None):
+        if locks is not None and not self._has_to_restore:
             self._launch(locks)
         else:
             threading.Thread(target=self._begin_later, args=(locks,), daemon=True).start()
@@ -144,6 +144,13 @@ class LocalRun:
 
     # -- the beginning
 
+    @property
+    def _has_to_restore(self) -> bool:
+        """Whether a checkpoint is to be brought here, which may take a while."""
+        if self.terms.continues is not None:
+            return True
+        return self.terms.attempt > 1 and self._setting.checkpoints is not None
+
     def _arguments(self) -> list[str]:
         extra = {
             "checkpoint_dir": str(self._folder.checkpoint),
@@ -195,8 +202,11 @@ class LocalRun:
         try:
             if self._cancelled:
                 return
-            self._resumed = self._keeper.restore(self.terms.attempt)
-            if self._resumed:
+            continues = self.terms.continues
+            self._restored = self._keeper.restore(
+                self.terms.attempt, None if continues is None else continues[0].number
+            )
+            if self._restored.own:
                 self._folder.recall(self._heard)
             told = self._folder.write_trial(self.trial, self.terms.attempt, self._setting.study)
             with self._guard:
@@ -208,7 +218,7 @@ class LocalRun:
                     return
                 self._keeper.begin(self._began)
                 warden = WardenProcess(self._orders(locks), self._environment(told), locks.files)
-                step = None if self._resumed else 0.0
+                step = None if any(self._restored) else 0.0
                 self._begun = Begun(self.trial.number, self._setting.clock.now(), step)
                 self.warden = warden
         finally:
@@ -269,7 +279,7 @@ class LocalRun:
             return
         told = self._heard.told.get(report.fraction)
         if told is not None:
-            told.seconds = report.seconds + (self.terms.earlier_seconds if self._resumed else 0.0)
+            told.seconds = report.seconds + self._restored.earlier_seconds(self.terms)
             self._folder.remember(self._heard)
 
     def _settle(self, event: Exit) -> None:
@@ -290,14 +300,7 @@ class LocalRun:
             time_limit=self.terms.time_limit,
             notes=(*self._keeper.notes, *_notes(event)),
         )
-        self._ended = outcome(
-            self._heard,
-            ending,
-            resumed=self._resumed,
-            earlier_seconds=self.terms.earlier_seconds,
-            evicted=self._evicted,
-            reported=self.terms.reported,
-        )
+        self._ended = outcome(self._heard, ending, self._restored, self.terms, evicted=self._evicted)
         self._saving = self._keeper.settle(self._ended.state, keep=self.terms.keep)
 
     def _lost(self, now: float) -> None:
@@ -308,7 +311,7 @@ class LocalRun:
         cause = f"its warden was killed{f': {noise}' if noise else ''} (log: {self._folder.log(self.terms.attempt)})"
         self.ended = now
         seconds = max(0.0, now - self._began)
-        self._ended = Finished(self.trial.number, (), TrialState.LOST, cause, seconds, self._resumed)
+        self._ended = Finished(self.trial.number, (), TrialState.LOST, cause, seconds, self._restored.own)
 
     def _finish(self, finished: Finished) -> None:
         trouble = self._saving.result() if self._saving is not None else ""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
 from math import isclose, isfinite
-from types import MappingProxyType
+from typing import NamedTuple
 
-from leantune.executors.base import Finished, Report
+from leantune.executors.base import Finished, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import COST, TIME, Problem, Scale
 from leantune.worker.lines import Said, plain, read_pairs
@@ -47,6 +47,23 @@ class Ending:
     log: str = ""
     time_limit: float | None = None
     notes: tuple[str, ...] = ()
+
+
+class Restored(NamedTuple):
+    """What a run begins with.
+
+    own: what an earlier attempt of the trial saved. continued: the training began with what a trial at a smaller share
+    left, in this attempt or in the one whose checkpoint it goes on from.
+    """
+
+    own: bool = False
+    continued: bool = False
+
+    def earlier_seconds(self, terms: Terms) -> float:
+        """How long what it goes on from took to train."""
+        own = terms.earlier_seconds if self.own else 0.0
+        smaller = terms.continues[1].seconds if self.continued and terms.continues is not None else None
+        return own + (smaller or 0.0)
 
 
 @dataclass
@@ -146,29 +163,29 @@ class Heard:
 def outcome(
     heard: Heard,
     ending: Ending,
+    restored: Restored = Restored(),  # noqa: B008 - frozen
+    terms: Terms = Terms(),  # noqa: B008 - frozen
     *,
-    resumed: bool = False,
-    earlier_seconds: float = 0.0,
     evicted: bool = False,
-    reported: Mapping[str, float] = MappingProxyType({}),
 ) -> Finished:
     """What to make of a run: done, failed, or (interrupted by us, or its lease lost) to be run again.
 
-    resumed: it went on from a checkpoint, so that the training took `earlier_seconds` more, and what earlier attempts
-    reported counts where it came to its end by itself without a word. evicted: it had to leave:
-    it is not done if it ended when it was asked to, even with exit code 0 and a report of a part of its training.
+    restored: where it went on from a checkpoint, the training took longer by what the terms say of that, and what
+    earlier attempts of the trial reported counts where it came to its end by itself without a word. evicted: it had to
+    leave: it is not done if it ended when it was asked to, even with exit code 0 and a report of a part of its
+    training.
     """
     _hear_last_lines(heard, ending)
-    if resumed and not ending.why:
-        heard.fill_in(reported)
-    number = heard.trial.number
-    seconds = ending.seconds + (earlier_seconds if resumed else 0.0)
+    if restored.own and not ending.why:
+        heard.fill_in(terms.reported)
+    number, resumed = heard.trial.number, restored.own
+    seconds = ending.seconds + restored.earlier_seconds(terms)
     failure = _failure(heard, ending)
     if ending.why in ("lease", "orphaned"):
         cause = _sentence("its lease was not renewed in time", ending)
         return Finished(number, (), TrialState.LOST, cause, ending.seconds, resumed)
     shares = heard.trial.snapshots
-    faulty = next((share for share in shares if not _good(heard, share, resumed)), None)
+    faulty = next((share for share in shares if not _good(heard, share, any(restored))), None)
     left_early = evicted and ending.why == "stop"
     if left_early or (ending.why in ("stop", "signal") and (failure or faulty is not None)):
         return Finished(number, (), TrialState.QUEUED, _sentence("interrupted", ending), ending.seconds, resumed)
@@ -177,14 +194,16 @@ def outcome(
     failure = failure or (heard.fault(faulty) if faulty is not None else "")
     if not failure:
         seen = tuple(_measured(heard, share, seconds) for share in shares if share in heard.told or share == shares[-1])
-        return Finished(number, seen, TrialState.DONE, "; ".join(ending.notes), ending.seconds, resumed)
+        notes = "; ".join(ending.notes)
+        return Finished(number, seen, TrialState.DONE, notes, ending.seconds, resumed, continued=restored.continued)
     cause = _sentence(failure, ending)
     sound = shares[: shares.index(at if faulty is None else faulty)]
     before = [_measured(heard, share, seconds) for share in sound if share in heard.told]
     last = observe(
         heard.problem, heard.trial, {}, seconds=seconds, fraction=at, kind=ObservationKind.FAILED, cause=cause
     )
-    return Finished(number, (*before, last), TrialState.FAILED, cause, ending.seconds, resumed)
+    shown = (*before, last)
+    return Finished(number, shown, TrialState.FAILED, cause, ending.seconds, resumed, continued=restored.continued)
 
 
 def _good(heard: Heard, share: Fraction, resumed: bool) -> bool:

@@ -593,6 +593,7 @@ class RentedExecutor(BaseExecutor):
                 time_limit=limit,
                 lease=None if lease is None else Seconds(lease),
                 earlier_seconds=terms.earlier_seconds / self._speed,
+                continues=_faster(terms.continues, self._speed),
             )
         rental.phase, rental.started = Phase.TRAINING, self._clock.now()
         self._programs.start(self._ways.aboard(rental.trial, self._offers[rental.first.offer]), terms)
@@ -753,7 +754,7 @@ class RentedExecutor(BaseExecutor):
             here, there = f"after {limit / speed:.4g} s", f"after {limit:.4g} s"
             cause = cause.replace(here, there, 1)
             shown = tuple(replace(seen, cause=seen.cause.replace(here, there, 1)) for seen in shown)
-        return Finished(finished.number, shown, state, cause, resumed=finished.resumed)
+        return Finished(finished.number, shown, state, cause, resumed=finished.resumed, continued=finished.continued)
 
     def _told(self, rental: _Rental, finished: Finished, seconds: float) -> Finished:
         terms, cluster = rental.terms, rental.trial.configuration.cluster
@@ -764,8 +765,11 @@ class RentedExecutor(BaseExecutor):
         if shown:
             adds_up = self._ways.bills_add_up
             total = usd + (terms.earlier_usd if finished.resumed or adds_up else 0.0)
-            whole = terms.earlier_seconds + seconds if adds_up else None
-            shown = tuple(_billed(seen, shown[-1], total, whole) for seen in shown)
+            whole = terms.earlier_seconds + seconds
+            if finished.continued and terms.continues is not None:
+                smaller = terms.continues[1]
+                total, whole = total + (smaller.cost or 0.0), whole + (smaller.seconds or 0.0)
+            shown = tuple(_billed(seen, shown[-1], total, whole if adds_up else None) for seen in shown)
         return Finished(
             finished.number,
             shown,
@@ -776,6 +780,7 @@ class RentedExecutor(BaseExecutor):
             usd,
             rental.kept,
             tuple(rental.rows),
+            finished.continued,
         )
 
     # -- small things
@@ -814,6 +819,13 @@ def _with(row: StayRow, **changes: object) -> StayRow:
     made.__dict__.update(row.__dict__)
     made.__dict__.update(changes)
     return made
+
+
+def _faster(continues: tuple[Trial, Observation] | None, speed: float) -> tuple[Trial, Observation] | None:
+    """What a run goes on from, in seconds of this world."""
+    if continues is None or continues[1].seconds is None:
+        return continues
+    return continues[0], replace(continues[1], seconds=continues[1].seconds / speed)
 
 
 def _billed(seen: Observation, last: Observation, total: float, whole: float | None) -> Observation:

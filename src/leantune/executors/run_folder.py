@@ -23,11 +23,17 @@ class RunFolder:
     """<runs>/trial-0003: attempt-1.log and attempt-1.json of each attempt, checkpoint/, lock."""
 
     def __init__(self, runs: Path, number: int) -> None:
+        self._runs = runs
         self.key = f"trial-{number:04d}"
         self.path = runs.absolute() / self.key
         self.checkpoint = self.path / "checkpoint"
         self.lock = self.path / "lock"
         self._snapshots = self.path / "snapshots.json"
+        self._anew = self.path / "anew"
+
+    def of(self, number: int) -> RunFolder:
+        """The folder of another trial."""
+        return RunFolder(self._runs, number)
 
     def make(self) -> None:
         """Create it; LeanTuneError where that cannot be done."""
@@ -65,10 +71,21 @@ class RunFolder:
                 self.remove_checkpoint()
             self.checkpoint.mkdir(exist_ok=True)
 
+    @property
+    def began_anew(self) -> bool:
+        """Whether the trial could not go on from the checkpoint of a smaller share; known on this machine only."""
+        return self._anew.exists()
+
+    def note_anew(self) -> None:
+        """The trial could not go on from the checkpoint of a smaller share: later attempts are to know that."""
+        with self._told("written to"):
+            self._anew.touch()
+
     def remove_checkpoint(self) -> None:
         """The folder and whatever was noted beside it."""
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         self._snapshots.unlink(missing_ok=True)
+        self._anew.unlink(missing_ok=True)
         for beside in self.path.glob(f".{self.checkpoint.name}.*"):
             if beside.is_dir():
                 shutil.rmtree(beside, ignore_errors=True)

@@ -132,14 +132,15 @@ class History:
 
     def continued(self, configuration_id: str, fraction: Fraction) -> "tuple[Trial, Observation] | None":
         """What a run at `fraction` may go on from where shares are of epochs: the result of the configuration at the
-        largest smaller share, of a trial that is done and was not cut; the last one of several.
+        largest smaller share, of a trial that is done and was not cut; the last one of several. Only the end of a trial
+        counts: snapshots that it passed on the way left no checkpoint.
         """
         results = [
             (trial, seen)
             for trial in self.trials
             if trial.state is TrialState.DONE and trial.configuration.id == configuration_id
             for seen in trial.results
-            if seen.fraction < fraction and seen.kind is ObservationKind.MEASURED
+            if seen.fraction == trial.fraction < fraction and seen.kind is ObservationKind.MEASURED
         ]
         return max(results, key=lambda result: (result[1].fraction, result[0].number), default=None)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import get_type_hints
+from typing import get_args, get_type_hints
 
+from leantune.checkpoints import Keep
 from leantune.errors import InvalidInput, JobError, ProblemError
 from leantune.executors.command import Command
 from leantune.jobfile.parameters import read_space
@@ -23,7 +24,7 @@ from leantune.jobfile.settings import (
     read_store,
 )
 from leantune.jobfile.tree import ROOT_HINT, Entry, Reader, as_yaml, read_tree
-from leantune.problem import COST, Constraint, Goal, Problem, maximize, minimize, parse_fractions
+from leantune.problem import COST, Constraint, Fidelity, Goal, Problem, maximize, minimize, parse_fractions
 from leantune.space import Cluster, Clusters, Space
 from leantune.strategies.registry import STRATEGIES, check_free_machine, named_tuner
 from leantune.units import parse_share
@@ -36,6 +37,7 @@ KEYS = (
     "subject_to",
     "space",
     "fractions",
+    "fidelity",
     "budget",
     "strategy",
     "seed",
@@ -57,6 +59,7 @@ _EXAMPLES = {
 _SEED_HINT = "Write a whole number of at least 0, such as seed: 1"
 _STEPS_HINT = "Write the last step that your program reports, such as steps: 100"
 _TRAIN_HINT = "Write the command that starts your program: train: python train.py --lr {lr}"
+_FIDELITY_HINT = "Write fidelity: data, or fidelity: epochs, where a larger share goes on from a smaller one"
 _BASELINE_HINT = "Write your present setting, such as baseline: {lr: 0.001, batch: 64}"
 _CLUSTER_HINT = "Write cluster: 2 x small, or cluster: {type: small, nodes: 2}"
 _STRATEGY_HINT = "Name one: strategy: lean, or with options: strategy: {name: nephele, horizon: 1}"
@@ -113,6 +116,9 @@ def parse_job(text: str, *, folder: Path, source: str = "job file", lines: Mappi
         with given.get("strategy", root).blamed():
             check_free_machine(strategy, problem)
     checkpoints = read_checkpoints(given.get("checkpoints"), folder)
+    if problem.fidelity == "epochs" and checkpoints.keep is Keep.NONE:
+        what = "with fidelity: epochs a larger share goes on from what a smaller one left, and nothing is kept"
+        raise given["checkpoints"].at("keep").error(what, "Write keep: best, or fidelity: data")
     return Job(
         name=name,
         text=text,
@@ -306,7 +312,15 @@ def _fractions(entry: Entry) -> tuple[Fraction, ...]:
         return parse_fractions(shares)
 
 
+def _fidelity(entry: Entry) -> str:
+    word = entry.text(_FIDELITY_HINT)
+    if word not in get_args(Fidelity):
+        raise entry.unknown(f"fractions are not of {word!r}", word, get_args(Fidelity))
+    return word
+
+
 _READERS: Mapping[str, Reader] = {
+    "fidelity": _fidelity,
     "steps": partial(Entry.real, hint=_STEPS_HINT, above_0="is no number of steps"),
     "subject_to": lambda entry: [_limit(limit) for limit in entry.one_or_more()],
     "fractions": _fractions,
@@ -390,5 +404,6 @@ def _warnings(command: Command, problem: Problem) -> tuple[str, ...]:
     tells_parameters = any(command.uses(name) for name in problem.space.parameters)
     tells_share = command.uses("fraction") or command.uses("fraction.exact")
     if len(problem.fractions) > 1 and tells_parameters and not tells_share:
-        warnings.append("the command never uses {fraction}: the program will train on all the data every time")
+        whole = "on all the data" if problem.fidelity == "data" else "to the end"
+        warnings.append(f"the command never uses {{fraction}}: the program will train {whole} every time")
     return tuple(warnings)

@@ -21,11 +21,12 @@ class Proposed:
 
 
 class Started(NamedTuple):
-    """A run of a trial has begun."""
+    """A run of a trial has begun; continues: the trial at a smaller share that it goes on from, where that can be."""
 
     trial: Trial
     attempt: int
     booking: Booking
+    continues: int | None = None
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,20 @@ class TimeRules:
         limit = max(trial.runs.seconds / step * steps, self.speed * LEAST_LIMIT)
         return replace(trial, time_limit=limit if self.time_limit is None else min(limit, self.time_limit))
 
+    def difference(self, trial: Trial, smaller: Observation) -> Trial:
+        """A trial that goes on from the end of one at a smaller share, with the time that the rest may take.
+
+        expected rest = max(predicted seconds - those of the smaller one, predicted seconds x the share that is left)
+
+        A limit that the user gave stands, and so does one that nothing was predicted for.
+        """
+        predicted = self._predicted(dict(trial.expected), self.rate(trial.configuration))
+        if self.time_limit is not None or not self.enforced or predicted is None:
+            return trial
+        left = predicted.mean * float(1 - smaller.fraction / trial.fraction)
+        rest = Estimate(max(predicted.mean - (smaller.seconds or 0.0), left), predicted.sd)
+        return replace(trial, time_limit=max(upper_bound(rest), self.speed * LEAST_LIMIT), expected={TIME: rest})
+
     @property
     def overhead(self) -> float:
         """Seconds that a run may be paid for beyond its limit; a rented machine is given back a moment later."""

@@ -161,6 +161,8 @@ class Loop:
                     end = self._turn(last)
                     if end is not None:
                         self._await_bills(end)
+                        if end.outcome is Outcome.OVER:
+                            self._checkpoints.close(self._store.history())
                         return end
         finally:
             self._give_back("its worker ended")
@@ -365,6 +367,7 @@ class Loop:
             waiting = look.history.trials if self._only is None else (look.history.trial(self._only),)
             queued = next((trial for trial in waiting if trial.state is TrialState.QUEUED), None)
             if queued is not None:
+                queued = self._rest(queued)
                 if self._booking(queued, look.money, capacity) is not None:
                     continue  # another worker was faster
                 return self._wait_to_start(queued, look, capacity)
@@ -376,11 +379,12 @@ class Loop:
         return None
 
     def _start_queued(self, capacity: Capacity) -> bool:
+        rests = self._rests()
         claim = self._store.claim(
             self._worker.id,
             time=self._clock.now(),
             lease=self._lease,
-            fitting=lambda trial, money: self._booking(trial, money, capacity),
+            fitting=lambda trial, money: self._booking(rests.get(trial.number, trial), money, capacity),
         )
         if claim is None:
             return False
@@ -401,9 +405,25 @@ class Loop:
         if self._heart:
             self._heart.hold(claim.trial.number)
         self._executor.start(claim.trial, terms)
-        self._observer(Started(claim.trial, claim.attempt, claim.booking))
+        self._observer(
+            Started(claim.trial, claim.attempt, claim.booking, terms.continues and terms.continues[0].number)
+        )
         self._waiting, self._pause = None, SHORTEST_PAUSE
         return True
+
+    def _rests(self) -> Mapping[int, Trial]:
+        """Queued trials that go on from a smaller share, as they are booked; looked up before the transaction."""
+        if self._plan.problem.fidelity == "data":
+            return {}
+        queued = [trial for trial in self._store.history().pending if trial.state is TrialState.QUEUED]
+        return {trial.number: self._rest(trial) for trial in queued}
+
+    def _rest(self, trial: Trial) -> Trial:
+        """The trial as it is booked: by what is left to do, where the checkpoint of a smaller share is there."""
+        smaller = smaller_result(self._plan.problem, self._store.history, trial)
+        if smaller is None or not self._executor.kept([smaller[0].number]):
+            return trial
+        return self._plan.rules.difference(trial, smaller[1])
 
     def _reported(self, claim: Claim) -> Mapping[str, float]:
         """What earlier attempts of a trial reported last of its own share."""
@@ -501,8 +521,8 @@ class Loop:
             time_limit=limit,
         )[1]
         self._executor.check(draft)
-        if rules.booking(draft, look.money) is None:
-            return self._short_of_money(draft, look)
+        if rules.booking(self._rest(draft), look.money) is None:
+            return self._short_of_money(self._rest(draft), look)
         return self._store_proposal(draft, len(look.history), self._clock.now() - began)
 
     def _seen(self, history: History) -> History | None:
