@@ -234,6 +234,20 @@ def test_odd_keys_are_refused(store: CheckpointStore, folder: Path, key: str) ->
         store.generation(key)
 
 
+def test_a_borrowed_checkpoint_belongs_to_the_borrower(store: CheckpointStore, folder: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    assert store.borrow("trial-0000", mine) == 0
+    assert list(mine.iterdir()) == []
+    (folder / "w").write_text("theirs")
+    assert store.save("trial-0000", folder) == 1
+    assert store.borrow("trial-0000", mine) == 1
+    assert (mine / "w").read_text() == "theirs"
+    (mine / "w").write_text("mine")
+    assert store.save("trial-0001", mine) == 1
+    assert (store.keys(), store.places()) == (["trial-0000", "trial-0001"], ["trial-0000", "trial-0001"])
+    assert (folder / "w").read_text() == "theirs"
+
+
 def _scanning(monkeypatch: pytest.MonkeyPatch, before_scan: Callable[[int], None]) -> None:
     """Let something happen before each look at the folder: the first is before the copy, the second after it."""
     calls = 0

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import InvalidInput, JobError
-from leantune.jobfile import load_job
-from leantune.jobfile.edit import with_budget
+from leantune.jobfile import load_job, parse_job
+from leantune.jobfile.edit import SpotTuneOptions, as_spottune, with_budget
 from leantune.problem import Budget
 from tests.jobfile.texts import PRODUCT, text
 
@@ -106,3 +106,12 @@ def test_a_file_that_cannot_be_replaced(path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(JobError, match="there is no such job file"):
         with_budget(tmp_path / "none.yaml", Budget(usd=6))
+
+
+def test_the_short_form_of_spottune_leaves_the_machine_out_of_the_present_setting() -> None:
+    """The machine is free there."""
+    space = "space: {lr: [0.1, 0.2], cluster: {machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}}}"
+    whole = text(space=space, baseline="baseline: {lr: 0.1, cluster: 1 x small}", steps="steps: 9")
+    made = as_spottune(whole, SpotTuneOptions(), "job.yaml")
+    job = parse_job(made, folder=Path("/project"))
+    assert job.problem.baseline is not None and dict(job.problem.baseline) == {"lr": 0.1}

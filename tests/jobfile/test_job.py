@@ -678,3 +678,13 @@ def test_a_free_machine_is_no_part_of_the_present_setting() -> None:
     )
     error = refused(text(**lines, extra="baseline: {lr: 0.1, cluster: 1 x small}"))
     assert "the machine is free" in error.what and error.hint == "Leave it out"
+
+
+def test_what_fractions_are_of() -> None:
+    shares = "fractions: [1/4, 1]"
+    assert parsed(fractions=shares).problem.fidelity == "data"
+    job = parsed(fractions=shares, fidelity="fidelity: epochs")
+    assert (job.problem.fidelity, document_of(job)["fidelity"]) == ("epochs", "epochs")
+    assert "train to the end every time" in job.warnings[0]
+    check_refused(text(fidelity="fidelity: epoch"), "fractions are not of 'epoch'", "line 7, fidelity", "epochs")
+    check_refused(text(fidelity="fidelity: 3"), "3 where a text is expected", "line 7, fidelity", "fidelity: epochs")

@@ -11,6 +11,7 @@ from leantune.problem import COST
 from leantune.report.data import StudyView
 from leantune.report.verdict import Standing, question, verdict_of
 from leantune.store.rows import Money
+from leantune.strategies.baseline import compared
 from leantune.text import NBSP
 from tests.report.studies import EDGES, START, anywhere, long_view, minimised, nothing, only_pending, real_view
 
@@ -156,3 +157,14 @@ def test_many_settings_are_left_to_the_table() -> None:
     named = replace(view.recommendation, configuration=space.configuration(long))
     assert verdict_of(replace(view, recommendation=named)).headline.startswith("Use ")
     assert len(verdict_of(EDGES["hostile"]()).headline) < 120
+
+
+def test_the_present_setting_is_compared_with() -> None:
+    view = real_view()
+    best = view.recommendation
+    assert best is not None
+    problem = view.problem.with_baseline(view.history.trials[0].configuration)
+    beside = compared(problem, view.history, best.configuration, best.fraction, best.metrics)
+    assert beside is not None
+    plain, told = verdict_of(view), verdict_of(replace(view, problem=problem, beside=beside))
+    assert told.sentence == f"{plain.sentence} {beside.words}"

@@ -228,3 +228,12 @@ def test_a_run_that_goes_on_from_a_smaller_share_is_booked_by_what_is_left(
     assert booked is not None and booked.usd == pytest.approx(RATE * (10 * rest + KILL_SECONDS) / 3600)
     assert TimeRules(20.0).difference(whole, seen) == whole, "a limit of the user's stands"
     assert rules.difference(trial(7.0), seen) == trial(7.0), "nothing is predicted"
+
+
+def test_a_run_of_which_nothing_is_known_is_affordable_or_not() -> None:
+    configuration = trial(None).configuration
+    assert TimeRules(20.0, grace=0.0).affords(configuration, Money(0.25, 0.0, 0.0))  # 21 s at a cent a second
+    assert not TimeRules(20.0, grace=0.0).affords(configuration, Money(0.25, 0.05, 0.0))
+    assert not TimeRules(20.0, grace=0.0).affords(configuration, Money(0.25, 0.0, 0.05))
+    assert TimeRules(grace=0.0).affords(configuration, Money(0.25, 0.2, 0.0))
+    assert TimeRules(20.0).affords(trial(None, space=FREE).configuration, Money(0.0, 0.0, 0.0))

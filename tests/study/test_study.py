@@ -359,3 +359,19 @@ def test_nothing_but_the_settings_can_be_enqueued() -> None:
     with pytest.raises(SpaceError, match="is not listed"):
         study.enqueue({"lr": 0.4})
     assert [trial["lr"] for trial in study.ask(2)] == [0.1, 0.2]
+
+
+def test_the_present_setting_is_asked_for_first_and_compared_with() -> None:
+    study = Study(lt.Space(lr=lt.choice(1, 2, 3)), lt.maximize("a"), strategy="random", baseline={"lr": 2})
+    first, second = study.ask(2)
+    assert first["lr"] == 2 != second["lr"] and first.fraction == 1
+    study.tell(first, {"a": 0.5}, seconds=3.0)
+    beside = study.comparison()
+    assert beside is not None and beside.basis == "same"
+    study.tell(second, {"a": 0.75}, seconds=2.0)
+    beside = study.comparison()
+    assert beside is not None
+    assert beside.words == "Better than your setting by 0.25, in 1\u00a0s less a run (yours: a 0.5, against 0.75)."
+    plain = Study(lt.Space(lr=lt.choice(1, 2)), lt.maximize("a"), strategy="random")
+    plain.tell(plain.ask(), {"a": 0.5}, seconds=3.0)
+    assert plain.comparison() is None

@@ -157,6 +157,7 @@ class ExecutorContract(ABC):
         executor.end(0, How.KILL)
         executor.forget(0)
         executor.forget(7)
+        assert executor.kept([7]) == frozenset()
 
     def test_a_run_that_takes_too_long_has_failed_by_timeout(self) -> None:
         executor, _ = self.start_all({0: 30.0}, terms=Terms(time_limit=Seconds(0.5), grace=Seconds(0.2)))
