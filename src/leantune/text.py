@@ -12,7 +12,7 @@ from fractions import Fraction
 from html import escape
 
 from leantune.history import Estimate
-from leantune.problem import COST, TIME, Constraint
+from leantune.problem import COST, TIME, Constraint, Fidelity
 from leantune.space import Cluster, Configuration, Value
 
 _REAL_DATES = (1e9, 4e9)  # seconds since 1970 of 2001 and 2096; what lies outside was told by a simulated clock
@@ -124,9 +124,9 @@ def certain(probability: float) -> str:
     return percent(min(max(probability, 1e-9), 1 - 1e-9))
 
 
-def share_of_data(fraction: Fraction) -> str:
-    """A share of the training data."""
-    return "all data" if fraction == 1 else f"{fraction} of the data"
+def share_of_data(fraction: Fraction, fidelity: Fidelity = "data") -> str:
+    """A share of the training data, or of its epochs."""
+    return f"all {fidelity}" if fraction == 1 else f"{fraction} of the {fidelity}"
 
 
 def limit_text(constraint: Constraint) -> str:

@@ -265,3 +265,17 @@ def test_the_present_setting_is_told_beside_what_was_found() -> None:
     keys = json.loads(json_of(show.recommendation_json(RECOMMENDED, beside)))["baseline"]
     assert (keys["trial"], keys["fraction"], keys["metrics"]["accuracy"]) == (5, "1", 0.9)
     assert "baseline" not in show.recommendation_json(RECOMMENDED)
+
+
+def test_shares_of_epochs_are_called_so() -> None:
+    problem = Problem(
+        PROBLEM.space, PROBLEM.goal, PROBLEM.constraints, PROBLEM.fractions, PROBLEM.budget, fidelity="epochs"
+    )
+    told = standing(mixed(), problem)
+    assert "on all epochs:" in text(show.recommendation_lines(RECOMMENDED, None, "epochs"))
+    shown = text(show.status(told, None, [WORKER], 210.0).lines)
+    assert "accuracy 0.91, all epochs, all limits kept" in shown
+    assert "1/4 of the epochs" in shown
+    assert "data" not in shown
+    dry = text(show.dry_run("digits", "eic", problem, DRY).lines)
+    assert "2 shares of the epochs" in dry and "; 1/4 of the epochs" in dry

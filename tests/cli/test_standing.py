@@ -216,6 +216,7 @@ def test_goal_trial_prediction_and_report() -> None:
     assert expected_words({"accuracy": Estimate(0.9, 0.02)}) == "accuracy 0.900 ± 0.020"
     assert reported_words(Report(0, 1.0, {"accuracy": 0.5}, step=3)) == "accuracy 0.5, step 3"
     assert reported_words(Report(0, 1.0, {"accuracy": 0.5}, fraction=QUARTER)) == "accuracy 0.5, 1/4 of the data"
+    assert trial_words(mixed().trial(0), "epochs").endswith("; 1/4 of the epochs")
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,9 @@ def _table(*headings: str) -> Table:
 
 
 def _running(progress: Progress, now: float) -> Table:
+    fidelity = progress.standing.problem.fidelity
     rows = [
-        (run.trial, _time(run, now), _text("" if run.report is None else reported_words(run.report)))
+        (run.trial, _time(run, now), _text("" if run.report is None else reported_words(run.report, fidelity)))
         for run in progress.runs.values()
     ]
     rows += [

@@ -14,7 +14,7 @@ from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
 from leantune.cli.standing import Best, Standing, budget_words, cause_words, expected_words, goal_words, trial_words
 from leantune.cli.terminal import aligned
 from leantune.history import Note, TrialState
-from leantune.problem import COST, TIME, Problem
+from leantune.problem import COST, TIME, Fidelity, Problem
 from leantune.run.loop import End
 from leantune.space import Cluster
 from leantune.store.rows import WorkerRow
@@ -41,14 +41,16 @@ encoded.register(Note, str)
 # -- the recommendation
 
 
-def recommendation_lines(recommended: Recommendation, beside: Comparison | None = None) -> list[str]:
+def recommendation_lines(
+    recommended: Recommendation, beside: Comparison | None = None, fidelity: Fidelity = "data"
+) -> list[str]:
     """The configuration to use, what to expect of it, how sure its limits are, why, and how it compares with the user's
     present setting.
     """
     measured = all(estimate.sd == 0 for estimate in recommended.metrics.values())
     lines = ["Recommended configuration:"]
     lines += aligned((name, exact_text(value)) for name, value in recommended.configuration.items())
-    lines.append(f"{'Measured' if measured else 'Predicted'} on {share_of_data(recommended.fraction)}:")
+    lines.append(f"{'Measured' if measured else 'Predicted'} on {share_of_data(recommended.fraction, fidelity)}:")
     lines += aligned((name, estimated(name, estimate)) for name, estimate in recommended.metrics.items())
     if recommended.probabilities:
         verdict = "met as surely as asked" if recommended.feasible else "NOT met as surely as asked"
@@ -128,7 +130,7 @@ def _best_json(best: Best) -> Json:
 
 def status(standing: Standing, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> Answer:
     """A study, who works on it, what runs and what failed (the last of them, for people)."""
-    trials = standing.history.trials
+    trials, fidelity = standing.history.trials, standing.problem.fidelity
     running = [(trial, _ago(trial.moves[-1].time, now)) for trial in trials if trial.state is TrialState.RUNNING]
     failed = [(trial.number, trial.moves[-1].cause) for trial in trials if trial.state is TrialState.FAILED]
     at_work = [
@@ -147,7 +149,10 @@ def status(standing: Standing, stop_reason: str | None, workers: Sequence[Worker
         *aligned(about),
         *study_lines(standing),
         *([f"  compared: {standing.beside.words}"] if standing.beside else []),
-        *(f"  running: trial {trial.number}, {trial_words(trial)}, {duration(ran)}" for trial, ran in running),
+        *(
+            f"  running: trial {trial.number}, {trial_words(trial, fidelity)}, {duration(ran)}"
+            for trial, ran in running
+        ),
         *(f"  failed: trial {number}, {cause_words(cause)}" for number, cause in failed[-3:]),
     ]
     document = {
@@ -190,7 +195,7 @@ def ended(
     lines = [
         f"Study {standing.name}: {end.outcome.value}, {end.reason}",
         *([] if shown else study_lines(standing)),
-        *(recommendation_lines(recommended, beside) if recommended else []),
+        *(recommendation_lines(recommended, beside, standing.problem.fidelity) if recommended else []),
         *([f"No recommendation: {why_none}"] if why_none else []),
     ]
     return Answer(document, lines)
@@ -217,7 +222,7 @@ def dry_run(name: str, strategy: str, problem: Problem, dry: DryRun) -> Answer:
     lines = [f"Dry run of {name}: nothing was started", *aligned(rows)]
     lines.append("First proposals:" if dry.first else f"Nothing would be started: {dry.over}")
     for place, forecast in enumerate(dry.first, start=dry.resumes):
-        lines += _forecast_lines(place, forecast)
+        lines += _forecast_lines(place, forecast, problem.fidelity)
     together = [forecast.worst_case_usd for forecast in dry.first if forecast.worst_case_usd is not None]
     lines += [f"Together they cost at most {usd(sum(together))}."] if len(together) > 1 else []
     lines += [f"Then the study is over: {dry.over}"] if dry.first and dry.over else []
@@ -247,9 +252,8 @@ def _size_words(problem: Problem, dry: DryRun) -> str:
         return "infinitely many configurations"
     if len(problem.fractions) == 1:
         return counted(dry.size, "configuration")
-    return (
-        f"{counted(dry.size, 'configuration')}, {dry.pairs:,} with each of {len(problem.fractions)} shares of the data"
-    )
+    shares = f"{len(problem.fractions)} shares of the {problem.fidelity}"
+    return f"{counted(dry.size, 'configuration')}, {dry.pairs:,} with each of {shares}"
 
 
 def _limit_words(dry: DryRun) -> str:
@@ -259,13 +263,13 @@ def _limit_words(dry: DryRun) -> str:
     return f"{duration(dry.rules.time_limit)} a run, {grace}"
 
 
-def _forecast_lines(place: int, forecast: Forecast) -> list[str]:
+def _forecast_lines(place: int, forecast: Forecast, fidelity: Fidelity) -> list[str]:
     proposal = forecast.proposal
     limit = "no time limit" if forecast.time_limit is None else f"at most {duration(forecast.time_limit)}"
     cost = "no price" if forecast.worst_case_usd is None else f"at most {usd(forecast.worst_case_usd)}"
     expected = expected_words(proposal.expected)
     return [
-        f"  trial {place}: {described(proposal.configuration)}; {share_of_data(proposal.fraction)}",
+        f"  trial {place}: {described(proposal.configuration)}; {share_of_data(proposal.fraction, fidelity)}",
         f"    {limit}, {cost}" + (f"; expected {expected}" if expected else ""),
         f"    why: {'; '.join(map(str, proposal.notes))}",
     ]
@@ -293,7 +297,10 @@ def verification(name: str, problem: Problem, checked: Verification) -> Answer:
         metrics = [name for name in (*problem.required_metrics, TIME, COST) if math.isfinite(seen.value(name))]
         predicted = {name: f" (predicted {estimated(name, e)})" for name, e in checked.recommendation.metrics.items()}
         rows = [(name, f"{quantity(name, seen.value(name))}{predicted.get(name, '')}") for name in metrics]
-        lines += [f"Measured on {share_of_data(trial.fraction)}, trial {trial.number}:", *aligned(rows)]
+        lines += [
+            f"Measured on {share_of_data(trial.fraction, problem.fidelity)}, trial {trial.number}:",
+            *aligned(rows),
+        ]
     if seen is not None and checked.limits:
         lines.append("Limits:")
         lines += aligned((limit.text, "held" if limit.held else "BROKEN") for limit in checked.limits)

@@ -23,7 +23,7 @@ from leantune.history import (
     TrialState,
     counted_notes,
 )
-from leantune.problem import COST, TIME, Budget, Constraint, Problem
+from leantune.problem import COST, TIME, Budget, Constraint, Fidelity, Problem
 from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
 from leantune.store.rows import Booking, Money
 from leantune.strategies.baseline import Comparison, compared
@@ -118,12 +118,12 @@ class Standing:
     @property
     def best_words(self) -> str:
         """The best result: its value, where it was measured, and what it breaks."""
-        best, goal = self.best, self.problem.goal.metric
+        best, goal, fidelity = self.best, self.problem.goal.metric, self.problem.fidelity
         if best is None:
             return "no result yet"
-        value = f"{goal} {quantity(goal, best.seen.value(goal))}, {share_of_data(best.seen.fraction)}"
+        value = f"{goal} {quantity(goal, best.seen.value(goal))}, {share_of_data(best.seen.fraction, fidelity)}"
         if not best.answers:
-            return f"{value} (no result on all data yet), trial {best.trial.number}"
+            return f"{value} (no result on all {fidelity} yet), trial {best.trial.number}"
         if best.kept:
             return f"{value}{', all limits kept' if self.problem.constraints else ''}, trial {best.trial.number}"
         broken = [f"{limit_text(one)} ({quantity(one.metric, best.seen.value(one.metric))})" for one in best.broken]
@@ -234,9 +234,9 @@ def budget_words(budget: Budget) -> str:
     return listed(part for part in parts if part) or "no limit"
 
 
-def trial_words(trial: Trial) -> str:
+def trial_words(trial: Trial, fidelity: Fidelity = "data") -> str:
     """What a trial tests."""
-    return f"{described(trial.configuration)}; {share_of_data(trial.fraction)}"
+    return f"{described(trial.configuration)}; {share_of_data(trial.fraction, fidelity)}"
 
 
 def goal_words(problem: Problem) -> str:
@@ -246,11 +246,11 @@ def goal_words(problem: Problem) -> str:
     return f"{goal}, subject to {limits}" if limits else goal
 
 
-def reported_words(report: Report) -> str:
+def reported_words(report: Report, fidelity: Fidelity = "data") -> str:
     """What a running trial said about itself."""
     metrics = ", ".join(f"{name} {quantity(name, value)}" for name, value in report.metrics.items())
     step = "" if report.step is None else f", step {report.step:g}"
-    return f"{metrics}{step}" + ("" if report.fraction is None else f", {share_of_data(report.fraction)}")
+    return f"{metrics}{step}" + ("" if report.fraction is None else f", {share_of_data(report.fraction, fidelity)}")
 
 
 def stopping_words(stopping: Stopping) -> str:

@@ -171,9 +171,9 @@ def recommend(target: Target) -> Answer:
     """Say which configuration to use."""
     with target.opened() as opened:
         recommended, name = opened.recommendation(), opened.job.name
-        beside = opened.comparison(recommended)
+        beside, fidelity = opened.comparison(recommended), opened.problem.fidelity
     document = {"study": name, **show.recommendation_json(recommended, beside)}
-    return Answer(document, show.recommendation_lines(recommended, beside))
+    return Answer(document, show.recommendation_lines(recommended, beside, fidelity))
 
 
 def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> Answer:

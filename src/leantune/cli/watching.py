@@ -23,6 +23,7 @@ from leantune.cli.terminal import Mode, say
 from leantune.errors import StoreError
 from leantune.executors.base import Report
 from leantune.history import TrialState
+from leantune.problem import Fidelity
 from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
 from leantune.study.launch import OpenedStudy
 from leantune.text import duration, usd
@@ -52,7 +53,8 @@ def event_lines(event: Event, before: Progress, now: Progress) -> list[str]:
         case Started():
             lines = [_with_money(_started_line(event), now)]
         case Reported(report):
-            lines = _report_lines(before.runs.get(report.number), now.runs.get(report.number))
+            runs = before.runs.get(report.number), now.runs.get(report.number)
+            lines = _report_lines(*runs, now.standing.problem.fidelity)
         case Ended():
             lines = _ended_lines(event, now)
         case Rented():
@@ -71,7 +73,8 @@ def event_lines(event: Event, before: Progress, now: Progress) -> list[str]:
 def _proposed_line(event: Proposed, before: Progress) -> str:
     trial, expected = event.trial, expected_words(event.trial.expected)
     promise = f"; expected {expected}" if expected else ""
-    words = f"trial {trial.number} proposed in {duration(event.seconds)}: {trial_words(trial)}"
+    what = trial_words(trial, before.standing.problem.fidelity)
+    words = f"trial {trial.number} proposed in {duration(event.seconds)}: {what}"
     why = before.standing.reasons(trial)
     return f"{words}; why: {why}{promise}" if why else f"{words}{promise}"
 
@@ -93,14 +96,14 @@ def _rented_lines(event: Rented) -> list[str]:
     return [f"trial {event.trial.number} goes on {stay.machine}, {stay.market}, {price}"]
 
 
-def _report_lines(before: Run | None, now: Run | None) -> list[str]:
+def _report_lines(before: Run | None, now: Run | None, fidelity: Fidelity) -> list[str]:
     """A run's first report, each snapshot, and what else it says every few seconds."""
     if now is None or now.report is None:
         return []
     report, earlier = now.report, None if before is None else before.report
     if report.fraction is None and earlier is not None and _period(earlier) == _period(report):
         return []
-    return [f"trial {report.number} reports after {duration(report.seconds)}: {reported_words(report)}"]
+    return [f"trial {report.number} reports after {duration(report.seconds)}: {reported_words(report, fidelity)}"]
 
 
 def _period(report: Report) -> int:

@@ -60,7 +60,11 @@ def _shown(sections: Sequence[Section]) -> set[int]:
 def _words(view: StudyView, result: Result) -> str:
     """What a figure says about a result under the pointer."""
     told = {Outcome.KEPT: "kept every limit", Outcome.BROKE: "broke a limit"} if view.problem.constraints else {}
-    parts = [f"trial {result.trial.number}", share_of_data(result.seen.fraction), told.get(result.outcome, "")]
+    parts = [
+        f"trial {result.trial.number}",
+        share_of_data(result.seen.fraction, view.problem.fidelity),
+        told.get(result.outcome, ""),
+    ]
     if result.outcome is Outcome.FAILED:
         parts.append(f"failed: {clipped(result.seen.cause or result.trial.moves[-1].cause)}")
     names = dict.fromkeys([*view.problem.required_metrics, COST, TIME])

@@ -102,7 +102,7 @@ def shares(view: StudyView) -> str:
         times = [trial.seconds for trial in ended if trial.state is TrialState.DONE]
         rows.append(
             [
-                f'<td class="w">{share_of_data(fraction)}</td>',
+                f'<td class="w">{share_of_data(fraction, view.problem.fidelity)}</td>',
                 amount(f"{len(trials):,}"),
                 amount(f"{failed:,}" if failed else "–"),
                 *([amount(usd(cost)), amount(usd(cost / len(ended)) if ended else "–")] if view.has_dollars else []),

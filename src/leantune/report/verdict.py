@@ -66,7 +66,7 @@ def verdict_of(view: StudyView) -> Verdict:
     best = view.recommendation
     headline = _BEGIN.get(standing, "Use")
     if best is not None:
-        part = "" if best.fraction == 1 else f", trained on {best.fraction} of the data"
+        part = "" if best.fraction == 1 else f", trained on {share_of_data(best.fraction, view.problem.fidelity)}"
         headline += f" {_named(best.configuration)}{part}"
     cautions = tuple(_cautions(view, standing))
     sentence = _sentence(view, standing)
@@ -79,7 +79,8 @@ def question(view: StudyView) -> str:
     """What was asked, in one sentence."""
     goal = view.problem.goal
     aim = "smallest" if goal.direction is Direction.MINIMIZE else "largest"
-    where = "at any share of the data" if goal.at is At.ANYWHERE else "on all data"
+    shares = view.problem.fidelity
+    where = f"at any share of the {shares}" if goal.at is At.ANYWHERE else f"on all {shares}"
     limits = listed(limit_text(c) for c in view.problem.constraints)
     kept = f", while one run keeps {limits}" if limits else ""
     return f"Wanted: the {aim} {clipped(goal.metric)} {where}{kept}."
@@ -121,7 +122,7 @@ def _sentence(view: StudyView, standing: Standing) -> str:
     best = view.recommendation
     if best is None:
         return view.why_no_recommendation or "No result has come in yet."
-    where, every = share_of_data(best.fraction), _every_limit(view)
+    where, every = share_of_data(best.fraction, view.problem.fidelity), _every_limit(view)
     if view.proof is None:
         if standing is Standing.UNSURE:
             return "No configuration is predicted to keep the limits as surely as asked; this is the best compromise."

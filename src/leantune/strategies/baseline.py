@@ -50,7 +50,8 @@ def baseline_test(problem: Problem, history: History) -> Proposal | None:
         return None
     words = "your present setting"
     if share != 1:
-        words += f", on {share_of_data(share)}: a full run that just keeps the limits does not fit into the budget"
+        where = share_of_data(share, problem.fidelity)
+        words += f", on {where}: a full run that just keeps the limits does not fit into the budget"
     passed = tuple(fraction for fraction in problem.fractions if fraction <= share)
     return Proposal(setting, share, passed if problem.snapshots else (share,), {}, (Note(NoteKind.BASELINE, words),))
 
@@ -202,9 +203,10 @@ def _difference(these: Mapping[str, float], those: Mapping[str, float], name: st
 
 def _words(problem: Problem, made: Comparison, other: Mapping[str, float]) -> str:
     goal, own, share = problem.goal.metric, made.metrics or {}, made.fraction or Fraction(1)
+    where = share_of_data(share, problem.fidelity)
     value = f"{clipped(goal)} {quantity(goal, own.get(goal, math.nan))}"
     if made.gain is None:
-        return f"Your present setting was tested on {share_of_data(share)} only ({value}): no comparison is possible."
+        return f"Your present setting was tested on {where} only ({value}): no comparison is possible."
     verdict = f"{'better' if made.gain > 0 else 'worse'} than your setting by {quantity(goal, abs(made.gain))}"
     if made.gain == 0:
         verdict = "as good as your setting"
@@ -213,7 +215,7 @@ def _words(problem: Problem, made: Comparison, other: Mapping[str, float]) -> st
     words = f"Predicted to be {verdict}" if made.predicted else f"{verdict[0].upper()}{verdict[1:]}"
     words += f" (yours: {value}, against {quantity(goal, other[goal])})"
     if made.basis is Basis.PART:
-        words += f", on {share_of_data(share)}; yours was not tested on more"
+        words += f", on {where}; yours was not tested on more"
     broken = [limit for limit in problem.constraints if limit.text in made.broken]
     if broken:
         shown = (f"{limit_text(limit)} ({quantity(limit.metric, own.get(limit.metric, math.nan))})" for limit in broken)
