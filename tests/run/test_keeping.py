@@ -242,3 +242,26 @@ def test_killed_while_a_checkpoint_is_removed(tmp_path: Path, at: str) -> None:
     kept = kept_trials(opened.problem, opened.history, Keep.BEST)
     assert keys(tmp_path) == [f"trial-{number:04d}" for number in sorted(kept)]
     opened.close()
+
+
+@pytest.mark.slow
+def test_two_workers_remove_what_neither_wants(tmp_path: Path) -> None:
+    path = write_job(tmp_path, Keep.BEST, trials=16)
+    open_job(load_job(path)).close()
+    code = "import sys; from pathlib import Path; from leantune.jobfile import load_job\n"
+    code += "from leantune.study.launch import open_job, run; run(open_job(load_job(Path(sys.argv[1]))))"
+    workers = [
+        subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=tmp_path, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    for worker in workers:
+        _, said = worker.communicate(timeout=120)
+        assert worker.returncode == 0, said.decode()
+    opened = open_job(load_job(path))
+    run(opened)  # what one of them held of a trial that the other one surpassed is removed by now
+    assert len(opened.history) == 16
+    kept = kept_trials(opened.problem, opened.history, Keep.BEST)
+    assert keys(tmp_path) == [f"trial-{number:04d}" for number in sorted(kept)]
+    model = tmp_path / "leantune-runs/tiny" / keys(tmp_path)[0] / "checkpoint/model"
+    assert float(model.read_text()) == opened.history.trial(min(kept)).configuration["lr"]
+    opened.close()
