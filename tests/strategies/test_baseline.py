@@ -175,6 +175,11 @@ def test_itself() -> None:
     made = beside(problem, told(problem, [(8, 2)]), problem.space.grid()[8])
     assert (made.basis, made.trial, made.gain) == (Basis.SAME, 0, None)
     assert made.words == "Your present setting is the best that was found."
+    dear = with_baseline(row=11)
+    made = beside(dear, told(dear, [(11, 2)]), dear.space.grid()[11])
+    assert made.broken and "is the best that was found; yours broke cost ≤" in made.words
+    made = beside(problem, told(problem, [(8, 0)]), problem.space.grid()[8])
+    assert made.words.endswith("was found, on 1/10 of the data; yours was not tested on more.")
 
 
 def test_without_a_result() -> None:

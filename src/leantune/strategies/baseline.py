@@ -18,7 +18,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from leantune.history import Estimate, History, Note, NoteKind, Observation, ObservationKind, Trial, TrialState
-from leantune.problem import COST, TIME, Direction, Problem
+from leantune.problem import COST, TIME, Constraint, Direction, Problem
 from leantune.space import Configuration
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.recommending import answers
@@ -107,12 +107,16 @@ class Comparison:
 
 
 def compared(
-    problem: Problem, history: History, configuration: Configuration, fraction: Fraction, told: Mapping[str, Estimate]
+    problem: Problem,
+    history: History,
+    configuration: Configuration,
+    fraction: Fraction,
+    estimates: Mapping[str, Estimate],
 ) -> Comparison | None:
     """A configuration beside the user's setting; None where that is not known.
 
-    told: what is said of the configuration at `fraction`, measured or predicted. Where it was measured at the share of
-    the baseline itself, that counts.
+    estimates: what is said of the configuration at `fraction`, measured or predicted. Where it was measured at the
+    share of the baseline itself, that counts.
     """
     setting = problem.baseline
     if setting is None:
@@ -120,22 +124,22 @@ def compared(
     runs = [trial for trial in history.trials if trial.configuration == setting]
     number = runs[-1].number if runs else None
     share, seen = _measured(runs)
+    own, whole = _means(seen), share is not None and answers(problem, share)
+    broken = [limit for limit in problem.constraints if whole and not limit.holds(own.get(limit.metric, math.nan))]
     if configuration == setting:
-        words = "Your present setting is the best that was found."
-        return Comparison(setting, Basis.SAME, words, number, share, _means(seen) or None)
+        words = f"Your present setting is the best that was found{_caveats(problem, share, own, broken)}."
+        texts = tuple(limit.text for limit in broken)
+        return Comparison(setting, Basis.SAME, words, number, share, own or None, texts)
     if share is None:
         return _without_result(setting, runs)
-    own = _means(seen)
-    whole = answers(problem, share)
-    broken = [limit for limit in problem.constraints if whole and not limit.holds(own.get(limit.metric, math.nan))]
     tested = [trial for trial in history.trials if trial.configuration == configuration]
     other = _means(observation for trial in tested for observation in _sound(trial) if observation.fraction == share)
-    predicted = not other
-    if predicted and share == fraction:
-        other = _with_dollars({name: estimate.mean for name, estimate in told.items()}, configuration)
-        predicted = any(estimate.sd for estimate in told.values())
+    predicted = False
+    if not other and share == fraction:
+        other = _with_dollars({name: estimate.mean for name, estimate in estimates.items()}, configuration)
+        predicted = any(estimate.sd for estimate in estimates.values())
     gain = _difference(other, own, problem.goal.metric)
-    made = Comparison(
+    comparison = Comparison(
         setting,
         Basis.MEASURED if whole else Basis.PART,
         "",
@@ -148,7 +152,7 @@ def compared(
         _difference(own, other, TIME),
         predicted,
     )
-    return replace(made, words=_words(problem, made, other))
+    return replace(comparison, words=_words(problem, comparison, other, _caveats(problem, share, own, broken)))
 
 
 def _without_result(setting: Configuration, runs: list[Trial]) -> Comparison:
@@ -201,31 +205,36 @@ def _difference(these: Mapping[str, float], those: Mapping[str, float], name: st
     return these[name] - those[name] if name in these and name in those else None
 
 
-def _words(problem: Problem, made: Comparison, other: Mapping[str, float]) -> str:
-    goal, own, share = problem.goal.metric, made.metrics or {}, made.fraction or Fraction(1)
-    where = share_of_data(share, problem.fidelity)
+def _words(problem: Problem, comparison: Comparison, other: Mapping[str, float], caveats: str) -> str:
+    goal, own = problem.goal.metric, comparison.metrics or {}
     value = f"{clipped(goal)} {quantity(goal, own.get(goal, math.nan))}"
-    if made.gain is None:
+    if comparison.gain is None:
+        where = share_of_data(comparison.fraction or Fraction(1), problem.fidelity)
         return f"Your present setting was tested on {where} only ({value}): no comparison is possible."
-    verdict = f"{'better' if made.gain > 0 else 'worse'} than your setting by {quantity(goal, abs(made.gain))}"
-    if made.gain == 0:
+    better = "better" if comparison.gain > 0 else "worse"
+    verdict = f"{better} than your setting by {quantity(goal, abs(comparison.gain))}"
+    if comparison.gain == 0:
         verdict = "as good as your setting"
     if goal != COST:
-        verdict += _price(made)
-    words = f"Predicted to be {verdict}" if made.predicted else f"{verdict[0].upper()}{verdict[1:]}"
-    words += f" (yours: {value}, against {quantity(goal, other[goal])})"
-    if made.basis is Basis.PART:
-        words += f", on {where}; yours was not tested on more"
-    broken = [limit for limit in problem.constraints if limit.text in made.broken]
+        verdict += _price(comparison)
+    words = f"Predicted to be {verdict}" if comparison.predicted else f"{verdict[0].upper()}{verdict[1:]}"
+    return f"{words} (yours: {value}, against {quantity(goal, other[goal])}){caveats}."
+
+
+def _caveats(problem: Problem, share: Fraction | None, own: Mapping[str, float], broken: list[Constraint]) -> str:
+    """What has to be known of the user's setting besides: that it was tested on a part only, and what it broke."""
+    words = ""
+    if share is not None and not answers(problem, share):
+        words += f", on {share_of_data(share, problem.fidelity)}; yours was not tested on more"
     if broken:
         shown = (f"{limit_text(limit)} ({quantity(limit.metric, own.get(limit.metric, math.nan))})" for limit in broken)
         words += f"; yours broke {listed(shown)}"
-    return f"{words}."
+    return words
 
 
-def _price(made: Comparison) -> str:
+def _price(comparison: Comparison) -> str:
     """What a run costs more or less; the time where nobody pays."""
-    metric, amount = (TIME, made.saved_seconds) if made.saved_usd is None else (COST, made.saved_usd)
+    metric, amount = (TIME, comparison.saved_seconds) if comparison.saved_usd is None else (COST, comparison.saved_usd)
     if amount is None:
         return ""
     preposition = "for" if metric == COST else "in"
