@@ -222,6 +222,14 @@ class Belief:
             result &= product_of_probabilities(requirement.limits, beliefs, configuration) >= requirement.probability
         return result
 
+    def assurance(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> FloatArray:
+        """Product over the requirements of min(P / the probability asked for, 1): 1 where they are met."""
+        result = np.ones(beliefs[0].mean.shape)
+        for requirement in self.requirements:
+            probability = product_of_probabilities(requirement.limits, beliefs, configuration)
+            result *= np.minimum(probability / requirement.probability, 1.0)
+        return result
+
     def merit(self, objective: Gaussian) -> FloatArray:
         """The objective's value for products, in [0, 1]."""
         if self.weighs_risk:

@@ -14,6 +14,7 @@ from leantune.errors import SpaceError
 from leantune.space.base import Parameter, Value, is_real
 from leantune.space.clusters import Cluster, identity
 
+EXPLAINED = 0.95  # of its variance: a column that says nothing new
 MAX_OTHER_OPTIONS = 4  # how many other options a neighbour may jump to
 OrdinalScale = Literal["rank", "linear", "log"]
 
@@ -188,6 +189,20 @@ class Clusters(Options):
     @property
     def columns(self) -> tuple[str, ...]:
         return self._features[0]
+
+    @cached_property
+    def telling(self) -> tuple[int, ...]:
+        """Columns that say something new: not those that the earlier ones explain (total vCPUs = nodes x vCPUs of each,
+        prices that go with the size). The same thing told four times would set machines twice as far apart.
+        """
+        kept: list[int] = []
+        for column in range(self.table.shape[1]):
+            known = np.column_stack([np.ones(len(self.table)), self.table[:, kept]])
+            target = self.table[:, column]
+            rest = target - known @ np.linalg.lstsq(known, target, rcond=None)[0]
+            if rest.var() > (1.0 - EXPLAINED) * target.var():
+                kept.append(column)
+        return tuple(kept)
 
     @cached_property
     def rates(self) -> FloatArray | None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from leantune.arrays import BoolArray, FloatArray
+from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.errors import SpaceError, did_you_mean
 from leantune.space.base import Parameter, Value
 from leantune.space.numeric import Float
@@ -62,6 +62,18 @@ class Schema:
         """One name per feature; a space in which nothing varies has the feature "constant"."""
         names = (name + suffix for name, parameter in self.parameters.items() for suffix in parameter.columns)
         return tuple(names) or ("constant",)
+
+    @cached_property
+    def telling_features(self) -> IntArray:
+        """Columns of `features` without those of a cluster that its other ones explain."""
+        kept: list[int] = []
+        start = 0
+        for parameter in self.parameters.values():
+            width = len(parameter.columns)
+            told = parameter.telling if isinstance(parameter, Clusters) else range(width)
+            kept.extend(start + column for column in told)
+            start += width
+        return np.array(kept or range(len(self.feature_names)), dtype=np.int64)
 
     @cached_property
     def option_rates(self) -> FloatArray | None:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from leantune.arrays import FloatArray
+from leantune.arrays import FloatArray, IntArray
 from leantune.errors import SpaceError
 from leantune.space.base import Parameter, Value
 from leantune.space.configurations import Configuration, Configurations, without_repeats
@@ -71,6 +71,11 @@ class Space:
     def feature_names(self) -> tuple[str, ...]:
         """One name per column of `Configurations.features`."""
         return self._schema.feature_names
+
+    @property
+    def telling_features(self) -> IntArray:
+        """Columns of `Configurations.features` without those of a cluster that its other ones explain."""
+        return self._schema.telling_features
 
     @property
     def dimensions(self) -> int:

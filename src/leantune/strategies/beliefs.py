@@ -9,7 +9,7 @@ failed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -133,6 +133,10 @@ class _Limits:
 def build_belief(recipe: Recipe, evidence: Evidence, candidates: Candidates, seed: int) -> Belief:
     """Fit every quantity that the problem and the recipe need; at least one run must have come through."""
     problem = evidence.problem
+    if recipe.natural_scales:
+        columns = problem.space.telling_features
+        evidence = evidence.seen_by(columns)
+        candidates = replace(candidates, x=np.ascontiguousarray(candidates.x[:, columns]))
     spend = _Spend.of(recipe, evidence)
     pairs = len(candidates.x) * len(problem.fractions)
     quantities = _quantities(recipe, evidence, spend, seed, pairs)

@@ -6,7 +6,7 @@ results give the same models.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,6 +56,10 @@ class Evidence:
             np.array([kind is not ObservationKind.MEASURED for kind in kinds], dtype=np.bool_),
             tested.rates,
         )
+
+    def seen_by(self, columns: IntArray) -> Evidence:
+        """The same where models see only these features."""
+        return replace(self, points=Points(np.ascontiguousarray(self.points.x[:, columns]), self.points.s))
 
     def known(self, metric: str) -> BoolArray:
         """Rows where the metric says something; bounds count for dollars and seconds."""

@@ -6,7 +6,7 @@ Not in the registry yet: it replaces today's `lean` once it is measured everywhe
     models       curves that may level off (models.saturation), of the goal and of every limited quantity
     next test    the largest gain above the best result for the share of the budget that it takes (acquisition.worth)
     last test    the favourite, on all data, while the budget still allows that
-    recommend    the largest mean less its deviation among those that keep the limits as surely as asked
+    recommend    the best after half a deviation is taken off, the chance of breaking a limit included
 
 The cheapest anywhere, which needs no test on all data, is constrained expected improvement by the same models.
 """
@@ -22,10 +22,12 @@ import numpy as np
 from leantune.acquisition.base import Belief, Feasibility, Pairs, Times, largest
 from leantune.acquisition.improvement import Improvement
 from leantune.acquisition.worth import Measured, Outlook, Resources, Takes, gains, places
-from leantune.arrays import BoolArray
+from leantune.arrays import BoolArray, FloatArray
 from leantune.filters.ranked import PromisingConfigurations
 from leantune.history import History, Note, NoteKind
+from leantune.models.base import Gaussian
 from leantune.models.saturation import SaturatingFitter
+from leantune.models.scales import Transform
 from leantune.models.threads import one_blas_thread
 from leantune.problem import At, Problem
 from leantune.strategies.beliefs import build_belief, expectations
@@ -40,6 +42,7 @@ from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Judgement, Over, View
 
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
+RESERVE = 0.5  # deviations by which an untested configuration must be better to be recommended
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
 
@@ -194,14 +197,25 @@ class Lean:
 def favourite(belief: Belief, outlook: Outlook) -> tuple[int, bool]:
     """Row of the configuration to recommend, and whether it keeps the limits as surely as asked.
 
-    The largest mean less its deviation among those that do; none: the largest merit times probability.
+    The largest value(m - kappa sd) min(P / asked, 1). Whoever keeps the limits as surely as asked is not held back by
+    them; else their chance counts, so that a good one that may well keep them is not passed over for a bad one that
+    surely does. A measured result has sd = 0 and P of 0 or 1: it gives way only to what promises more by more than its
+    own error.
     """
-    full = belief.full_beliefs
-    qualified = belief.qualifies(full, belief.everything)
-    qualified[outlook.is_measured] = outlook.probability[outlook.is_measured] > 0
-    if qualified.any():
-        return int(np.where(qualified, outlook.mean - outlook.sd, -np.inf).argmax()), True
-    return int((belief.merit(full[0]) * outlook.probability).argmax()), False
+    assurance = belief.assurance(belief.full_beliefs, belief.everything)
+    assurance[outlook.is_measured] = outlook.probability[outlook.is_measured]
+    value = _value(belief.objective.transform, outlook.mean - RESERVE * outlook.sd)
+    row = int((value * assurance).argmax())
+    return row, bool(assurance[row] >= 1.0)
+
+
+def _value(transform: Transform, y: FloatArray) -> FloatArray:
+    """What y on its modelled scale is worth, positive, for products with probabilities: a share itself, a ratio of a
+    logarithm, the rank by a normal distribution of anything else; [N].
+    """
+    if transform.kind == "log":
+        return np.asarray(np.exp(y - y.max()))
+    return transform.merit(Gaussian(y, np.zeros_like(y)), float(y.mean()), float(y.std()) or 1.0)
 
 
 def _hope(outlook: Outlook, pairs: Pairs, levels: int) -> int:

@@ -64,7 +64,8 @@ class Recipe:
     search. spend: model seconds and multiply by the known rate, or model dollars as a black box, as the papers do (and
     as is done in any case where rates are unknown). repeats: how often one pair may be tested. snapshots: a test
     reports at every smaller fraction that was not tested yet, where the program can do that. natural_scales: a share is
-    modelled by its logit, and a positive goal that is to be small by its logarithm, where the user says nothing.
+    modelled by its logit, and a positive goal that is to be small by its logarithm, where the user says nothing; a
+    machine by those of its columns that say something new.
     decides: by the acquisition and the incumbent's rule, or by what tests are worth above the best result within the
     budget (strategies.lean); then the acquisition serves the cheapest anywhere.
     """
