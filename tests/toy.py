@@ -11,6 +11,7 @@ from leantune.cloud.catalog import clusters
 from leantune.executors.replay import Measurement
 from leantune.history import History, Observation, ObservationKind, Trial, TrialState, observe
 from leantune.models.gp import GpFitter
+from leantune.models.saturation import SaturatingFitter
 from leantune.models.trees import TreesFitter
 from leantune.problem import Budget, Fidelity, Goal, Problem, maximize, minimize
 from leantune.space import Configuration, Space, choice, machine, ordinal
@@ -96,7 +97,7 @@ def told(
 def quick(name: str) -> Recipe:
     """A named recipe with fewer hyper-parameter samples or trees: the same steps, sooner done."""
     full = recipe(name)
-    if isinstance(full.models, GpFitter):
+    if isinstance(full.models, GpFitter | SaturatingFitter):
         return replace(full, models=replace(full.models, samples=3, burn_in=4, thinning=1))
     if isinstance(full.models, TreesFitter):
         return replace(full, models=TreesFitter(trees=8))

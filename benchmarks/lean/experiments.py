@@ -31,8 +31,7 @@ SEQUENTIAL, PARALLEL = "one at a time", "four at once"
 TESTS_AT_ONCE = {SEQUENTIAL: 1, PARALLEL: 4}
 ABLATIONS = {  # `lean` with one part changed
     LEAN: LEAN,
-    "without snapshots": "lean(snapshots=False)",
-    "five roots": "lean(roots=5)",
+    "32 members": "lean(members=32)",
     **{f"without {part}": f"benchmarks.lean.variants:lean_without(part={part!r})" for part in PARTS},
 }
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from leantune.models.gp import GpFitter
+from leantune.models.saturation import SaturatingFitter
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.registry import recipe
 from tests.toy import NoStart
@@ -10,8 +10,8 @@ from tests.toy import NoStart
 
 def quick_lean(**options: object) -> Recipe:
     full = recipe("lean", **options)
-    assert isinstance(full.models, GpFitter)
-    return replace(full, models=replace(full.models, samples=3, burn_in=4, thinning=1))
+    assert isinstance(full.models, SaturatingFitter)
+    return replace(full, models=replace(full.models, samples=4, burn_in=10, thinning=1))
 
 
 def modelled_lean(**options: object) -> Recipe:

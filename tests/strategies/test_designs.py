@@ -9,7 +9,7 @@ import pytest
 from leantune.history import History, NoteKind
 from leantune.problem import Budget, Problem, maximize
 from leantune.space import Space, choice, linear
-from leantune.strategies.designs import BudgetedStart, Design, LatinHypercube, SmallTests, Snapshots, Start, UntilSpent
+from leantune.strategies.designs import BudgetedStart, Design, LatinHypercube, Snapshots, Start, UntilSpent
 from tests.toy import FRACTIONS, LIMIT, measure, toy_problem, toy_space
 
 
@@ -58,33 +58,12 @@ def test_latin_hypercube_at_full_data() -> None:
 
 
 @pytest.mark.parametrize("snapshots", [True, False])
-def test_small_tests_are_on_the_least_data(snapshots: bool) -> None:
-    found = starts(SmallTests(3), toy_problem(snapshots=snapshots))
+def test_without_a_budget_a_start_is_on_the_least_data(snapshots: bool) -> None:
+    found = starts(BudgetedStart(3), toy_problem(snapshots=snapshots))
     assert [start.snapshots for start in found] == [(Fraction(1, 10),)] * 3
     assert len({start.configuration.id for start in found}) == 3
     single = Problem(toy_space(), maximize("accuracy"), (), (1,))
-    assert [start.snapshots for start in starts(SmallTests(2), single)] == [(Fraction(1),)] * 2
-
-
-@pytest.mark.parametrize("design", [SmallTests(3), BudgetedStart(3)])
-def test_small_tests_go_on_until_enough_have_ended(design: Design) -> None:
-    problem, history = toy_problem(), History()
-    for _ in range(8):
-        start = design.next(problem, history, 1)
-        assert start is not None
-        history, _ = history.propose(start.configuration, start.snapshots[-1], start.snapshots)
-    assert len({trial.configuration.id for trial in history.trials}) == 8
-    for trial in history.trials[:3]:
-        history = history.record(trial.number, measure(problem, trial), time=0.0)
-    assert design.next(problem, history, 1) is None
-
-
-@pytest.mark.parametrize("design", [SmallTests(3), BudgetedStart(3)])
-def test_small_tests_of_a_small_space_end(design: Design) -> None:
-    problem, history = Problem(Space(a=choice("x", "y")), maximize("accuracy")), History()
-    while (start := design.next(problem, history, 1)) is not None:
-        history, _ = history.propose(start.configuration, start.snapshots[-1], start.snapshots)
-    assert len(history.trials) == 2
+    assert [start.snapshots for start in starts(BudgetedStart(2), single)] == [(Fraction(1),)] * 2
 
 
 @pytest.mark.parametrize(
@@ -103,6 +82,25 @@ def test_how_much_data_a_start_sees_depends_on_the_budget(budget: Budget, share:
     first = BudgetedStart().next(problem, History(), 1)
     assert first is not None
     assert first.snapshots == (share,)
+
+
+def test_its_tests_go_on_until_enough_have_ended() -> None:
+    problem, design, history = toy_problem(), BudgetedStart(3), History()
+    for _ in range(8):
+        start = design.next(problem, history, 1)
+        assert start is not None
+        history, _ = history.propose(start.configuration, start.snapshots[-1], start.snapshots)
+    assert len({trial.configuration.id for trial in history.trials}) == 8
+    for trial in history.trials[:3]:
+        history = history.record(trial.number, measure(problem, trial), time=0.0)
+    assert design.next(problem, history, 1) is None
+
+
+def test_its_tests_of_a_small_space_end() -> None:
+    problem, history = Problem(Space(a=choice("x", "y")), maximize("accuracy")), History()
+    while (start := BudgetedStart(3).next(problem, history, 1)) is not None:
+        history, _ = history.propose(start.configuration, start.snapshots[-1], start.snapshots)
+    assert len(history.trials) == 2
 
 
 def test_a_share_of_the_space_at_every_part_of_the_data() -> None:
@@ -141,9 +139,7 @@ def test_until_spent_without_a_budget_counts_tests() -> None:
     assert len(starts(UntilSpent(points=6), toy_problem(anywhere=True))) == 6
 
 
-@pytest.mark.parametrize(
-    "design", [Snapshots(3), LatinHypercube(5), SmallTests(5), BudgetedStart(5), UntilSpent(dollars=0.3)]
-)
+@pytest.mark.parametrize("design", [Snapshots(3), LatinHypercube(5), BudgetedStart(5), UntilSpent(dollars=0.3)])
 def test_starts_depend_on_the_seed_alone(design: Design) -> None:
     problem = toy_problem()
     assert starts(design, problem, seed=1) == starts(design, problem, seed=1)

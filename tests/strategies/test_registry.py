@@ -8,15 +8,17 @@ from leantune.acquisition.lookahead import LookAhead
 from leantune.errors import StrategyError
 from leantune.filters.ranked import ConstrainedAccuracyFilter, FeasibleAffordable, NoFilter
 from leantune.models.gp import GpFitter
+from leantune.models.saturation import SaturatingFitter
 from leantune.models.trees import TreesFitter
 from leantune.problem import At
+from leantune.strategies.lean import Lean
 from leantune.strategies.recipe import Shares
-from leantune.strategies.registry import FILTERS, RECIPES, STRATEGIES, named_filter, named_tuner, recipe
+from leantune.strategies.registry import FILTERS, RECIPES, STRATEGIES, at_work, named_filter, named_tuner, recipe
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.strategy import Strategy
 
 TABLE = {
-    "lean": (GpFitter, object, Shares.ALL),
+    "lean": (SaturatingFitter, object, Shares.ALL),
     "trimtuner": (TreesFitter, ConstrainedAccuracyFilter, Shares.ALL),
     "trimtuner-gp": (GpFitter, ConstrainedAccuracyFilter, Shares.ALL),
     "fabulinus": (GpFitter, NoFilter, Shares.PARTIAL),
@@ -45,15 +47,13 @@ def test_each_recipe_is_the_one_of_the_table(name: str) -> None:
     assert found.tests is tests
 
 
-def test_lean_serves_every_goal_and_knows_laws() -> None:
+def test_lean_serves_every_goal_and_decides_by_worth() -> None:
     found = recipe("lean")
     assert found.serves == frozenset(At)
-    assert isinstance(found.models, GpFitter)
-    assert found.models.laws is not None
-    assert found.incumbent.weighs_risk
-    assert not found.with_common_incumbent().incumbent.weighs_risk
-    assert [recipe("lean", snapshots=wanted).snapshots for wanted in (True, False)] == [True, False]
-    assert not any(recipe(name).snapshots or recipe(name).incumbent.weighs_risk for name in TABLE if name != "lean")
+    assert isinstance(at_work(found), Lean)
+    assert isinstance(at_work(found.with_common_incumbent()), Strategy)
+    assert all(isinstance(at_work(recipe(name)), Strategy) for name in TABLE if name != "lean")
+    assert not any(recipe(name).snapshots for name in TABLE if name != "lean")
 
 
 def test_incumbent_rules_of_the_papers() -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count, islice
+from itertools import islice
 from math import ceil
 from typing import Literal, Protocol
 
@@ -99,29 +99,9 @@ class LatinHypercube:
 
 
 @dataclass(frozen=True)
-class SmallTests:
-    """`lean`: configurations on the least data, by Latin hypercubes, until `points` of them have ended.
-
-    Parallel workers go on with these meanwhile: they cost little, and what models choose by fewer results may not.
-    """
-
-    points: int = 3
-
-    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
-        if len(history.finished) >= self.points:
-            return None
-        hypercubes = 1 + len(history.trials) // self.points
-        return first_unseen(problem, islice(self._starts(problem, seed), self.points * (hypercubes + 1)), history)
-
-    def _starts(self, problem: Problem, seed: int) -> Iterator[Start]:
-        for hypercube in count():
-            for x in problem.choices.latin_hypercube(self.points, seed=derived_seed(seed, "start", hypercube)):
-                yield Start(x, problem.fractions[:1])
-
-
-@dataclass(frozen=True)
 class BudgetedStart:
-    """Configurations of Latin hypercubes until `points` of them have ended, on as much data as the budget allows.
+    """`lean`: configurations of Latin hypercubes until `points` of them have ended, on as much data as the budget
+    allows.
 
     Parallel workers go on with these meanwhile: they cost little, and what models choose by fewer results may not.
     """

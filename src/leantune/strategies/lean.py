@@ -1,12 +1,10 @@
-"""What `lean` is going to be: the best configuration that the budget can find, tested before it is recommended.
-
-Not in the registry yet: it replaces today's `lean` once it is measured everywhere that one is.
+"""LeanTune's own strategy: the best configuration that the budget can find, tested before it is recommended.
 
     start        three configurations: on all data where only trials are limited, else on as little as is useful
     models       curves that may level off (models.saturation), of the goal and of every limited quantity
     next test    the largest gain above the best result for the share of the budget that it takes (acquisition.worth)
     last test    the favourite, on all data, while the budget still allows that
-    recommend    the best after half a deviation is taken off, the chance of breaking a limit included
+    recommend    the best after a deviation is taken off, the chance of breaking a limit included
 
 The cheapest anywhere, which needs no test on all data, is constrained expected improvement by the same models.
 """
@@ -19,21 +17,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, Feasibility, Pairs, Times, largest
-from leantune.acquisition.improvement import Improvement
+from leantune.acquisition.base import Belief, Pairs, largest
 from leantune.acquisition.worth import Measured, Outlook, Resources, Takes, gains, places
 from leantune.arrays import BoolArray, FloatArray
-from leantune.filters.ranked import PromisingConfigurations
 from leantune.history import History, Note, NoteKind
 from leantune.models.base import Gaussian
-from leantune.models.saturation import SaturatingFitter
 from leantune.models.scales import Transform
 from leantune.models.threads import one_blas_thread
 from leantune.problem import At, Problem
 from leantune.strategies.beliefs import build_belief, expectations
 from leantune.strategies.budgets import resources
 from leantune.strategies.candidates import Table
-from leantune.strategies.designs import BudgetedStart
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
 from leantune.strategies.recipe import Recipe
@@ -42,22 +36,8 @@ from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Judgement, Over, View
 
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
-RESERVE = 0.5  # deviations by which an untested configuration must be better to be recommended
+RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
-
-
-def within_budget(points: int = 3, members: int = 16) -> Recipe:
-    """Its recipe. points: of the start. members: hyper-parameter samples of each model."""
-    return Recipe(
-        name="lean",
-        start=BudgetedStart(points),
-        models=SaturatingFitter(samples=members),
-        acquisition=Times((Improvement(), Feasibility())),
-        filter=PromisingConfigurations(),
-        snapshots=True,
-        natural_scales=True,
-        decides="worth",
-    )
 
 
 @dataclass(frozen=True)
@@ -197,7 +177,7 @@ class Lean:
 def favourite(belief: Belief, outlook: Outlook) -> tuple[int, bool]:
     """Row of the configuration to recommend, and whether it keeps the limits as surely as asked.
 
-    The largest value(m - kappa sd) min(P / asked, 1). Whoever keeps the limits as surely as asked is not held back by
+    The largest value(m - sd) min(P / asked, 1). Whoever keeps the limits as surely as asked is not held back by
     them; else their chance counts, so that a good one that may well keep them is not passed over for a bad one that
     surely does. A measured result has sd = 0 and P of 0 or 1: it gives way only to what promises more by more than its
     own error.

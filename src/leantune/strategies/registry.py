@@ -25,7 +25,7 @@ from leantune.filters.ranked import (
 )
 from leantune.models.base import Fitter
 from leantune.problem import COST, TIME, At, Problem
-from leantune.strategies.designs import LatinHypercube, SmallTests, Snapshots, UntilSpent
+from leantune.strategies.designs import BudgetedStart, LatinHypercube, Snapshots, UntilSpent
 from leantune.strategies.recipe import Incumbent, Recipe, Shares, Spend
 from leantune.strategies.stops import SmallImprovement
 from leantune.strategies.strategy import Strategy
@@ -55,29 +55,22 @@ FILTERS: dict[str, Callable[[float], Filter]] = {
 }
 
 
-def lean(points: int = 3, roots: int = 3, snapshots: bool = True) -> Recipe:
-    """LeanTune's own: what the recommendation will bring, per dollar of a test.
+def lean(points: int = 3, members: int = 16) -> Recipe:
+    """LeanTune's own: the best that the budget can find, tested before it is recommended (strategies.lean).
 
-    A start that costs next to nothing (a few configurations on the least data), models that know that seconds and
-    errors are nearly powers of the data, each test chosen by how much more the recommendation is worth after it
-    (acquisition.value), and a recommendation by what it will bring, limits included. Cheapest anywhere: constrained EI
-    by the same models. points, roots: of the start, and of each quantity in the expectation. snapshots: use them where
-    the program gives them. Why so, and what else was tried: docs/lean.md.
+    points: of the start. members: hyper-parameter samples of each model. Why so, and what else was tried: docs/lean.md.
     """
-    from leantune.acquisition.value import ByGoal, ValueGain
-    from leantune.models.gp import GpFitter
-    from leantune.models.priors import ScalingLaws
+    from leantune.models.saturation import SaturatingFitter
 
     return Recipe(
         name="lean",
-        start=SmallTests(points),
-        models=GpFitter(samples=6, burn_in=12, laws=ScalingLaws()),
-        acquisition=ByGoal(
-            full=PerDollar(ValueGain(roots), usual=0.3, cools=True), anywhere=Times((Improvement(), Feasibility()))
-        ),
+        start=BudgetedStart(points),
+        models=SaturatingFitter(samples=members),
+        acquisition=Times((Improvement(), Feasibility())),
         filter=PromisingConfigurations(),
-        incumbent=Incumbent(weighs_risk=True),
-        snapshots=snapshots,
+        snapshots=True,
+        natural_scales=True,
+        decides="worth",
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.lean.experiments import ABLATIONS
 from benchmarks.lean.variants import PARTS, lean_without
 from leantune.lab.replay.contenders import contender
+from leantune.strategies.lean import Lean
 from leantune.strategies.registry import lean
 from leantune.strategies.strategy import Strategy
 
@@ -20,4 +21,4 @@ def test_one_part_is_changed(part: str) -> None:
 
 def test_every_ablation_can_be_run() -> None:
     for spec in ABLATIONS.values():
-        assert isinstance(contender(spec).tuner, Strategy)
+        assert isinstance(contender(spec).tuner, Strategy | Lean)

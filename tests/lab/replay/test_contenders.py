@@ -10,6 +10,7 @@ from leantune.filters.ranked import ConstrainedAccuracyFilter, FeasibleAffordabl
 from leantune.filters.sequential import CmaesFilter, DirectFilter
 from leantune.lab.replay.contenders import Contender, contender, parse_filter, source_files, split_specs
 from leantune.models.gp import GpFitter
+from leantune.strategies.lean import Lean
 from leantune.strategies.recipe import Incumbent, Recipe
 from leantune.strategies.registry import RECIPES, recipe
 from leantune.strategies.strategy import Strategy
@@ -43,7 +44,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def recipe_of(spec: str, filter_spec: str = "") -> Recipe:
     tuner = contender(spec, filter_spec).tuner
-    assert isinstance(tuner, Strategy)
+    assert isinstance(tuner, Strategy | Lean)
     return tuner.recipe
 
 
