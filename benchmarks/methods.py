@@ -206,6 +206,10 @@ class OptunaTuner:
         """It lets every test run to its end."""
         return False
 
+    def ends_by_itself(self, problem: Problem) -> bool:
+        """It goes on for ever."""
+        return False
+
     def check(self, problem: Problem) -> None:
         """Only finite spaces are translated."""
         optuna_distributions(problem.space, (Fraction(1),))

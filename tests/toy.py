@@ -13,7 +13,7 @@ from leantune.history import History, Observation, ObservationKind, Trial, Trial
 from leantune.models.gp import GpFitter
 from leantune.models.saturation import SaturatingFitter
 from leantune.models.trees import TreesFitter
-from leantune.problem import Budget, Fidelity, Goal, Problem, maximize, minimize
+from leantune.problem import Budget, Fidelity, Goal, Problem, Stop, maximize, minimize
 from leantune.space import Configuration, Space, choice, machine, ordinal
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
@@ -34,12 +34,19 @@ def toy_space() -> Space:
 
 
 def toy_problem(
-    *, anywhere: bool = False, budget: Budget | None = None, snapshots: bool = False, fidelity: Fidelity = "data"
+    *,
+    anywhere: bool = False,
+    budget: Budget | None = None,
+    snapshots: bool = False,
+    fidelity: Fidelity = "data",
+    stop: Stop = "never",
 ) -> Problem:
     """Best accuracy under a dollar limit, or the cheapest run anywhere that is accurate enough."""
     goal: Goal = minimize("cost", at="anywhere") if anywhere else maximize("accuracy")
     limits = ["accuracy >= 0.75", "time <= 300 s"] if anywhere else [f"cost <= {LIMIT} USD"]
-    return Problem(toy_space(), goal, limits, FRACTIONS, budget or Budget(), snapshots=snapshots, fidelity=fidelity)
+    return Problem(
+        toy_space(), goal, limits, FRACTIONS, budget or Budget(), snapshots=snapshots, fidelity=fidelity, stop=stop
+    )
 
 
 def accuracy(configuration: Configuration, fraction: Fraction) -> float:

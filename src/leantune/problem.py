@@ -25,6 +25,8 @@ from leantune.units import Kind, parse_quantity, parse_share
 COST = "cost"  # dollars of one run: seconds x rate, or told
 TIME = "time"  # seconds of one run
 Fidelity = Literal["data", "epochs"]  # what a share is a share of
+Stop = float | Literal["auto", "never"]
+DEFAULT_REGRET = 0.01  # of the goal: what a user would hardly notice
 _RESERVED: dict[str, Kind] = {COST: "money", TIME: "time"}
 _METRIC = re.compile(r"[^\s<>=@!≤≥]+")
 
@@ -208,11 +210,12 @@ class Problem:
 
     snapshots: one run of the training program reports at every fraction it passes, so that a start at several
     fractions is one run. fidelity: "data", a run at a larger share starts from nothing; "epochs", it goes on from the
-    run of the same configuration at the largest smaller share, and only the difference is paid. steps: the
-    last step of a training, None where nobody said it. settings: the list of configurations to test, in that order;
-    empty: all of the space. choices: the space, without what is not listed. gaps: pairs (id of a configuration, share)
-    that cannot be tested, as a table has no result of them; only of choices that can be enumerated. baseline: the
-    user's present setting, None where nobody said it.
+    run of the same configuration at the largest smaller share, and only the difference is paid. stop: `lean` ends the
+    study when nothing is likely to be better by this share of the goal; "never"; "auto": 0.01 where there is no budget.
+    steps: the last step of a training, None where nobody said it. settings: the list of configurations to test, in
+    that order; empty: all of the space. choices: the space, without what is not listed. gaps: pairs (id of a
+    configuration, share) that cannot be tested, as a table has no result of them; only of choices that can be
+    enumerated. baseline: the user's present setting, None where nobody said it.
     """
 
     space: Space
@@ -222,6 +225,7 @@ class Problem:
     budget: Budget
     snapshots: bool
     fidelity: Fidelity
+    stop: Stop
     steps: float | None
     settings: tuple[Configuration, ...]
     choices: Space
@@ -238,6 +242,7 @@ class Problem:
         *,
         snapshots: bool = False,
         fidelity: Fidelity = "data",
+        stop: Stop = "auto",
         steps: float | None = None,
         settings: Iterable[Mapping[str, object]] = (),
         gaps: Iterable[tuple[str, Fraction]] = (),
@@ -256,6 +261,7 @@ class Problem:
         object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "snapshots", bool(snapshots))
         object.__setattr__(self, "fidelity", _checked_fidelity(fidelity))
+        object.__setattr__(self, "stop", _checked_stop(stop))
         object.__setattr__(self, "steps", _checked_steps(steps))
         object.__setattr__(self, "settings", _checked_settings(space, settings))
         object.__setattr__(self, "choices", space.only(self.settings) if self.settings else space)
@@ -274,6 +280,19 @@ class Problem:
         """The same problem with another present setting of the user's, or none."""
         changed = copy(self)
         object.__setattr__(changed, "baseline", None if baseline is None else _checked_baseline(self.choices, baseline))
+        return changed
+
+    @property
+    def regret_to_end(self) -> float | None:
+        """The share of the goal by which something must be better to be worth looking for; None: whatever it is."""
+        if self.stop == "auto":
+            return None if self.budget.limits else DEFAULT_REGRET
+        return None if self.stop == "never" else self.stop
+
+    def with_stop(self, stop: Stop) -> "Problem":
+        """The same problem with another end."""
+        changed = copy(self)
+        object.__setattr__(changed, "stop", _checked_stop(stop))
         return changed
 
     @cached_property
@@ -366,6 +385,15 @@ def _checked_fidelity(fidelity: Fidelity) -> Fidelity:
         hint = "Write data, or epochs where a run at a larger share goes on from a smaller one"
         raise ProblemError(f"{fidelity!r} is no fidelity", where="fidelity", hint=hint)
     return fidelity
+
+
+def _checked_stop(stop: Stop) -> Stop:
+    if isinstance(stop, str) and stop in ("auto", "never"):
+        return stop
+    if isinstance(stop, bool | str) or not isinstance(stop, int | float) or not 0.0 < stop < 1.0:
+        hint = "Give a share of the goal above 0 and below 1, such as 0.01, or 'never'"
+        raise ProblemError(f"{stop!r} is no regret at which to stop", where="stop", hint=hint)
+    return float(stop)
 
 
 def _checked_steps(steps: float | None) -> float | None:

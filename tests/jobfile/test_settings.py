@@ -133,8 +133,41 @@ def test_a_bad_budget_is_refused(budget: str, what: str, key: str, hint: str) ->
     check_refused(text(budget=f"budget: {budget}"), what, f"line 6, budget{key}", hint)
 
 
-def test_a_job_without_a_budget_is_refused() -> None:
-    check_refused(text(budget=""), "there is no budget", "line 1", "budget: {usd: 5, trials: 44, hours: 8}")
+def test_a_job_without_a_budget_is_refused_where_it_would_never_end() -> None:
+    hint = "budget: {usd: 5, trials: 44, hours: 8}"
+    check_refused(text(budget=""), "there is no budget", "line 1", hint)  # one share: eic
+    shares = "fractions: [1/4, 1]"
+    assert parsed(budget="", x=shares).problem.regret_to_end == 0.01
+    check_refused(text(budget="", x=f"{shares}\nstop: never"), "there is no budget", "line 1", hint)
+    check_refused(text(budget="", x=f"{shares}\nstrategy: eic"), "there is no budget", "line 1", hint)
+
+
+def test_when_to_stop() -> None:
+    shares = "fractions: [1/4, 1]"
+    assert parsed(x=shares).problem.regret_to_end is None
+    assert parsed(x=f"{shares}\nstop: {{regret: 0.02}}").problem.regret_to_end == 0.02
+    assert parsed(x=f"{shares}\nstop: never").problem.regret_to_end is None
+
+
+@pytest.mark.parametrize(
+    ("stop", "what", "key"),
+    [
+        ("soon", "'soon' is no end of a study", ""),
+        ("0.01", "'0.01' is no end of a study", ""),
+        ("{}", "the regret is missing", ""),
+        ("{regret: 0}", "the regret is 0", ".regret"),
+        ("{regret: 1.5}", "the regret is 1.5", ".regret"),
+        ("{regret: nan}", "'nan' where a number is expected", ".regret"),
+        ("{gain: 0.1}", "unknown key 'gain'", ".gain"),
+    ],
+)
+def test_a_bad_stop_is_refused(stop: str, what: str, key: str) -> None:
+    check_refused(text(x=f"fractions: [1/4, 1]\nstop: {stop}"), what, f"line 8, stop{key}", "regret")
+
+
+def test_a_stop_that_nobody_would_heed_is_refused() -> None:
+    asked = text(x="stop: {regret: 0.01}")
+    check_refused(asked, "eic cannot say what going on would bring", "line 7, stop", "choose lean")
 
 
 @pytest.mark.parametrize(

@@ -277,3 +277,17 @@ def test_the_posterior_rests_on_fewer_observations_where_many_pairs_are_predicte
         len(fitter.fit(data, grows_with_data=False, seed=0, pairs=10**9).points) == 20
     )  # never fewer than the density
     assert len(fitter.fit(data, grows_with_data=False, seed=0).points) == 300
+
+
+def test_paths_have_the_moments_of_the_belief_and_move_together() -> None:
+    points, rng = scattered(9, 12, 2), np.random.default_rng(9)
+    model = GpFitter(samples=3, burn_in=5).fit(
+        Data.measured(points, rng.standard_normal(12)), grows_with_data=False, seed=1
+    )
+    at = Points(np.repeat(rng.random((3, 2)), 2, axis=0), np.ones(6))  # each point twice
+    paths, belief = model.paths(at, 4000, seed=2), model.predict(at)
+    assert paths.shape == (12_000, 6)
+    np.testing.assert_allclose(paths.mean(axis=0), belief.mean, atol=0.05 * belief.sd.max())
+    np.testing.assert_allclose(paths.std(axis=0), belief.sd, rtol=0.05)
+    np.testing.assert_allclose(paths[:, 0], paths[:, 1], atol=0.01)
+    np.testing.assert_array_equal(paths, model.paths(at, 4000, seed=2))

@@ -122,6 +122,10 @@ class Scripted:
     def check(self, problem: Problem) -> None:
         """Serves all."""
 
+    def ends_by_itself(self, problem: Problem) -> bool:
+        """When everything was tried."""
+        return True
+
     def ask(self, view: View) -> Proposal | Over:
         """The next one."""
         settings, tried = list(view.problem.space.grid())[: self.trials], len(view.history)

@@ -427,6 +427,9 @@ class Listed:
 
     def check(self, problem: Problem) -> None: ...
 
+    def ends_by_itself(self, problem: Problem) -> bool:
+        return True
+
     def ask(self, view: View) -> Proposal | Over:
         number = len(view.history)
         if number == len(self.pairs):

@@ -144,6 +144,16 @@ def test_clusters_enter_as_numbers() -> None:
     np.testing.assert_allclose(parameter.encode(every_code(parameter)), expected, atol=1e-12)
 
 
+def test_columns_that_others_explain_tell_nothing_new() -> None:
+    """Of two types and any number of nodes: which type, and how many; the total follows, as do price and memory."""
+    types = Clusters(tuple(Cluster(kind, nodes) for kind in (SMALL, LARGE) for nodes in (1, 2, 4, 8)))
+    assert [types.columns[column] for column in types.telling] == [".log2_vcpus_per_node", ".log2_nodes"]
+    odd = machine("memory", vcpus=1, memory=64, usd_per_hour=0.1)  # large memory says something else than many vCPUs
+    more = Clusters(tuple(Cluster(kind, nodes) for kind in (SMALL, odd, LARGE) for nodes in (1, 2)))
+    assert ".log2_memory_per_node" in [more.columns[column] for column in more.telling]
+    assert Clusters((Cluster(SMALL, 1),)).telling == ()
+
+
 def test_constant_columns_are_dropped() -> None:
     parameter = Clusters((Cluster(SMALL, 1), Cluster(SMALL, 2)))
     assert parameter.columns == (".log2_nodes", ".log2_vcpus")

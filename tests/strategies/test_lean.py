@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
+from leantune.acquisition.worth import Outlook
 from leantune.history import History, ObservationKind, observe
+from leantune.models.base import Roots
+from leantune.models.gp import GaussianProcess
 from leantune.problem import Budget, Problem, maximize
-from leantune.strategies.proposals import Proposal
+from leantune.strategies.beliefs import build_belief
+from leantune.strategies.candidates import Table
+from leantune.strategies.evidence import Evidence
+from leantune.strategies.lean import expected_regret, measured_on_all_data, takes_of
+from leantune.strategies.proposals import Proposal, State
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.registry import at_work
 from leantune.strategies.tuner import Over, View
@@ -211,3 +220,83 @@ def test_a_budget_that_is_used_ends_the_study(budget: Budget) -> None:
     problem = toy_problem(budget=budget)
     strategy, view = at_work(quick_lean()), View(problem, told(problem, PAIRS), 1)
     assert strategy.ask(view) == Over(str(strategy.stop_reason(view)))
+
+
+def to_its_end(problem: Problem, seed: int = 1, most: int = 60) -> tuple[History, str]:
+    strategy, history = at_work(quick_lean()), History()
+    while isinstance(answer := strategy.ask(View(problem, history, seed)), Proposal):
+        assert len(history) < most, "it goes on and on"
+        history, trial = history.propose(answer.configuration, answer.fraction, answer.snapshots)
+        history = history.record(trial.number, measure(problem, trial), time=0.0)
+    return history, answer.why
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_without_a_budget_it_ends_with_a_tested_recommendation_that_is_good_enough(seed: int) -> None:
+    problem = toy_problem(stop="auto", snapshots=True)
+    history, why = to_its_end(problem, seed)
+    found = recommended(at_work(quick_lean()), problem, history, seed=seed)
+    assert found.state is State.VERIFIED
+    assert accuracy(found.configuration, Fraction(1)) >= 0.99 * best_feasible(problem)
+    assert "expected to be better by" in why
+    assert len(history) < len(problem.space.grid())
+    assert at_work(quick_lean()).stop_reason(View(problem, history, seed)) == why
+
+
+def test_with_a_budget_it_ends_early_only_where_that_is_asked_for_and_says_what_is_left() -> None:
+    rich = toy_problem(budget=Budget(trials=20, usd=5.0), stop="auto")
+    _, why = to_its_end(rich)
+    assert "20 trials of the budget are used" in why
+    history, why = to_its_end(rich.with_stop(0.02))
+    assert len(history) < 20
+    assert f"and {20 - len(history)} trials of the budget are left" in why
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_expected_regret_of_one_rival_is_its_expected_improvement(seed: int) -> None:
+    """By quadrature: only one configuration was not measured, and each member believes a normal value of it."""
+    problem = toy_problem()
+    history = told(problem, [(row, 2) for row in range(len(problem.space.grid()) - 1)])
+    recipe = quick_lean()
+    table = Table.of(problem, history, recipe, 0)
+    evidence = Evidence.of(problem, history)
+    belief = replace(build_belief(recipe, evidence, table.candidates, seed), seed=seed)
+    outlook = Outlook.of(belief, measured_on_all_data(table, evidence, belief), 0.0)
+    worst = int(np.where(outlook.is_measured, outlook.mean, np.inf).argmin())
+    outlook = replace(outlook, has_result=False)  # nothing else is compared with
+    rival = int(np.flatnonzero(~outlook.is_measured)[0])
+    model = belief.objective.model
+    assert isinstance(model, GaussianProcess)
+    mine = expit(outlook.mean[worst])
+    roots = Roots.of(200)
+    expected = []
+    for member in model.members:
+        there = member.condition(belief.candidates.at_full(np.array([rival])))
+        y = model.centre + model.spread * (there.mean[0] + np.sqrt(there.variance[0]) * roots.z)
+        expected.append(roots.w @ np.maximum(expit(y) - mine, 0.0))
+    wanted = float(outlook.probability[rival] * np.mean(expected) / mine)
+    assert expected_regret(belief, outlook, worst) == pytest.approx(wanted, rel=0.25, abs=2e-3)
+
+
+def test_an_untested_favourite_says_why_the_best_measured_one_was_not_taken() -> None:
+    problem = toy_problem()
+    nothing = recommended(at_work(quick_lean()), problem, told(problem, [(0, 0), (5, 0), (9, 0)]), seed=1)
+    assert nothing.state is not State.VERIFIED
+    assert "Nothing was measured on all data yet" in nothing.why
+
+
+def test_where_epochs_go_on_only_what_lies_beyond_is_weighed() -> None:
+    problem, fresh = toy_problem(fidelity="epochs"), toy_problem()
+    history = told(problem, [(0, 1), (5, 1), (9, 1)])
+    recipe = quick_lean()
+    whole, rest = (_takes_on_all_data(one, history, recipe) for one in (fresh, problem))
+    assert rest[0] < whole[0]
+    assert rest[1] == whole[1], "a configuration that was never tested starts from nothing"
+
+
+def _takes_on_all_data(problem: Problem, history: History, recipe: Recipe) -> tuple[float, float]:
+    table = Table.of(problem, history, recipe, 0)
+    belief = build_belief(recipe, Evidence.of(problem, history), table.candidates, 1)
+    takes = takes_of(table, belief, belief.candidates.full_pairs(np.array([0, 1])))
+    assert takes.usd is not None
+    return float(takes.usd[0]), float(takes.usd[1])

@@ -36,6 +36,7 @@ USUAL = (
 )
 LARGEST_LOG = 500.0
 HIGH = 0.5  # deviations that a test may take more than expected, to be taken for one that fits
+LEAST_REST = 0.05  # of a whole run, what one that goes on from an earlier one takes at least
 ROUNDING = 1e-9
 
 
@@ -66,6 +67,14 @@ class Resources:
         if seconds is not None and takes.seconds is not None:
             seconds -= float(takes.seconds[0])
         return replace(self, usd=usd, seconds=seconds, trials=None if self.trials is None else self.trials - 1)
+
+    @property
+    def words(self) -> str:
+        """What is left, to be said after something else; nothing where there is no budget."""
+        parts = [] if self.usd is None else [f"${max(self.usd, 0.0):.4g}"]
+        parts += [] if self.seconds is None else [f"{max(self.seconds, 0.0) / SECONDS_PER_HOUR:.3g} hours"]
+        parts += [] if self.trials is None else [f"{max(self.trials, 0)} trials"]
+        return f"; {' and '.join(parts)} of the budget are left" if parts else ""
 
     @property
     def any(self) -> bool:
@@ -215,6 +224,14 @@ class Takes:
             elif seconds is None and usd is not None:
                 seconds = usd / np.maximum(rates, 1e-12)
         return cls(usd, seconds, high)
+
+    def without(self, usd: FloatArray, seconds: FloatArray) -> Takes:
+        """What is left of them after these were paid before; [B] each. Never nothing: a run has to be started."""
+
+        def rest(whole: FloatArray | None, paid: FloatArray) -> FloatArray | None:
+            return None if whole is None else np.maximum(whole - paid, LEAST_REST * whole)
+
+        return replace(self, usd=rest(self.usd, usd), seconds=rest(self.seconds, seconds))
 
     def take(self, indices: IntArray) -> Takes:
         usd, seconds, high = (None if one is None else one[indices] for one in (self.usd, self.seconds, self.high))

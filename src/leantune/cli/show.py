@@ -48,7 +48,7 @@ def recommendation_lines(
     present setting.
     """
     measured = all(estimate.sd == 0 for estimate in recommended.metrics.values())
-    lines = ["Recommended configuration:"]
+    lines = [f"Recommended configuration ({recommended.state.words}):"]
     lines += aligned((name, exact_text(value)) for name, value in recommended.configuration.items())
     lines.append(f"{'Measured' if measured else 'Predicted'} on {share_of_data(recommended.fraction, fidelity)}:")
     lines += aligned((name, estimated(name, estimate)) for name, estimate in recommended.metrics.items())
@@ -73,7 +73,7 @@ def recommendation_json(recommended: Recommendation, beside: Comparison | None =
     return {
         **picked(recommended, "configuration fraction metrics"),
         "limits": [{"limit": text, "probability": sure} for text, sure in recommended.probabilities.items()],
-        **picked(recommended, "feasible tested why notes"),
+        **picked(recommended, "state feasible tested why notes"),
         **comparison_json(beside),
     }
 

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from leantune.checkpoints import Keep
-from leantune.errors import InvalidInput, JobError, ProblemError
+from leantune.errors import InvalidInput, JobError, ProblemError, StrategyError
 from leantune.executors.command import Command
 from leantune.jobfile.parameters import read_space
 from leantune.jobfile.settings import (
+    BUDGET_HINT,
     FREE,
     CheckpointSettings,
     RunSettings,
     read_budget,
     read_checkpoints,
     read_run,
+    read_stop,
     read_store,
 )
 from leantune.jobfile.tree import ROOT_HINT, Entry, Reader, as_yaml, read_tree
@@ -39,6 +41,7 @@ KEYS = (
     "fractions",
     "fidelity",
     "budget",
+    "stop",
     "strategy",
     "seed",
     "snapshots",
@@ -111,10 +114,13 @@ def parse_job(text: str, *, folder: Path, source: str = "job file", lines: Mappi
     space = _without_machines(full, given) if run.machine == FREE else full
     command = _command(given["train"], full, {"study": name, "seed": str(seed)})
     problem = _problem(given, root, space, full)
-    strategy, options = _strategy(given.get("strategy"), problem, root, free=run.machine == FREE)
+    strategy, options = _strategy(given, problem, root, free=run.machine == FREE)
     if run.machine == FREE:
         with given.get("strategy", root).blamed():
             check_free_machine(strategy, problem)
+    tuner = named_tuner(strategy, **options)
+    if not problem.budget.limits and not tuner.ends_by_itself(problem):
+        raise root.error("there is no budget", BUDGET_HINT)  # such a study would never end
     checkpoints = read_checkpoints(given.get("checkpoints"), folder)
     if problem.fidelity == "epochs" and checkpoints.keep is Keep.NONE:
         what = "with fidelity: epochs a larger share goes on from what a smaller one left, and nothing is kept"
@@ -255,7 +261,7 @@ def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Comman
 def _problem(given: Mapping[str, Entry], root: Entry, space: Space, full: Space) -> Problem:
     settings = _settings(given["settings"], full) if "settings" in given else []
     clusters = [{name: option} for name, one in space.clusters.items() for option in one.options] or [{}]
-    goal, budget = _goal(given, root), read_budget(given.get("budget"), root)
+    goal, budget = _goal(given, root), read_budget(given.get("budget"))
     values = {key: read(given[key]) for key, read in _READERS.items() if key in given}
     everywhere = [{**setting, **cluster} for setting in settings for cluster in clusters]
     try:
@@ -321,6 +327,7 @@ def _fidelity(entry: Entry) -> str:
 
 _READERS: Mapping[str, Reader] = {
     "fidelity": _fidelity,
+    "stop": read_stop,
     "steps": partial(Entry.real, hint=_STEPS_HINT, above_0="is no number of steps"),
     "subject_to": lambda entry: [_limit(limit) for limit in entry.one_or_more()],
     "fractions": _fractions,
@@ -351,7 +358,8 @@ def _about_dollars(problem: Problem, given: Mapping[str, Entry]) -> Entry:
     return given["minimize"] if problem.goal.metric == COST else given["budget"].at("usd")
 
 
-def _strategy(entry: Entry | None, problem: Problem, root: Entry, *, free: bool) -> tuple[str, dict[str, object]]:
+def _strategy(keys: Mapping[str, Entry], problem: Problem, root: Entry, *, free: bool) -> tuple[str, dict[str, object]]:
+    entry = keys.get("strategy")
     if entry is None:
         name, options = _default_strategy(problem, free=free), {}
     elif isinstance(entry.value, dict):
@@ -366,7 +374,12 @@ def _strategy(entry: Entry | None, problem: Problem, root: Entry, *, free: bool)
     else:
         name, options = entry.text(_STRATEGY_HINT), {}
     with (entry or root).blamed():
-        named_tuner(name, **options).check(problem)
+        tuner = named_tuner(name, **options)
+    try:
+        tuner.check(problem)
+    except StrategyError as error:
+        culprit = keys["stop"] if error.where == "stop" else entry or root
+        raise culprit.error(error.what, as_yaml(error.hint)) from None
     return name, options
 
 

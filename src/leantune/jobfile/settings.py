@@ -14,7 +14,7 @@ from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
 from leantune.executors.base import GRACE
 from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES, unknown_place
 from leantune.jobfile.tree import Entry, Reader, readers_of
-from leantune.problem import Budget
+from leantune.problem import Budget, Stop
 
 OWN, FREE = "own", "free"
 _MACHINE_HINT = "Write machine: free, or leave it out: the machine is then part of the configuration"
@@ -128,10 +128,25 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
     return replace(run, logs=str(_resolved(run.logs, folder)))
 
 
-def read_budget(entry: Entry | None, root: Entry) -> Budget:
-    """`budget:`; a study without any limit would never end, so there must be one."""
+def read_stop(entry: Entry) -> Stop:
+    """`stop: never`, or `stop: {regret: 0.01}`."""
+    hint = "Write stop: {regret: 0.01}, a share of the goal, or stop: never"
+    if not isinstance(entry.value, dict):
+        if entry.value != "never":
+            raise entry.error(f"{entry.written!r} is no end of a study", hint)
+        return "never"
+    given = entry.read({"regret": partial(Entry.real, hint=hint)}, hint)
+    if "regret" not in given:
+        raise entry.error("the regret is missing", hint)
+    if not 0.0 < given["regret"] < 1.0:
+        raise entry.at("regret").error(f"the regret is {entry.at('regret').written}", f"{hint}; above 0 and below 1")
+    return float(given["regret"])
+
+
+def read_budget(entry: Entry | None) -> Budget:
+    """`budget:`; none at all where the study ends by itself."""
     if entry is None:
-        raise root.error("there is no budget", BUDGET_HINT)
+        return Budget()
     readers: dict[str, Reader] = {
         "usd": partial(Entry.quantity, kind="money", hint="Write dollars, such as usd: 5"),
         "trials": partial(Entry.whole, hint="Write a whole number of trials, such as trials: 44"),

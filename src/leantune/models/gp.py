@@ -32,6 +32,7 @@ from leantune.models.gp_posterior import (
     Form,
     Kernel,
     Member,
+    stable_cholesky,
 )
 from leantune.models.priors import FABOLAS_PRIORS, Law, Priors, ScalingLaws
 from leantune.models.threads import parallel_blocks
@@ -227,6 +228,18 @@ class GaussianProcess:
 
         parallel_blocks(block, len(points), LARGEST_BLOCK)
         return result
+
+    def paths(self, at: Points, samples: int, seed: int) -> FloatArray:
+        """Joint draws at these points, `samples` of each member; [H * samples, m]. The same points in the same order
+        have the same draws.
+        """
+        normal = np.random.default_rng(seed).standard_normal((len(self.members), len(at), samples))
+        drawn = []
+        for member, numbers in zip(self.members, normal, strict=True):
+            there = member.condition(at)
+            factor = stable_cholesky(member.joint_covariance(at, at, there.whitened, there.whitened))
+            drawn.append((there.mean[:, None] + factor @ numbers).T)
+        return self._expected(at.s) + self.spread * np.concatenate(drawn)
 
     def optimum(self, at: Points, samples: int, seed: int) -> GpOptimum:
         """See Surrogate; all of `at` on one level, where the slope does not matter."""

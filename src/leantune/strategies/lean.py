@@ -12,7 +12,7 @@ The cheapest anywhere, which needs no test on all data, is constrained expected 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +22,7 @@ from leantune.acquisition.worth import Measured, Outlook, Resources, Takes, gain
 from leantune.arrays import BoolArray, FloatArray
 from leantune.history import History, Note, NoteKind
 from leantune.models.base import Gaussian
+from leantune.models.gp import GaussianProcess
 from leantune.models.scales import Transform
 from leantune.models.threads import one_blas_thread
 from leantune.problem import At, Problem
@@ -37,6 +38,8 @@ from leantune.strategies.tuner import Judgement, Over, View
 
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
 RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
+RIVALS, DRAWS = 100, 16  # configurations, and draws of each member, for what the best of all may be better by
+SMALLEST = 1e-12
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
 
@@ -56,9 +59,14 @@ class Lean:
         """See Tuner."""
         Strategy(self.recipe).check(problem)
 
+    def ends_by_itself(self, problem: Problem) -> bool:
+        """See Tuner."""
+        return problem.goal.at is At.FULL and problem.regret_to_end is not None
+
     def stop_reason(self, view: View) -> str | None:
         """See Tuner."""
-        return Strategy(self.recipe).stop_reason(view)
+        answer = self.ask(view)
+        return answer.why if isinstance(answer, Over) else None
 
     def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
         """Nothing: every trial runs to its end."""
@@ -68,7 +76,7 @@ class Lean:
         """The next test; pending ones count as tested, with the outcome that the models predict."""
         if view.problem.goal.at is At.ANYWHERE:
             return Strategy(self.recipe).ask(view)
-        reason = self.stop_reason(view)
+        reason = Strategy(self.recipe).stop_reason(view)
         if reason is not None:
             return Over(reason)
         with one_blas_thread():
@@ -85,12 +93,13 @@ class Lean:
             if evidence.failed.all():
                 return cheapest_measured(problem, history)
             belief = build_belief(self.recipe, evidence, table.candidates, derived_seed(seed, len(history.trials)))
-            outlook = Outlook.of(belief, _measured(table, evidence, belief), 0.0)
+            outlook = Outlook.of(belief, measured_on_all_data(table, evidence, belief), 0.0)
             row, qualified = favourite(belief, outlook)
             if outlook.is_measured[row] and qualified:
                 return cheapest_measured(problem, history)
             everything = np.arange(len(table.configurations))
-            return recommendation_at(table, belief, row, qualified, everything, self.recipe.incumbent)
+            advice = recommendation_at(table, belief, row, qualified, everything, self.recipe.incumbent)
+            return replace(advice, why=f"{advice.why} {_why_not_measured(problem, belief, outlook)}")
 
     # -- the next test
 
@@ -111,20 +120,42 @@ class Lean:
         if evidence.failed.all():
             return self._at_random(table, untested, seed)
         belief = build_belief(self.recipe, evidence, table.candidates, seed)
-        measured = _measured(table, evidence, belief)
+        measured = measured_on_all_data(table, evidence, belief)
         belief = _with_pending(belief, table)
-        return self._choose(table, belief, measured, untested, left)
+        outlook = Outlook.of(belief, measured, self.kappa if left.any else 0.0)
+        ending = self._ending(table, belief, outlook, untested, left)
+        return ending or self._choose(table, belief, outlook, untested, left)
+
+    def _ending(
+        self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources
+    ) -> Proposal | Over | None:
+        """The end of a study in which nothing promises more than the user would notice; before it, the favourite is
+        tested on all data.
+        """
+        least = table.problem.regret_to_end
+        if least is None:
+            return None
+        row, qualified = favourite(belief, outlook)
+        regret = expected_regret(belief, outlook, row)
+        if not qualified or regret >= least:
+            return None
+        words = f"the best of all is expected to be better by {regret:.2%} of the goal, and {least:.2%} is asked for"
+        if outlook.is_measured[row]:
+            return Over(words + left.words)
+        pair = belief.candidates.full_pairs(np.array([row]))
+        if not untested[row, -1] or not takes_of(table, belief, pair).fit(left, 1).all():
+            return None
+        return self._proposal(table, belief, pair, f"to test the favourite on all data: {words}")
 
     def _choose(
-        self, table: Table, belief: Belief, measured: Measured, untested: BoolArray, left: Resources
+        self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources
     ) -> Proposal | Over:
-        outlook = Outlook.of(belief, measured, self.kappa if left.any else 0.0)
         open_rows = np.flatnonzero(untested.any(axis=1))
         near = open_rows[largest(outlook.improvement[open_rows], NEAR)]
         mask = np.zeros_like(untested)
         mask[near] = untested[near]
         pairs = Pairs.of(mask)
-        takes = Takes.of(belief, pairs)
+        takes = takes_of(table, belief, pairs)
         fit = takes.fit(left, len(pairs))
         if not fit.any():
             return Over("no test fits into what is left of the budget")
@@ -135,21 +166,27 @@ class Lean:
         best, why = int(score.argmax()), "the most to be gained for what it takes"
         if not gain.any():
             best, why = _hope(outlook, pairs, len(belief.candidates.levels)), "no test promises much: the best guess"
-        last = self._last_test(belief, outlook, untested, left, takes.take(np.array([best])))
+        last = self._last_test(table, belief, outlook, untested, left, takes.take(np.array([best])))
         pair = pairs.take(np.array([best]))
         if last is not None:
             pair, why = last, "to test the favourite on all data while the budget allows it"
         return self._proposal(table, belief, pair, why)
 
     def _last_test(
-        self, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources, next_takes: Takes
+        self,
+        table: Table,
+        belief: Belief,
+        outlook: Outlook,
+        untested: BoolArray,
+        left: Resources,
+        next_takes: Takes,
     ) -> Pairs | None:
         """The favourite's test on all data, if it was not made yet and could not be paid for after the next test."""
         row, _ = favourite(belief, outlook)
         if outlook.is_measured[row] or not untested[row, -1] or not left.any:
             return None
         pair = belief.candidates.full_pairs(np.array([row]))
-        takes = Takes.of(belief, pair)
+        takes = takes_of(table, belief, pair)
         if not takes.fit(left, 1).all():
             return None
         is_last = left.trials is not None and left.trials <= 1
@@ -189,6 +226,39 @@ def favourite(belief: Belief, outlook: Outlook) -> tuple[int, bool]:
     return row, bool(assurance[row] >= 1.0)
 
 
+def _why_not_measured(problem: Problem, belief: Belief, outlook: Outlook) -> str:
+    """Why the best measured result is not the one recommended."""
+    if not outlook.is_measured.any():
+        return "Nothing was measured on all data yet."
+    if not outlook.has_result:
+        return "Nothing that was measured on all data kept the limits."
+    y = np.array([outlook.floor])
+    best = float(belief.objective.transform.expectation(Gaussian(y, np.zeros(1)))[0])
+    return f"The best measured on all data, {best:.4g}, is worse than this by more than the error of the prediction."
+
+
+def expected_regret(belief: Belief, outlook: Outlook, row: int) -> float:
+    """E[max over x of P(x) max(a(x) - a(row), 0)] / |a(row)|: what the best of all is expected to be better than the
+    favourite by, as a share of it. a: the goal on its own scale, drawn jointly on all data at those that promise most.
+    """
+    model = belief.objective.model
+    assert isinstance(model, GaussianProcess)
+    rivals = places(outlook, RIVALS)
+    rivals = rivals[(rivals != row) & ~outlook.is_measured[rivals]]
+    drawn = model.paths(belief.candidates.at_full(np.append(rivals, row)), DRAWS, belief.seed)
+    sign = -1.0 if belief.objective.transform.descending else 1.0
+
+    def own_scale(y: FloatArray) -> FloatArray:
+        return sign * belief.objective.transform.expectation(Gaussian(y, np.zeros_like(y)))
+
+    mine = own_scale(np.full(len(drawn), outlook.mean[row]) if outlook.is_measured[row] else drawn[:, -1])
+    others = outlook.probability[rivals] * np.maximum(own_scale(drawn[:, :-1]) - mine[:, None], 0.0)
+    best = others.max(axis=1, initial=0.0)
+    if outlook.has_result:
+        best = np.maximum(best, float(own_scale(np.array([outlook.floor]))[0]) - mine)
+    return float(best.mean() / max(abs(float(mine.mean())), SMALLEST))
+
+
 def _value(transform: Transform, y: FloatArray) -> FloatArray:
     """What y on its modelled scale is worth, positive, for products with probabilities: a share itself, a ratio of a
     logarithm, the rank by a normal distribution of anything else; [N].
@@ -205,6 +275,21 @@ def _hope(outlook: Outlook, pairs: Pairs, levels: int) -> int:
     return int(np.where(on_all, hope, -1.0).argmax() if on_all.any() else hope.argmax())
 
 
+def takes_of(table: Table, belief: Belief, pairs: Pairs) -> Takes:
+    """What tests take; where shares are of epochs, only what lies beyond the result that each goes on from."""
+    takes = Takes.of(belief, pairs)
+    if table.problem.fidelity == "data":
+        return takes
+    paid = np.zeros((2, len(pairs)))
+    tested = {int(row) for row in table.rows if row >= 0}
+    for place, (row, level) in enumerate(zip(pairs.configuration.tolist(), pairs.level.tolist(), strict=True)):
+        if row in tested:
+            smaller = table.history.continued(table.configurations[row].id, table.problem.fractions[level])
+            if smaller is not None:
+                paid[:, place] = smaller[1].cost or 0.0, smaller[1].seconds or 0.0
+    return takes.without(*paid)
+
+
 def _snapshots(problem: Problem, history: History, configuration: str, share: Fraction) -> tuple[Fraction, ...]:
     """Where a test reports: on the way at every share that was not tested yet, where the program can do that."""
     if not problem.snapshots:
@@ -213,7 +298,7 @@ def _snapshots(problem: Problem, history: History, configuration: str, share: Fr
     return (*(smaller for smaller in problem.fractions if smaller < share and smaller not in tested), share)
 
 
-def _measured(table: Table, evidence: Evidence, belief: Belief) -> Measured:
+def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> Measured:
     """Results on all data, those of one configuration together: their mean, and whether all of them kept the limits."""
     rows = np.array([table.row_of(trial) for trial, _ in table.history.observations], dtype=np.int64)
     goal = evidence.metrics[table.problem.goal.metric]

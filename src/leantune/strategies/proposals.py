@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 
 from leantune.history import Estimate, Note
@@ -27,6 +28,26 @@ class Proposal:
     notes: tuple[Note, ...] = ()
 
 
+class State(StrEnum):
+    """What a recommendation rests on."""
+
+    VERIFIED = "verified"  # it was measured as it is recommended, and kept the limits
+    SUPPORTED = "supported"  # it was measured on part of the data, and is predicted to keep the limits
+    GUESS = "guess"  # nobody has tried it, or it may well break a limit
+
+    @property
+    def words(self) -> str:
+        """For a person."""
+        return _STATE_WORDS[self]
+
+
+_STATE_WORDS = {
+    State.VERIFIED: "verified: it was measured like this, and kept the limits",
+    State.SUPPORTED: "supported: it was measured on part of the data, and the rest is predicted",
+    State.GUESS: "a guess: it was not measured like this, or may well break a limit",
+}
+
+
 @dataclass(frozen=True)
 class Believed:
     """What models believe of the goal on the scale on which they model it: normal, with this mean and deviation."""
@@ -42,7 +63,8 @@ class Recommendation:
 
     metrics: predicted at `fraction`, on their own scale. probabilities: of each limit, by its text. feasible: whether
     the limits are met with the certainty asked for. tested: whether exactly this pair was run to the end. why: one
-    sentence for a person. believed: of the goal, where models predicted it.
+    sentence for a person. believed: of the goal, where models predicted it. largest_share: of the data, on which the
+    configuration was measured; None: it never was.
     """
 
     configuration: Configuration
@@ -54,6 +76,16 @@ class Recommendation:
     why: str
     notes: tuple[Note, ...] = ()
     believed: Believed | None = None
+    largest_share: Fraction | None = None
+
+    @property
+    def state(self) -> State:
+        """What it rests on."""
+        if not self.feasible:
+            return State.GUESS
+        if self.tested:
+            return State.VERIFIED
+        return State.SUPPORTED if self.largest_share is not None else State.GUESS
 
 
 def derived_seed(*parts: int | str) -> int:

@@ -53,6 +53,7 @@ def recommendation_at(
         f"{why}; {_tested_words(tested)}.",
         (*notes, *table.notes),
         Believed(belief.objective.transform, float(beliefs[0].mean[0]), float(beliefs[0].sd[0])),
+        tested[-1] if tested else None,
     )
 
 
@@ -133,7 +134,7 @@ def best_measured(problem: Problem, tested: Sequence[tuple[Trial, Observation]])
     why = words if feasible else "No result met the limits; this one came nearest to them."
     notes = () if feasible else (Note(NoteKind.FALLBACK, "no measured result meets the limits"),)
     held = {c.text: float(_holds(c, seen)) for c in problem.constraints}
-    return Recommendation(trial.configuration, seen.fraction, metrics, held, feasible, True, why, notes)
+    return Recommendation(trial.configuration, seen.fraction, metrics, held, feasible, True, why, notes, largest_share=seen.fraction)
 
 
 def excess(problem: Problem, seen: Observation) -> float:

@@ -33,7 +33,7 @@ from leantune.strategies.standings import (
     Standing,
     choose_among,
 )
-from leantune.strategies.stops import budget_spent
+from leantune.strategies.stops import budget_spent, check_stop
 from leantune.strategies.tuner import Judgement, Over, Verdict, View
 
 NAME = "spottune"
@@ -103,8 +103,13 @@ class SpotTune:
         """Unless all are trained to the end whatever they show."""
         return True
 
+    def ends_by_itself(self, problem: Problem) -> bool:
+        """When every setting was trained."""
+        return True
+
     def check(self, problem: Problem) -> None:
         """It needs the last step of a training, all the data, a metric that is reported, and a list of settings."""
+        check_stop("SpotTune", problem, foresees=False)
         if problem.steps is None and not self.last_steps:
             hint = "Add steps: 100 to the job file, or steps=100 to the Study"
             raise StrategyError("how many steps a training has is not said", where="steps", hint=hint)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from leantune.errors import StrategyError
 from leantune.history import History
-from leantune.problem import Budget, Problem
+from leantune.problem import At, Budget, Problem
 from leantune.units import SECONDS_PER_HOUR
 
 
@@ -30,6 +31,15 @@ class StopRule(Protocol):
 
     def reason(self, view: StopView) -> str | None:
         """Why the study should end, or None."""
+
+
+def check_stop(name: str, problem: Problem, *, foresees: bool) -> None:
+    """Refuse a `stop` that nobody would heed. foresees: the strategy can say what going on would bring."""
+    if isinstance(problem.stop, float) and not foresees:
+        what = f"{name} cannot say what going on would bring" + (
+            " for a goal anywhere" if problem.goal.at is At.ANYWHERE else ""
+        )
+        raise StrategyError(what, where="stop", hint="Leave stop out and give a budget, or choose lean")
 
 
 def budget_spent(budget: Budget, history: History) -> str | None:

@@ -28,7 +28,7 @@ from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
 from leantune.strategies.recipe import Recipe, Shares
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
-from leantune.strategies.stops import BudgetSpent, StopView
+from leantune.strategies.stops import BudgetSpent, StopView, check_stop
 from leantune.strategies.tuner import Judgement, Over, View
 from leantune.units import SECONDS_PER_HOUR
 
@@ -46,6 +46,7 @@ class Strategy:
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that the recipe cannot serve."""
+        check_stop(self.recipe.name, problem, foresees=self.recipe.decides == "worth" and problem.goal.at is At.FULL)
         if self.recipe.tests is Shares.PARTIAL and len(problem.fractions) == 1:
             raise StrategyError(
                 f"{self.recipe.name} tests only on parts of the data, and fractions is [1]",
@@ -59,6 +60,10 @@ class Strategy:
                 where="strategy",
                 hint=f"Choose {others}, or change the goal's at=",
             )
+
+    def ends_by_itself(self, problem: Problem) -> bool:
+        """See Tuner."""
+        return bool(self.recipe.stops)
 
     def ask(self, view: View) -> Proposal | Over:
         """The next test; pending ones count as tested, with the outcome the models predict."""

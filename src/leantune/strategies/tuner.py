@@ -94,6 +94,10 @@ class Tuner(Protocol):
     def check(self, problem: Problem) -> None:
         """Refuse a problem that it cannot serve, by a StrategyError."""
 
+    def ends_by_itself(self, problem: Problem) -> bool:
+        """Whether a study of the problem comes to its end without a budget."""
+        ...
+
     def ask(self, view: View) -> Proposal | Wait | Over:
         """The next test. Pending ones count as tested."""
 
@@ -108,4 +112,4 @@ class Tuner(Protocol):
         """The configuration to use; None while nothing is known."""
 
     def stop_reason(self, view: View) -> str | None:
-        """Why nothing more will be proposed, or None. `ask` begins with it."""
+        """Why nothing more will be proposed, or None: then `ask` is Over."""

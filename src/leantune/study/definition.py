@@ -25,7 +25,8 @@ from leantune.store.rows import StudyRow
 from leantune.store.study import StudyStore
 from leantune.strategies.registry import STRATEGIES
 
-HARMLESS = ("budget", "run", "store", "checkpoints", "baseline")  # whatever they are, the trials so far stay comparable
+# whatever they are, the trials so far stay comparable
+HARMLESS = ("budget", "stop", "run", "store", "checkpoints", "baseline")
 _ORDERED = ("fractions",)  # lists whose order means something
 
 
@@ -50,6 +51,8 @@ def describe(problem: Problem, strategy: str, options: Mapping[str, object], see
     }
     if problem.fidelity != "data":  # these only where given: older definitions do not mention them
         described["fidelity"] = problem.fidelity
+    if problem.stop != "auto":
+        described["stop"] = problem.stop
     if problem.steps is not None:
         described["steps"] = problem.steps
     if problem.settings:

@@ -85,7 +85,7 @@ class OpenedStudy:
             advice = self.strategy.recommend(self._view(before))
             if advice is not None and advice.configuration == verified.configuration:
                 why = f"{advice.why} Trial {verified.number} has verified it since."
-                return replace(advice, tested=True, why=why)
+                return replace(advice, feasible=True, tested=True, why=why)
         return required(self.strategy.recommend(self._view(history)))
 
     def _view(self, history: History) -> View:

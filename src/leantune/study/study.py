@@ -32,7 +32,7 @@ from leantune.history import (
     TrialState,
     observe,
 )
-from leantune.problem import Budget, Constraint, Goal, Problem
+from leantune.problem import Budget, Constraint, Goal, Problem, Stop
 from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
@@ -121,15 +121,17 @@ class Study:
         steps: float | None = None,
         settings: Iterable[Mapping[str, object]] = (),
         baseline: Mapping[str, object] | None = None,
+        stop: Stop = "auto",
         store: str = IN_MEMORY,
         name: str = "study",
         clock: Clock | None = None,
     ) -> None:
         """snapshots: one run of the training program reports at every fraction it passes (then tell them with
         `snapshots=`). steps: the last step of a training, which SpotTune needs. settings: the configurations to test;
-        none: all of the space. baseline: your present setting, tested first and compared with. store, name: where the
-        study is kept, such as "sqlite:///leantune.db", and as what; a study that is there already goes on, if it is the
-        same. Without a store it lives as long as this object.
+        none: all of the space. baseline: your present setting, tested first and compared with. stop: `lean` ends the
+        study when nothing is likely to be better by this share of the goal, or "never"; by default 0.01 where there is
+        no budget. store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a study that is
+        there already goes on, if it is the same. Without a store it lives as long as this object.
         """
         self.problem = Problem(
             space,
@@ -141,6 +143,7 @@ class Study:
             steps=steps,
             settings=settings,
             baseline=baseline,
+            stop=stop,
         )
         self.strategy, strategy_name, options = _tuner(strategy)
         self.strategy.check(self.problem)
@@ -287,9 +290,7 @@ class Study:
 
     @property
     def _limited(self) -> bool:
-        recipe = getattr(self.strategy, "recipe", None)
-        stops = not isinstance(recipe, Recipe) or bool(recipe.stops)
-        return bool(self.problem.budget.limits) or stops
+        return bool(self.problem.budget.limits) or self.strategy.ends_by_itself(self.problem)
 
     def recommendation(self) -> Recommendation:
         """The configuration to use, predicted metrics, the probability of each limit, and why."""
@@ -308,7 +309,7 @@ class Study:
 def _nothing_to_ask(answer: Wait | Over) -> StudyOver:
     if isinstance(answer, Wait):
         return StudyOver(f"nothing is to be tested now: {answer.why}", where="ask", hint="Tell a result first")
-    hint = "Raise the budget, or widen the space, to go on"
+    hint = "Raise the budget, give stop='never', or widen the space, to go on"
     return StudyOver(f"the study is over: {answer.why}", where="ask", hint=hint)
 
 

@@ -169,6 +169,9 @@ class Told:
 
     def check(self, problem: Problem) -> None: ...
 
+    def ends_by_itself(self, problem: Problem) -> bool:
+        return True
+
     def ask(self, view: View) -> Proposal:
         self.budgets.append(view.problem.budget)
         return Proposal(view.problem.space.grid()[len(view.history)], Fraction(1), (Fraction(1),))

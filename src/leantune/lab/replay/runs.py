@@ -19,7 +19,7 @@ from leantune.lab.replay.contenders import Contender, contender
 from leantune.lab.replay.noise import Noise, has_deviations
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import Truth, Verdict
-from leantune.problem import At, Budget, Problem
+from leantune.problem import At, Budget, Problem, Stop
 from leantune.run.events import Ended, Event
 from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
 from leantune.run.loop import Loop, Plan
@@ -43,7 +43,8 @@ class Settings:
     None: until the budget is spent or nothing is left. trials, usd, hours: the budget, which the strategy knows; a test
     that would exceed it is not started. overshoot: it is, as in the papers; only the one after it is not. parallel:
     tests at once. noise: factor on the table's standard deviations; 0: every test measures the means, 1: it scatters as
-    runs did. Recommendations are judged on the means.
+    runs did. Recommendations are judged on the means. stop: the expected regret at which `lean` ends; never, so that
+    a replay shows what becomes of the recommendation.
     """
 
     strategy: str
@@ -55,6 +56,7 @@ class Settings:
     overshoot: bool = False
     parallel: int = 1
     noise: float = 0.0
+    stop: Stop = "never"
 
     def __post_init__(self) -> None:
         budget = self.budget  # refused where it is none
@@ -151,6 +153,9 @@ class _Timed:
     def check(self, problem: Problem) -> None:
         self.tuner.check(problem)
 
+    def ends_by_itself(self, problem: Problem) -> bool:
+        return self.tuner.ends_by_itself(problem)
+
     def ask(self, view: View) -> Proposal | Wait | Over:
         enough = self._enough(view)
         if enough is not None:
@@ -207,7 +212,7 @@ def _tests(history: History) -> int:
 def check(table: MeasuredTable, settings: Settings) -> tuple[Contender, Problem]:
     """The strategy and the problem with its budget; a StrategyError where they do not go together."""
     chosen = contender(settings.strategy, settings.filter)
-    problem = table.problem.with_budget(settings.budget)
+    problem = table.problem.with_budget(settings.budget).with_stop(settings.stop)
     chosen.tuner.check(problem)
     if settings.usd is not None and all(one.cost is None for one in table.measurements.values()):
         hint = "Give iterations instead, or say in its description what a run costs"
