@@ -38,7 +38,8 @@ from leantune.strategies.tuner import Judgement, Over, View
 
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
 RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
-RIVALS, DRAWS = 100, 16  # configurations, and draws of each member, for what the best of all may be better by
+RIVALS, DRAWS = 100, 32  # configurations, and draws of each member, among which the best of all is sought
+UNLIKELY = 0.05  # chance that something better exists, at which a study may end
 SMALLEST = 1e-12
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
@@ -136,10 +137,10 @@ class Lean:
         if least is None:
             return None
         row, qualified = favourite(belief, outlook)
-        regret = expected_regret(belief, outlook, row)
-        if not qualified or regret >= least:
+        chance = float((regrets(belief, outlook, row) > least).mean())
+        if not qualified or chance > UNLIKELY:
             return None
-        words = f"the best of all is expected to be better by {regret:.2%} of the goal, and {least:.2%} is asked for"
+        words = f"something better by {least:.2%} of the goal exists with {chance:.0%}"
         if outlook.is_measured[row]:
             return Over(words + left.words)
         pair = belief.candidates.full_pairs(np.array([row]))
@@ -237,9 +238,9 @@ def _why_not_measured(problem: Problem, belief: Belief, outlook: Outlook) -> str
     return f"The best measured on all data, {best:.4g}, is worse than this by more than the error of the prediction."
 
 
-def expected_regret(belief: Belief, outlook: Outlook, row: int) -> float:
-    """E[max over x of P(x) max(a(x) - a(row), 0)] / |a(row)|: what the best of all is expected to be better than the
-    favourite by, as a share of it. a: the goal on its own scale, drawn jointly on all data at those that promise most.
+def regrets(belief: Belief, outlook: Outlook, row: int) -> FloatArray:
+    """Max over x that keeps the limits of max(a(x) - a(row), 0) / |a(row)|: what the best of all is better than the
+    favourite by, as a share of it, in joint draws on all data at those that promise most. a: the goal on its own scale.
     """
     model = belief.objective.model
     assert isinstance(model, GaussianProcess)
@@ -252,11 +253,11 @@ def expected_regret(belief: Belief, outlook: Outlook, row: int) -> float:
         return sign * belief.objective.transform.expectation(Gaussian(y, np.zeros_like(y)))
 
     mine = own_scale(np.full(len(drawn), outlook.mean[row]) if outlook.is_measured[row] else drawn[:, -1])
-    others = outlook.probability[rivals] * np.maximum(own_scale(drawn[:, :-1]) - mine[:, None], 0.0)
-    best = others.max(axis=1, initial=0.0)
+    keeps = np.random.default_rng(belief.seed).random((len(drawn), len(rivals))) < outlook.probability[rivals]
+    more = np.where(keeps, own_scale(drawn[:, :-1]) - mine[:, None], 0.0).max(axis=1, initial=0.0)
     if outlook.has_result:
-        best = np.maximum(best, float(own_scale(np.array([outlook.floor]))[0]) - mine)
-    return float(best.mean() / max(abs(float(mine.mean())), SMALLEST))
+        more = np.maximum(more, float(own_scale(np.array([outlook.floor]))[0]) - mine)
+    return np.asarray(more / max(abs(float(mine.mean())), SMALLEST))
 
 
 def _value(transform: Transform, y: FloatArray) -> FloatArray:
