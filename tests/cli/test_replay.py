@@ -192,7 +192,7 @@ def test_what_was_believed_is_told_beside_the_truth(table: Path) -> None:
     for one in modelled:
         assert set(one["predicted"]) >= {"accuracy", "time"}
         truth = one["metrics"]["accuracy"]
-        scales = {"share": -math.log(1 - truth), "linear": truth}  # linear once a run fell below 0
+        scales = {"logit": math.log(truth / (1 - truth)), "linear": truth}  # linear once a run fell below 0
         assert one["modelled"]["truth"] == pytest.approx(scales[one["modelled"]["scale"]])
         assert 0 <= one["probabilities"]["cost <= 0.06 USD"] <= 1
         assert one["regret"] >= 0

@@ -70,6 +70,7 @@ def test_a_recommendation_says_what_to_use_what_to_expect_and_how_sure_it_is() -
         "Limits, met as surely as asked:",
         "  cost <= 0.10 USD  holds with 97 %",
         "  time <= 1 min     holds with over 99 %",
+        "Verified: it was measured like this, and kept the limits.",
         "Why: Largest predicted accuracy at full data.",
     ]
 

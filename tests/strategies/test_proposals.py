@@ -29,4 +29,4 @@ def test_what_a_recommendation_rests_on(feasible: bool, tested: bool, share: Fra
     configuration = toy_space().grid()[0]
     advice = Recommendation(configuration, Fraction(1), {}, {}, feasible, tested, "why", largest_share=share)
     assert advice.state is state
-    assert advice.state.words.startswith(("verified", "supported", "a guess"))
+    assert advice.state.words.startswith(("Verified", "Supported", "A guess"))

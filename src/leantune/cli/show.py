@@ -48,7 +48,7 @@ def recommendation_lines(
     present setting.
     """
     measured = all(estimate.sd == 0 for estimate in recommended.metrics.values())
-    lines = [f"Recommended configuration ({recommended.state.words}):"]
+    lines = ["Recommended configuration:"]
     lines += aligned((name, exact_text(value)) for name, value in recommended.configuration.items())
     lines.append(f"{'Measured' if measured else 'Predicted'} on {share_of_data(recommended.fraction, fidelity)}:")
     lines += aligned((name, estimated(name, estimate)) for name, estimate in recommended.metrics.items())
@@ -56,6 +56,7 @@ def recommendation_lines(
         verdict = "met as surely as asked" if recommended.feasible else "NOT met as surely as asked"
         lines.append(f"Limits, {verdict}:")
         lines += aligned((text, _sure(sure, measured)) for text, sure in recommended.probabilities.items())
+    lines.append(recommended.state.words)
     lines.append(f"Why: {recommended.why}")
     lines += [f"Compared: {beside.words}"] if beside else []
     return [*lines, *(f"Note: {note}" for note in recommended.notes)]

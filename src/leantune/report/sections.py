@@ -56,8 +56,7 @@ def _recommendation(view: StudyView) -> Section:
     plain = (str(note) for note in best.notes if note.kind is not NoteKind.FALLBACK)
     notes = "".join(f'<p class="soft">{escaped(note)}</p>' for note in plain)
     html = f'{notes}<div class="pair">{tables.settings(best)}{tables.certainty(view, best)}</div>'
-    state = best.state.words
-    return Section("recommendation", "Recommendation", f"{state[0].upper()}{state[1:]}. {best.why}", html=html)
+    return Section("recommendation", "Recommendation", f"{best.state.words} {best.why}", html=html)
 
 
 def _limits(view: StudyView) -> Section:

@@ -42,9 +42,9 @@ class State(StrEnum):
 
 
 _STATE_WORDS = {
-    State.VERIFIED: "verified: it was measured like this, and kept the limits",
-    State.SUPPORTED: "supported: it was measured on part of the data, and the rest is predicted",
-    State.GUESS: "a guess: it was not measured like this, or may well break a limit",
+    State.VERIFIED: "Verified: it was measured like this, and kept the limits.",
+    State.SUPPORTED: "Supported: it was measured on a part only, and the rest is predicted.",
+    State.GUESS: "A guess: it was not measured, or may well break a limit.",
 }
 
 

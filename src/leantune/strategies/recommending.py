@@ -134,7 +134,8 @@ def best_measured(problem: Problem, tested: Sequence[tuple[Trial, Observation]])
     why = words if feasible else "No result met the limits; this one came nearest to them."
     notes = () if feasible else (Note(NoteKind.FALLBACK, "no measured result meets the limits"),)
     held = {c.text: float(_holds(c, seen)) for c in problem.constraints}
-    return Recommendation(trial.configuration, seen.fraction, metrics, held, feasible, True, why, notes, largest_share=seen.fraction)
+    share = seen.fraction
+    return Recommendation(trial.configuration, share, metrics, held, feasible, True, why, notes, largest_share=share)
 
 
 def excess(problem: Problem, seen: Observation) -> float:
