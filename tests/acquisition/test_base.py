@@ -161,20 +161,6 @@ def test_constrained_accuracy_of_an_unbounded_objective_uses_its_rank() -> None:
     np.testing.assert_allclose(ConstrainedAccuracy().values(belief, pairs), norm(4.0, 2.0).cdf([1.0, 5.0, 9.0]))
 
 
-def test_a_belief_that_weighs_risk_ranks_among_what_is_expected_of_all_configurations() -> None:
-    """Means at full data 1, 5 and 9; the third is the least certain, and is worth less for it."""
-    model = Known(lambda p: 10.0 * p.x[:, 0] * p.s, lambda p: np.where(p.x[:, 0] > 0.8, 6.0, 0.5))
-    plain = belief_of(Quantity("reward", model, Transform("linear")), x=X)
-    belief = replace(plain, weighs_risk=True)
-    expected = np.array([1.0, 5.0, 9.0])
-    assert belief.typical == pytest.approx((5.0, expected.std()))
-    deviation = np.hypot(expected.std(), [0.5, 0.5, 6.0])
-    np.testing.assert_allclose(belief.merit(belief.at_full(EVERY)[0]), norm(5.0, deviation).cdf(expected))
-    np.testing.assert_allclose(plain.merit(plain.at_full(EVERY)[0]), norm(0.5, 0.25).cdf(expected))
-    alike = belief_of(Quantity("reward", Known(lambda p: np.full(len(p), 4.0)), Transform("linear")), x=X)
-    assert alike.typical == (4.0, 1.0)
-
-
 def test_acquisitions_compose() -> None:
     belief = known_world()
     pairs = Pairs(np.array([1]), np.array([0]))

@@ -5,19 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leantune.acquisition.base import Belief, Pairs, Quantity, Requirement
+from leantune.acquisition.base import Pairs, Requirement
 from leantune.acquisition.incumbents import choose, present_incumbent, simulated_incumbents
 from leantune.models.base import Roots
-from leantune.models.scales import Transform
 from tests.acquisition.enumeration import (
-    accuracy_of,
     beliefs_at_full,
     best_of,
     incumbents_after,
     models_of,
-    probability_of,
 )
-from tests.acquisition.small_world import FITTERS, Known, all_pairs, at_least, at_most, belief_of, fitted_world
+from tests.acquisition.small_world import FITTERS, all_pairs, at_least, fitted_world
 
 
 def test_the_best_of_the_qualified_or_the_largest_product() -> None:
@@ -73,43 +70,3 @@ def test_quantities_without_limits_are_left_alone() -> None:
     belief = fitted_world(FITTERS["gp"])
     free = replace(belief, limits=belief.limits[:1], requirements=(Requirement(belief.limits[:1], 0.9),))
     assert len(list(simulated_incumbents(free, Pairs(np.array([0]), np.array([0])), Roots.of(3)))) == 9
-
-
-def risky_world() -> Belief:
-    """Of three configurations the second promises most and meets the limit with 0.93, the third with certainty; the
-    first promises more than both and does not qualify.
-    """
-    accuracy = Known(lambda p: np.array([1.4, 1.3, 1.25])[np.searchsorted([0.1, 0.5, 0.9], p.x[:, 0])])
-    dollars = Known(lambda p: np.array([0.0, -0.74, -3.0])[np.searchsorted([0.1, 0.5, 0.9], p.x[:, 0])])
-    limit = at_most(1, 0.0, 3)
-    quantities = (Quantity("accuracy", accuracy, Transform("share")), Quantity("cost", dollars, Transform("log")))
-    belief = belief_of(*quantities, x=np.array([[0.1], [0.5], [0.9]]))
-    return replace(belief, limits=(limit,), requirements=(Requirement((limit,), 0.9),))
-
-
-def test_who_weighs_risk_recommends_the_surer_of_two_that_qualify() -> None:
-    belief = risky_world()
-    assert present_incumbent(belief, np.arange(3)) == (1, True)
-    assert present_incumbent(replace(belief, weighs_risk=True), np.arange(3)) == (2, True)
-    # those that do not qualify stay out, however much they promise: 0 has the largest product of 0 and 2 without it
-    unlimited = replace(belief, weighs_risk=True, limits=(), requirements=belief.requirements)
-    assert present_incumbent(unlimited, np.arange(3)) == (1, True)
-    nobody = replace(belief, weighs_risk=True, requirements=(Requirement(belief.limits, 1.1),))
-    assert present_incumbent(nobody, np.array([0, 1])) == (1, False)
-
-
-@pytest.mark.parametrize("name", FITTERS)
-@pytest.mark.parametrize("probability", [0.2, 0.9])
-def test_risk_weighed_agrees_with_enumeration(name: str, probability: float) -> None:
-    differs = 0
-    for seed in range(8):
-        belief = fitted_world(FITTERS[name], seed=seed)
-        belief = replace(belief, requirements=(Requirement(belief.limits, probability),), weighs_risk=True)
-        rows = {c: beliefs_at_full(belief, models_of(belief), c) for c in range(6)}
-        good = {c: now for c, now in rows.items() if probability_of(belief.limits, now, c) >= probability}
-        among = good or rows
-        worth = {c: accuracy_of(now[0]) * probability_of(belief.limits, now, c) for c, now in among.items()}
-        expected = max(worth, key=lambda c: worth[c])
-        assert present_incumbent(belief, np.arange(6)) == (expected, bool(good))
-        differs += present_incumbent(replace(belief, weighs_risk=False), np.arange(6))[0] != expected
-    assert differs > 0 or probability > 0.5  # among the nearly certain, certainty hardly matters

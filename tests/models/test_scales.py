@@ -80,22 +80,3 @@ def test_merit_of_others_is_a_rank_among_the_observations(kind: Kind, descending
     belief = Gaussian(np.array([2.0, 5.0]), np.array([0.7, 0.1]))
     expected = norm(loc=3.0, scale=2.0).cdf(belief.mean)
     np.testing.assert_allclose(Transform(kind, descending).merit(belief, 3.0, 2.0), expected)
-
-
-@pytest.mark.parametrize("transform", EVERY, ids=str)
-@pytest.mark.parametrize(("mean", "sd"), [(1.2, 0.1), (0.8, 0.4), (2.5, 0.7)])
-def test_worth_is_the_expected_utility_of_samples(transform: Transform, mean: float, sd: float) -> None:
-    """The utility of one y: how large a share is, turned where less is better; else its rank among the typical ones."""
-    centre, spread = 1.5, 0.7
-    y = np.random.default_rng(1).normal(mean, sd, 400_000)
-    metric = back(transform, y)
-    share = 1.0 - metric if transform.descending else metric
-    utility = share if transform.kind in ("share", "logit") else norm(centre, spread).cdf(y)
-    belief = Gaussian(np.array([mean]), np.array([sd]))
-    assert transform.worth(belief, centre, spread)[0] == pytest.approx(utility.mean(), abs=0.003)
-
-
-@pytest.mark.parametrize("transform", EVERY, ids=str)
-def test_uncertainty_lowers_the_worth_of_what_is_better_than_typical(transform: Transform) -> None:
-    belief = Gaussian(np.full(3, 2.0), np.array([0.1, 0.5, 0.9]))
-    assert (np.diff(transform.worth(belief, 1.0, 0.5)) < 0).all()

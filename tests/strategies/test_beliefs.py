@@ -171,14 +171,6 @@ def test_models_are_told_of_which_quantities_laws_are_known() -> None:
     assert scalings(problem_with(), failed)["success"] == (10.0, False)
 
 
-def test_the_recipe_says_whether_risk_is_weighed() -> None:
-    problem = problem_with("cost <= 0.05 USD")
-    plain = quick("eic")
-    risky = replace(plain, incumbent=replace(plain.incumbent, weighs_risk=True))
-    assert not belief_of(problem, told(problem, PAIRS), plain).weighs_risk
-    assert belief_of(problem, told(problem, PAIRS), risky).weighs_risk
-
-
 def test_recipes_that_know_no_limits_require_nothing() -> None:
     problem = problem_with("cost <= 0.05 USD")
     assert belief_of(problem, told(problem, PAIRS), quick("fabolas")).requirements == ()

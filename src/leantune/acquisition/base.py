@@ -135,10 +135,9 @@ class Belief:
     `spend` is the quantity that says what a test costs, in dollars, or in seconds where `spend_in_seconds`.
     best: largest objective among tests whose measured values met the limits; worst: smallest of all; centre, spread: of
     all; best_of_all: largest whatever the limits. at_full_only: only results at full data count as best.
-    weighs_risk: a recommendation is worth what it will bring, limits included (see Incumbent). usual_dollars: what a
-    test has cost on average. budget_left: what is left of it, as a share. open_pairs: what may be tested next
-    (look-ahead goes on among them). representers, incumbents: caps on where the optimum and the next incumbent are
-    sought.
+    usual_dollars: what a test has cost on average. budget_left: what is left of it, as a share. open_pairs: what may be
+    tested next (look-ahead goes on among them). representers, incumbents: caps on where the optimum and the next
+    incumbent are sought.
     """
 
     candidates: Candidates
@@ -158,7 +157,6 @@ class Belief:
     best_of_all: float | None = None
     at_full_only: bool = False
     open_pairs: Pairs | None = None
-    weighs_risk: bool = False
     usual_dollars: float = 0.0
     budget_left: float = 1.0
     simulated: bool = False
@@ -232,15 +230,7 @@ class Belief:
 
     def merit(self, objective: Gaussian) -> FloatArray:
         """The objective's value for products, in [0, 1]."""
-        if self.weighs_risk:
-            return self.objective.transform.worth(objective, *self.typical)
         return self.objective.transform.merit(objective, self.centre, self.spread)
-
-    @cached_property
-    def typical(self) -> tuple[float, float]:
-        """Mean and deviation, over all configurations, of what the objective is expected to be at full data."""
-        expected = self.at_full(self.everything)[0].mean
-        return float(expected.mean()), float(expected.std()) or 1.0
 
     @cached_property
     def largest_deviation(self) -> float:

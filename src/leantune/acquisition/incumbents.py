@@ -1,8 +1,7 @@
 """Which configuration would be recommended, now or after a simulated test.
 
 The rule (ALGORITHMS.md, "Start, incumbent, stop"): at full data the largest E[a] among those that meet every
-requirement with its probability; none does: the largest CEA. A recipe that weighs risk takes the largest CEA among them
-too, which is what the recommendation will bring if an infeasible one is worth nothing (thesis Eq. 12).
+requirement with its probability; none does: the largest CEA.
 """
 
 from __future__ import annotations
@@ -68,7 +67,5 @@ def present_incumbent(belief: Belief, among: IntArray) -> tuple[int, bool]:
     """Row of the configuration table to recommend now, and whether it meets the requirements."""
     beliefs = belief.at_full(among)
     merit, feasibility = belief.merit(beliefs[0]), belief.feasibility(beliefs, among)
-    if belief.weighs_risk:
-        merit, feasibility = merit * feasibility, np.ones_like(feasibility)
     chosen, qualified = choose(merit, feasibility, belief.qualifies(beliefs, among))
     return int(among[int(chosen)]), bool(qualified)

@@ -76,14 +76,6 @@ class Transform:
             return 1.0 - expected if self.descending else expected
         return np.asarray(ndtr((belief.mean - centre) / spread))
 
-    def worth(self, belief: Gaussian, centre: float, spread: float) -> FloatArray:
-        """E[u] in [0, 1] of a utility u that the belief's own uncertainty lowers: u = a of a share; else u =
-        Phi((y - centre) / spread), whose expectation is Phi((mu - centre) / sqrt(spread^2 + sd^2)).
-        """
-        if self.kind in ("share", "logit"):
-            return self.merit(belief, centre, spread)
-        return np.asarray(ndtr((belief.mean - centre) / np.sqrt(spread**2 + belief.sd**2)))
-
     def _moment(self, belief: Gaussian, power: int) -> FloatArray:
         """E[a^power] of a logit."""
         sign = -1.0 if self.descending else 1.0

@@ -159,7 +159,6 @@ def build_belief(recipe: Recipe, evidence: Evidence, candidates: Candidates, see
         worst=float(objective.min()),
         centre=float(objective.mean()),
         spread=float(objective.std()) or 1.0,
-        weighs_risk=recipe.incumbent.weighs_risk,
         representers=recipe.caps.representers,
         incumbents=recipe.caps.incumbents,
         seed=derived_seed(seed, "optimum"),

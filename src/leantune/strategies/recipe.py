@@ -31,13 +31,12 @@ class Incumbent:
 
     probability: of all limits together that carry none of their own. constrained: whether the recipe knows limits at
     all (Fabolas and EI do not). tested_only: only configurations already tested at some s, as in the TrimTuner authors'
-    program. weighs_risk: of those that may be recommended the largest E[a] P(limits hold), rather than E[a].
+    program.
     """
 
     probability: float = 0.90
     constrained: bool = True
     tested_only: bool = False
-    weighs_risk: bool = False
 
 
 @dataclass(frozen=True)

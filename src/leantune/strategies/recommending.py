@@ -32,8 +32,6 @@ def recommendation_at(
     tested = _measured_fractions(table.history, configuration.id)
     goal = metrics[problem.goal.metric]
     why = f"{best_word(problem)} predicted {problem.goal.metric} at full data, {goal}"
-    if problem.constraints and rule.weighs_risk:
-        why = f"The best to be expected at full data, chance of the limits included, {problem.goal.metric} {goal}"
     notes: tuple[Note, ...] = ()
     if problem.constraints and rule.constrained:
         meeting = int(belief.qualifies(belief.at_full(among), among).sum())

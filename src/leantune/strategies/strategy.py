@@ -228,9 +228,7 @@ def _share_left(budget: Budget, history: History) -> float:
 def _cap_notes(table: Table, recipe: Recipe) -> tuple[Note, ...]:
     """Which caps on configurations and observations bite."""
     count = len(table.configurations)
-    sought = [("the next incumbent", recipe.caps.incumbents)]
-    if not recipe.incumbent.weighs_risk:  # which asks what incumbents are worth, and not where the optimum is
-        sought.insert(0, ("the optimum", recipe.caps.representers))
+    sought = (("the optimum", recipe.caps.representers), ("the next incumbent", recipe.caps.incumbents))
     caps = [f"{what} is sought among {cap} of {count} configurations" for what, cap in sought if count > cap]
     observations = sum(1 for _ in table.history.observations)
     pairs = count * len(table.problem.fractions)
