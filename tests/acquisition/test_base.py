@@ -116,11 +116,7 @@ def test_expected_dollars() -> None:
     np.testing.assert_allclose(priced.dollars(priced.at(pairs), EVERY), expected * np.array([1.0, 2.0, 9.0]) / 3600.0)
     unpriced = replace(belief, spend_in_seconds=True)
     np.testing.assert_allclose(unpriced.dollars(unpriced.at(pairs), EVERY), expected)
-    timed = replace(belief, quantities=(belief.quantities[0], replace(belief.quantities[1], name="time")))
-    assert timed.spends_seconds
-    assert not any(one.spends_seconds for one in (belief, priced, replace(timed, spend_in_seconds=True)))
     unknown = replace(belief, spend=None)
-    assert not unknown.spends_seconds
     assert unknown.dollars(unknown.at(pairs), EVERY).tolist() == [1.0, 1.0, 1.0]
 
 
@@ -168,11 +164,6 @@ def test_acquisitions_compose() -> None:
     assert Times((Constant(2.0), Constant(3.0), Constant(0.5))).values(belief, pairs).tolist() == [3.0]
     assert PerDollar(Constant(2.0)).values(belief, pairs)[0] == pytest.approx(2.0 / dollars)
     assert PerDollar(Constant(2.0), overhead=0.7).values(belief, pairs)[0] == pytest.approx(2.0 / (dollars + 0.7))
-    used = replace(belief, usual_dollars=0.4)
-    assert PerDollar(Constant(2.0), usual=0.5).values(used, pairs)[0] == pytest.approx(2.0 / (dollars + 0.2))
-    cooler = replace(belief, budget_left=0.25)
-    assert PerDollar(Constant(2.0)).values(cooler, pairs)[0] == pytest.approx(2.0 / dollars)
-    assert PerDollar(Constant(2.0), cools=True).values(cooler, pairs)[0] == pytest.approx(2.0 / dollars**0.25)
 
 
 def test_caps_keep_the_most_promising_configurations() -> None:

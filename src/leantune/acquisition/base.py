@@ -19,7 +19,6 @@ import numpy as np
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import Gaussian, OptimumBelief, Points, Surrogate
 from leantune.models.scales import Transform
-from leantune.problem import TIME
 from leantune.units import SECONDS_PER_HOUR
 
 
@@ -135,9 +134,8 @@ class Belief:
     `spend` is the quantity that says what a test costs, in dollars, or in seconds where `spend_in_seconds`.
     best: largest objective among tests whose measured values met the limits; worst: smallest of all; centre, spread: of
     all; best_of_all: largest whatever the limits. at_full_only: only results at full data count as best.
-    usual_dollars: what a test has cost on average. budget_left: what is left of it, as a share. open_pairs: what may be
-    tested next (look-ahead goes on among them). representers, incumbents: caps on where the optimum and the next
-    incumbent are sought.
+    open_pairs: what may be tested next (look-ahead goes on among them). representers, incumbents: caps on where the
+    optimum and the next incumbent are sought.
     """
 
     candidates: Candidates
@@ -157,8 +155,6 @@ class Belief:
     best_of_all: float | None = None
     at_full_only: bool = False
     open_pairs: Pairs | None = None
-    usual_dollars: float = 0.0
-    budget_left: float = 1.0
     simulated: bool = False
     inherited_deviation: float = 0.0
     _optima: dict[int, OptimumBelief] = field(default_factory=dict, compare=False, repr=False)
@@ -244,11 +240,6 @@ class Belief:
             self._optima[samples] = self.objective.model.optimum(where, samples, self.seed)
         return self._optima[samples]
 
-    @property
-    def spends_seconds(self) -> bool:
-        """Whether a test's seconds stand for its dollars, as nothing is priced."""
-        return self.spend is not None and self.quantities[self.spend].name == TIME and not self.spend_in_seconds
-
     def dollars(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> FloatArray:
         """Expected dollars of a test (seconds where nothing is priced, one where nothing is known)."""
         if self.spend is None:
@@ -311,23 +302,14 @@ class Times:
 
 @dataclass(frozen=True)
 class PerDollar:
-    """An acquisition over the expected dollars of the test plus an overhead: fixed (Fabolas; thesis Eq. 8), or this
-    many times what tests have cost on average so far, so that among tests far cheaper than usual the price does not
-    decide. cools: the sum to the power of what is left of the budget, as a share (cost cooling, Lee et al. 2020):
-    towards the end the best test is made, whatever it costs.
-    """
+    """An acquisition over the expected dollars of the test plus an overhead (Fabolas; thesis Eq. 8)."""
 
     worth: Acquisition
     overhead: float = 0.0
-    usual: float = 0.0
-    cools: bool = False
 
     def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
         dollars = belief.dollars(belief.at(pairs), pairs.configuration)
-        price = np.maximum(dollars + self.overhead + self.usual * belief.usual_dollars, 1e-12)
-        if self.cools:
-            price = price**belief.budget_left
-        return self.worth.values(belief, pairs) / price
+        return self.worth.values(belief, pairs) / np.maximum(dollars + self.overhead, 1e-12)
 
 
 @dataclass(frozen=True)

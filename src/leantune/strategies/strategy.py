@@ -21,7 +21,7 @@ from leantune.errors import StrategyError
 from leantune.filters.base import Search, Searched
 from leantune.history import Estimate, History, Note, NoteKind
 from leantune.models.threads import one_blas_thread
-from leantune.problem import At, Budget, Problem
+from leantune.problem import At, Problem
 from leantune.strategies.beliefs import build_belief, expectations
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import Evidence
@@ -30,7 +30,6 @@ from leantune.strategies.recipe import Recipe, Shares
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
 from leantune.strategies.stops import BudgetSpent, StopView, check_stop
 from leantune.strategies.tuner import Judgement, Over, View
-from leantune.units import SECONDS_PER_HOUR
 
 
 @dataclass(frozen=True)
@@ -128,13 +127,6 @@ class Strategy:
         belief = build_belief(self.recipe, evidence, table.candidates, seed)
         if table.problem.budget.usd is not None:
             belief = replace(belief, dollars_left=table.problem.budget.usd - table.history.cost)
-        finished = len(table.history.finished)
-        spent = table.history.seconds if belief.spends_seconds else table.history.cost
-        belief = replace(
-            belief,
-            usual_dollars=spent / finished if finished else 0.0,
-            budget_left=_share_left(table.problem.budget, table.history),
-        )
         pending = [
             (row, trial) for row, trial in zip(table.rows.tolist(), table.history.trials, strict=True) if trial.pending
         ]
@@ -211,18 +203,6 @@ class Strategy:
             return (
                 improvement if belief.objective.transform.kind == "log" else improvement / max(abs(belief.best), 1e-12)
             )
-
-
-def _share_left(budget: Budget, history: History) -> float:
-    """Of the budget that will be used up first; 1 where there is none."""
-    used = [0.0]
-    if budget.usd is not None:
-        used.append(history.cost / budget.usd)
-    if budget.trials is not None:
-        used.append(len(history.trials) / budget.trials)
-    if budget.hours is not None:
-        used.append(history.seconds / SECONDS_PER_HOUR / budget.hours)
-    return max(0.0, 1.0 - max(used))
 
 
 def _cap_notes(table: Table, recipe: Recipe) -> tuple[Note, ...]:
