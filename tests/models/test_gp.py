@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 from leantune.arrays import FloatArray
 from leantune.models.base import Data, Gaussian, Points, Roots
-from leantune.models.gp import GaussianProcess, GpFitter, thinned
+from leantune.models.gp import GaussianProcess, GpFitter, Priors, thinned
 from leantune.models.gp_posterior import FABOLAS_COST, FABOLAS_QUALITY, Form, stable_cholesky
 from tests.models.dense_gp import DenseGp, likely_theta, scattered
 
@@ -104,6 +104,12 @@ def test_simulating_equals_extending_each_member_with_its_own_outcome(orientatio
             mean = np.mean([g.mean for g in after], axis=0)
             variance = np.mean([g.sd**2 + g.mean**2 for g in after], axis=0) - mean**2
             assert_close(Gaussian(simulated.mean[b, k], simulated.sd[b, k]), Gaussian(mean, np.sqrt(variance)))
+
+
+def test_priors_are_laid_out_as_theta() -> None:
+    mean, sd = Priors(log_scale=(1.0, 2.0), log_noise=(-9.0, 3.0)).arrays(2)
+    assert mean.tolist() == [1.0, 1.0, 0.0, 0.0, -0.5, -9.0]
+    assert sd.tolist() == [2.0, 2.0, 0.7, 1.0, 1.0, 3.0]
 
 
 def test_fit_standardises_and_samples_so_many_members() -> None:

@@ -1,6 +1,5 @@
 """p_opt, path-wise conditioning and information gain of the Gaussian process, against brute force."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -122,14 +121,6 @@ def test_a_test_independent_of_the_optimum_gains_exactly_nothing() -> None:
     far, near = Points(np.array([[0.8]]), np.ones(1)), at.take(np.array([1]))
     assert optimum.expected_divergence(far, Roots.of(3))[0] == pytest.approx(optimum.divergence, abs=1e-15)
     assert optimum.expected_divergence(near, Roots.of(3))[0] > optimum.divergence + 0.05
-
-
-def test_the_optimum_is_sought_on_one_level_where_a_slope_is_expected() -> None:
-    sloping = replace(fitted(form=POWER), slope=1.5)
-    with pytest.raises(ValueError, match="one level"):
-        sloping.optimum(Points(FULL.x, np.linspace(0.0, 1.0, 7)), 16, seed=0)
-    flat = replace(sloping, slope=0.0)
-    assert (sloping.optimum(FULL, 64, 1).probability == flat.optimum(FULL, 64, 1).probability).all()
 
 
 def test_informative_tests_gain_on_average() -> None:

@@ -5,10 +5,9 @@ import numpy as np
 from leantune.arrays import FloatArray
 from leantune.models.base import Fitter, Points, Surrogate
 from leantune.models.gp import GaussianProcess, GpFitter
-from leantune.models.priors import ScalingLaws
+from leantune.models.saturation import SaturatingFitter
 from leantune.models.trees import Trees, TreesFitter
 from leantune.testing.surrogate_contract import SurrogateContract
-from tests.models.on_shares import OnShares
 
 
 class TestGaussianProcess(SurrogateContract):
@@ -23,18 +22,11 @@ class TestGaussianProcess(SurrogateContract):
         return np.asarray(now.mean + z * np.sqrt(now.sd**2 + model.spread**2 * model.members[0].noise))
 
 
-class TestScalingLaws(TestGaussianProcess):
-    """The same process with laws: prior slope, shared slope and roughness at work."""
+class TestSaturatingProcess(TestGaussianProcess):
+    """Curves that level off, with a trend of their own."""
 
     def fitter(self) -> Fitter:
-        return OnShares()
-
-
-class TestScalingLawsUnknown(TestGaussianProcess):
-    """The same process where nothing is known of the shares."""
-
-    def fitter(self) -> Fitter:
-        return GpFitter(samples=1, laws=ScalingLaws())
+        return SaturatingFitter(samples=1)
 
 
 class TestTrees(SurrogateContract):

@@ -176,7 +176,7 @@ class Fitter(Protocol):
     ) -> Surrogate:
         """grows_with_data: the quantity is a cost (dollars, seconds) that grows with s, rather than a quality that
         levels off. pairs: how many are going to be predicted, for models that must then do with fewer observations.
-        scaling: for models that know laws.
+        scaling: for models whose priors depend on it.
         """
 
     def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:

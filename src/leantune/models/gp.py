@@ -3,8 +3,6 @@
     k((x, s), (x', s')) = Matern52_ARD(x, x') * phi(s)^T Sigma phi(s'),   Sigma = L L^T,
     phi(s) = (1, (1 - s~)^2) for a quality, (1, s~) for dollars and seconds           (Fabolas; TrimTuner III-A)
 
-or, with scaling laws (see priors), power laws in s with a slope that all configurations share.
-
 Notation: n observations, H hyper-parameter samples ("members", see gp_posterior), R points where the optimum may lie
 (see gp_optimum), B simulated tests, K roots. Predictions mix the members: mean of means; mean of variances plus
 variance of means.
@@ -28,19 +26,34 @@ from leantune.models.gp_posterior import (
     FABOLAS_QUALITY,
     LARGEST_BLOCK,
     SMALLEST_VARIANCE,
-    Basis,
     Form,
     Kernel,
     Member,
     stable_cholesky,
 )
-from leantune.models.priors import FABOLAS_PRIORS, Law, Priors, ScalingLaws
 from leantune.models.threads import parallel_blocks
 
 if TYPE_CHECKING:
     from leantune.models.gp_optimum import GpOptimum
 
 GRID_BLOCK = 4096  # configurations predicted at once: bounds memory, and is the same for any number of threads
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Independent normal priors on theta (see gp_kernels); features and s~ lie in [0, 1], targets are standardised."""
+
+    log_scale: tuple[float, float] = (0.5, 1.0)
+    log_amplitude: tuple[float, float] = (0.0, 0.7)
+    mixing: tuple[float, float] = (0.0, 1.0)
+    log_slope: tuple[float, float] = (-0.5, 1.0)
+    log_noise: tuple[float, float] = (-5.0, 1.5)
+
+    def arrays(self, dimensions: int) -> tuple[FloatArray, FloatArray]:
+        """Means and standard deviations, each [d + 4]."""
+        rows = [self.log_scale] * dimensions + [self.log_amplitude, self.mixing, self.log_slope, self.log_noise]
+        means, deviations = np.array(rows, dtype=np.float64).T
+        return np.ascontiguousarray(means), np.ascontiguousarray(deviations)
 
 
 @dataclass(frozen=True)
@@ -53,18 +66,16 @@ class GpFitter:
     latest half, and of the earlier ones every m-th in the order of their targets, so that the whole range stays
     represented. A prediction costs n^2 multiplications for each pair, so the posterior uses fewer where many pairs are
     to be predicted: n^2 pairs <= posterior_work, but never fewer than the density.
-    laws: what is known of how quantities change with the data, in place of `priors` and Fabolas' phi(s).
     """
 
     samples: int = 10
     burn_in: int = 16
     thinning: int = 2
     hyperparameters: Literal["sampled", "map"] = "sampled"
-    priors: Priors = FABOLAS_PRIORS
+    priors: Priors = Priors()
     density_observations: int = 200
     posterior_observations: int = 1000
     posterior_work: float = 1e9
-    laws: ScalingLaws | None = None
 
     def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:
         """See Fitter."""
@@ -82,40 +93,26 @@ class GpFitter:
         self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING
     ) -> GaussianProcess:
         """Fit one quantity; see models.base.Fitter."""
-        law = self._law(grows_with_data, scaling)
-        turned = data.bounds_above  # the process sees the targets upside down, where the bounds are lower ones
-        slope = law.slope * scaling.log_range * (-1.0 if grows_with_data and turned else 1.0)
-        level = data.y - slope * (data.points.s - 1.0)
-        centre, spread = float(level.mean()), max(float(level.std()), law.unit)
+        centre, spread = float(data.y.mean()), float(data.y.std())
         if spread <= 1e-12 * max(1.0, abs(centre)):
             spread = 1.0
-        if turned:
+        if data.bounds_above:  # the process sees the targets upside down, where the bounds are lower ones
             spread = -spread
-        standard = (level - centre) / spread
+        standard = (data.y - centre) / spread
         kept = thinned(standard, self._posterior_cap(pairs))
         points = data.points.take(kept)
-        form = self._form(grows_with_data, scaling)
-        theta, targets = self._members(points, standard[kept], data.censored[kept], form, law.priors, seed)
-        return GaussianProcess(points, targets, theta, form, centre, spread, slope)
-
-    def _law(self, grows_with_data: bool, scaling: Scaling) -> Law:
-        if self.laws is None:
-            return Law(0.0, 0.0, self.priors)
-        return (self.laws.cost if grows_with_data else self.laws.quality).fitting(scaling)
-
-    def _form(self, grows_with_data: bool, scaling: Scaling) -> Form:
-        if self.laws is None:
-            return FABOLAS_COST if grows_with_data else FABOLAS_QUALITY
-        return Form(Basis.POWER, self.laws.roughness, scaling.log_range)
+        form = FABOLAS_COST if grows_with_data else FABOLAS_QUALITY
+        theta, targets = self._members(points, standard[kept], data.censored[kept], form, seed)
+        return GaussianProcess(points, targets, theta, form, centre, spread)
 
     def _members(
-        self, points: Points, y: FloatArray, censored: BoolArray, form: Form, priors: Priors, seed: int
+        self, points: Points, y: FloatArray, censored: BoolArray, form: Form, seed: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Theta [H, d + 4 or 5] and targets [H, n]; a censored target is imputed per member."""
+        """Theta [H, d + 4] and targets [H, n]; a censored target is imputed per member."""
         used = thinned(y, self.density_observations)
         squares = squared_differences(np.ascontiguousarray(points.x[used]))
         phi = form.level_features(points.s[used])
-        mean, deviation = priors.arrays(points.x.shape[1])
+        mean, deviation = self.priors.arrays(points.x.shape[1])
         rng = np.random.default_rng(seed)
         if self.hyperparameters == "map":
 
@@ -155,7 +152,7 @@ def thinned(y: FloatArray, limit: int) -> IntArray:
 class GaussianProcess:
     """A Surrogate (models.base). targets [H, n] are standardised and differ only where they were imputed.
 
-    y = centre + spread * standardised + slope * (s~ - 1); a negative spread means that the process models -y.
+    y = centre + spread * standardised; a negative spread means that the process models -y.
     """
 
     points: Points
@@ -164,7 +161,6 @@ class GaussianProcess:
     form: Kernel
     centre: float
     spread: float
-    slope: float = 0.0
 
     @property
     def orientation(self) -> float:
@@ -179,7 +175,7 @@ class GaussianProcess:
         """See Surrogate."""
         conditioned = [member.condition(points) for member in self.members]
         means, variances = (np.stack([getattr(c, name) for c in conditioned]) for name in ("mean", "variance"))
-        return self._mixed(means, variances, points.s)
+        return self._mixed(means, variances)
 
     def predict_grid(self, x: FloatArray, levels: FloatArray) -> Gaussian:
         """See Surrogate."""
@@ -188,7 +184,7 @@ class GaussianProcess:
 
         def block(start: int, stop: int) -> None:
             parts = [member.predict_grid(x[start:stop], levels) for member in self.members]
-            mixed = self._mixed(np.stack([p[0] for p in parts]), np.stack([p[1] for p in parts]), levels)
+            mixed = self._mixed(np.stack([p[0] for p in parts]), np.stack([p[1] for p in parts]))
             result.mean[start:stop], result.sd[start:stop] = mixed.mean, mixed.sd
 
         parallel_blocks(block, len(x), GRID_BLOCK)
@@ -196,7 +192,7 @@ class GaussianProcess:
 
     def extend(self, points: Points, y: FloatArray) -> Self:
         """See Surrogate; hyper-parameters, centre and spread are kept."""
-        standard = (y - self._expected(points.s)) / self.spread
+        standard = (y - self.centre) / self.spread
         more = np.repeat(standard[None, :], len(self.theta), axis=0)
         return replace(
             self, points=self.points.followed_by(points), targets=np.concatenate([self.targets, more], axis=1)
@@ -223,7 +219,7 @@ class GaussianProcess:
                 cross = member.joint_covariance(at, some, there.whitened, tested.whitened[:, rows])
                 steps[h] = cross / np.sqrt(tested.variance[rows] + member.noise)
             mean, variance = mixed_after(steps, means, variances, self.orientation * roots.z, SMALLEST_VARIANCE)
-            result.mean[start:stop] = self._expected(at.s) + self.spread * mean
+            result.mean[start:stop] = self.centre + self.spread * mean
             result.sd[start:stop] = abs(self.spread) * np.sqrt(variance)
 
         parallel_blocks(block, len(points), LARGEST_BLOCK)
@@ -239,21 +235,15 @@ class GaussianProcess:
             there = member.condition(at)
             factor = stable_cholesky(member.joint_covariance(at, at, there.whitened, there.whitened))
             drawn.append((there.mean[:, None] + factor @ numbers).T)
-        return self._expected(at.s) + self.spread * np.concatenate(drawn)
+        return self.centre + self.spread * np.concatenate(drawn)
 
     def optimum(self, at: Points, samples: int, seed: int) -> GpOptimum:
-        """See Surrogate; all of `at` on one level, where the slope does not matter."""
+        """See Surrogate."""
         from leantune.models.gp_optimum import GpOptimum
 
-        if self.slope and np.ptp(at.s):
-            raise ValueError("the optimum is sought on one level")
         return GpOptimum(self.members, at, samples=samples, seed=seed, orientation=self.orientation)
 
-    def _expected(self, s: FloatArray) -> FloatArray:
-        """The mean before anything is measured, at each s~."""
-        return self.centre + self.slope * (s - 1.0)
-
-    def _mixed(self, means: FloatArray, variances: FloatArray, s: FloatArray) -> Gaussian:
-        """Mixture over the first axis, back on the modelled scale; s: s~ along the last."""
+    def _mixed(self, means: FloatArray, variances: FloatArray) -> Gaussian:
+        """Mixture over the first axis, back on the modelled scale."""
         deviation = np.sqrt(variances.mean(axis=0) + means.var(axis=0))
-        return Gaussian(self._expected(s) + self.spread * means.mean(axis=0), abs(self.spread) * deviation)
+        return Gaussian(self.centre + self.spread * means.mean(axis=0), abs(self.spread) * deviation)
