@@ -9,7 +9,7 @@ from leantune.acquisition.base import Pairs, Quantity
 from leantune.acquisition.entropy import InformationGain
 from leantune.models.base import Points, Roots
 from leantune.models.gp import GaussianProcess
-from leantune.models.gp_posterior import FABOLAS_QUALITY
+from leantune.models.gp_posterior import FabolasForm
 from leantune.models.scales import Transform
 from tests.acquisition.small_world import FITTERS, all_pairs, belief_of, fitted_world
 
@@ -51,7 +51,9 @@ def test_only_representers_are_asked_where_the_optimum_lies() -> None:
 def test_rounding_is_no_gain() -> None:
     """Independent of every other configuration: the gain is zero, not 1e-19, or it would decide ties per dollar."""
     theta = np.array([[-6.0, 0.0, 0.0, -1.0, -4.0]])  # a length-scale of 0.0025
-    model = GaussianProcess(Points(np.array([[0.0]]), np.ones(1)), np.zeros((1, 1)), theta, FABOLAS_QUALITY, 0.0, 1.0)
+    model = GaussianProcess(
+        Points(np.array([[0.0]]), np.ones(1)), np.zeros((1, 1)), theta, FabolasForm.QUALITY, 0.0, 1.0
+    )
     x = np.array([[0.1], [0.2], [0.3], [0.9]])
     belief = replace(belief_of(Quantity("score", model, Transform("linear")), x=x), representers=3)
     assert belief.optimum_at.tolist() == [0, 1, 2]

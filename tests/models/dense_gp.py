@@ -11,53 +11,38 @@ from sklearn.gaussian_process.kernels import Matern
 
 from leantune.arrays import FloatArray
 from leantune.models.base import Points
-from leantune.models.gp_posterior import Basis, Form
+from leantune.models.gp_posterior import FabolasForm
 
 
 @dataclass(frozen=True)
 class DenseGp:
-    """theta = log length-scales (d), log L11, L21, log L22, log noise variance and, perhaps, the log deviation of a
-    slope that all configurations share; y standardised.
-    """
+    """theta = log length-scales (d), log L11, L21, log L22, log noise variance; y standardised."""
 
     theta: FloatArray
     points: Points
     y: FloatArray
-    form: Form
-
-    @property
-    def irregular(self) -> float:
-        return float(np.exp(self.theta[self.points.x.shape[1] + 3]))
+    form: FabolasForm
 
     @property
     def noise(self) -> float:
         """What a second run would not repeat."""
-        return (1.0 - self.form.roughness) * self.irregular + 1e-8  # the jitter is part of the model
+        return float(np.exp(self.theta[self.points.x.shape[1] + 3])) + 1e-8  # the jitter is part of the model
 
     def feature(self, s: float) -> float:
         """phi_2, by its words."""
-        if self.form.basis is Basis.COST:
-            return s
-        if self.form.basis is Basis.QUALITY:
-            return (1.0 - s) ** 2
-        smallest = np.exp(-self.form.log_range)
-        share = smallest ** (1.0 - s)  # s~ is the place of log s between log s_1 and 0
-        return -float(np.log(share))
+        return s if self.form is FabolasForm.COST else (1.0 - s) ** 2
 
     def kernel(self, left: Points, right: Points) -> FloatArray:
         """Prior covariance of the noise-free function."""
         d = left.x.shape[1]
         root = np.array([[np.exp(self.theta[d]), 0.0], [self.theta[d + 1], np.exp(self.theta[d + 2])]])
         sigma = root @ root.T
-        shared = float(np.exp(2.0 * self.theta[d + 4])) if len(self.theta) == d + 5 else 0.0
         matern = np.asarray(Matern(length_scale=np.exp(self.theta[:d]), nu=2.5)(left.x, right.x))
         result = np.empty((len(left), len(right)))
         for i, s in enumerate(left.s):
             for j, t in enumerate(right.s):
                 phi, other = np.array([1.0, self.feature(s)]), np.array([1.0, self.feature(t)])
-                result[i, j] = matern[i, j] * (phi @ sigma @ other) + shared * phi[1] * other[1]
-                if s == t and left.x[i].tolist() == right.x[j].tolist():
-                    result[i, j] += self.form.roughness * self.irregular
+                result[i, j] = matern[i, j] * (phi @ sigma @ other)
         return result
 
     @property
@@ -84,10 +69,8 @@ def scattered(seed: int, count: int, dimensions: int, levels: tuple[float, ...] 
     return Points(rng.random((count, dimensions)), rng.choice(np.array(levels), count))
 
 
-def likely_theta(seed: int, dimensions: int, members: int = 1, *, shared: bool = False) -> FloatArray:
-    """Hyper-parameters as the priors favour them, with a noise of a few per cent; [members, d + 4], or d + 5 with a
-    shared slope.
-    """
+def likely_theta(seed: int, dimensions: int, members: int = 1) -> FloatArray:
+    """Hyper-parameters as the priors favour them, with a noise of a few per cent; [members, d + 4]."""
     rng = np.random.default_rng(seed)
-    centre = np.array([-0.7] * dimensions + [0.1, 0.3, -0.4, -4.0] + [-1.0] * shared)
+    centre = np.array([-0.7] * dimensions + [0.1, 0.3, -0.4, -4.0])
     return np.asarray(centre + 0.3 * rng.standard_normal((members, len(centre))))

@@ -10,13 +10,15 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 from leantune.arrays import FloatArray
 from leantune.models.base import Data, Gaussian, Points, Roots
 from leantune.models.gp import GaussianProcess, GpFitter, Priors, thinned
-from leantune.models.gp_posterior import FABOLAS_COST, FABOLAS_QUALITY, Form, stable_cholesky
+from leantune.models.gp_posterior import FabolasForm, stable_cholesky
 from tests.models.dense_gp import DenseGp, likely_theta, scattered
 
 CENTRE, SPREAD = 3.0, 0.5
 
 
-def process(points: Points, y: FloatArray, theta: FloatArray, form: Form = FABOLAS_QUALITY) -> GaussianProcess:
+def process(
+    points: Points, y: FloatArray, theta: FloatArray, form: FabolasForm = FabolasForm.QUALITY
+) -> GaussianProcess:
     """Fixed hyper-parameters [H, d + 4], standardised targets y."""
     return GaussianProcess(points, np.repeat(y[None, :], len(theta), axis=0), theta, form, CENTRE, SPREAD)
 
@@ -36,21 +38,21 @@ def assert_close(actual: Gaussian, expected: Gaussian, tolerance: float = 1e-7) 
     np.testing.assert_allclose(actual.sd, expected.sd, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("form", [FABOLAS_QUALITY, FABOLAS_COST])
-def test_posterior_on_one_level_agrees_with_scikit_learn(form: Form) -> None:
+@pytest.mark.parametrize("form", FabolasForm)
+def test_posterior_on_one_level_agrees_with_scikit_learn(form: FabolasForm) -> None:
     points, at = scattered(0, 15, 3, levels=(1.0,)), scattered(1, 8, 3, levels=(1.0,))
     y = np.sin(4.0 * points.x.sum(axis=1))
     theta = likely_theta(2, 3)
     l11, l21, l22 = np.exp(theta[0, 3]), theta[0, 4], np.exp(theta[0, 5])
-    amplitude = (l11 + l21) ** 2 + l22**2 if form is FABOLAS_COST else l11**2
+    amplitude = (l11 + l21) ** 2 + l22**2 if form is FabolasForm.COST else l11**2
     kernel = ConstantKernel(amplitude) * Matern(length_scale=np.exp(theta[0, :3]), nu=2.5)
     oracle = GaussianProcessRegressor(kernel, alpha=np.exp(theta[0, 6]) + 1e-8, optimizer=None).fit(points.x, y)
     mean, sd = oracle.predict(at.x, return_std=True)
     assert_close(process(points, y, theta, form).predict(at), Gaussian(CENTRE + SPREAD * mean, SPREAD * sd))
 
 
-@pytest.mark.parametrize("form", [FABOLAS_QUALITY, FABOLAS_COST])
-def test_posterior_on_several_levels_mixes_the_dense_members(form: Form) -> None:
+@pytest.mark.parametrize("form", FabolasForm)
+def test_posterior_on_several_levels_mixes_the_dense_members(form: FabolasForm) -> None:
     points, at, theta = scattered(3, 20, 2), scattered(4, 9, 2), likely_theta(5, 2, members=3)
     y = np.random.default_rng(3).standard_normal(20)
     members = [DenseGp(row, points, y, form) for row in theta]
@@ -62,8 +64,8 @@ def test_grid_is_every_configuration_at_every_level() -> None:
     y = np.random.default_rng(3).standard_normal(20)
     x, levels = np.random.default_rng(4).random((6, 2)), np.array([0.0, 0.4, 1.0])
     at = Points(np.repeat(x, 3, axis=0), np.tile(levels, 6))
-    expected = dense_mixture([DenseGp(row, points, y, FABOLAS_COST) for row in theta], at)
-    grid = process(points, y, theta, FABOLAS_COST).predict_grid(x, levels)
+    expected = dense_mixture([DenseGp(row, points, y, FabolasForm.COST) for row in theta], at)
+    grid = process(points, y, theta, FabolasForm.COST).predict_grid(x, levels)
     assert grid.mean.shape == grid.sd.shape == (6, 3)
     assert_close(Gaussian(grid.mean.ravel(), grid.sd.ravel()), expected)
 
@@ -75,7 +77,7 @@ def test_extending_conditions_on_the_further_measurements() -> None:
     told_first, told_second = np.array([3.4, 2.1]), np.array([4.2])
     extended = process(points, y, theta).extend(first, told_first).extend(second, told_second)
     members = [
-        DenseGp(row, points, y, FABOLAS_QUALITY)
+        DenseGp(row, points, y, FabolasForm.QUALITY)
         .given(first, (told_first - CENTRE) / SPREAD)
         .given(second, (told_second - CENTRE) / SPREAD)
         for row in theta
@@ -142,7 +144,7 @@ def test_maximum_a_posteriori_is_a_maximum_of_the_dense_density() -> None:
 
     def density(at: FloatArray) -> float:
         prior = -0.5 * float(np.square((at - mean) / sd).sum())
-        return DenseGp(at, points, y, FABOLAS_QUALITY).log_marginal_likelihood() + prior
+        return DenseGp(at, points, y, FabolasForm.QUALITY).log_marginal_likelihood() + prior
 
     best = density(theta[0])
     for step in np.vstack([0.05 * np.eye(5), -0.05 * np.eye(5)]):

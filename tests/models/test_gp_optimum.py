@@ -9,24 +9,23 @@ from scipy.stats import spearmanr
 from leantune.arrays import FloatArray
 from leantune.models.base import Points, Roots, SingleArray
 from leantune.models.gp import GaussianProcess
-from leantune.models.gp_posterior import FABOLAS_QUALITY, Basis, Form
+from leantune.models.gp_posterior import FabolasForm
 from leantune.models.paths import SamplePaths
 from tests.models.dense_gp import DenseGp, likely_theta, scattered
 
 FULL = Points(np.linspace(0.0, 1.0, 7)[:, None], np.ones(7))
-POWER = Form(Basis.POWER, roughness=0.7, log_range=2.0)
 
 
-def fitted(members: int = 1, noise: float = -4.0, form: Form = FABOLAS_QUALITY) -> GaussianProcess:
+def fitted(members: int = 1, noise: float = -4.0, form: FabolasForm = FabolasForm.QUALITY) -> GaussianProcess:
     points = scattered(0, 4, 1)
-    theta = likely_theta(1, 1, members, shared=form is POWER)
+    theta = likely_theta(1, 1, members)
     theta[:, 4] = noise
     y = np.sin(4.0 * points.x[:, 0]) - points.s
     return GaussianProcess(points, np.repeat(y[None, :], members, axis=0), theta, form, 0.0, 1.0)
 
 
 def dense(model: GaussianProcess, member: int = 0) -> DenseGp:
-    assert isinstance(model.form, Form)
+    assert isinstance(model.form, FabolasForm)
     return DenseGp(model.theta[member], model.points, model.targets[member], model.form)
 
 
@@ -42,9 +41,9 @@ def divergence_of(probability: FloatArray) -> float:
     return float(sum(p * np.log(p * len(probability)) for p in probability if p > 0))
 
 
-@pytest.mark.parametrize("form", [FABOLAS_QUALITY, POWER])
-def test_p_opt_agrees_with_sampling_the_dense_joint_posterior(form: Form) -> None:
-    model = fitted(members=2, noise=-4.0 if form is FABOLAS_QUALITY else -1.0, form=form)
+@pytest.mark.parametrize("form", FabolasForm)
+def test_p_opt_agrees_with_sampling_the_dense_joint_posterior(form: FabolasForm) -> None:
+    model = fitted(members=2, form=form)
     expected = np.mean([brute_probability(dense(model, h), FULL, 100_000, h) for h in range(2)], axis=0)
     samples = 20_000
     found = model.optimum(FULL, samples, seed=3).probability
@@ -74,20 +73,20 @@ def test_divergences_are_averaged_over_members() -> None:
     assert np.ptp(now) > 0.0
 
 
-def loosely_fitted(spread: float, form: Form) -> GaussianProcess:
+def loosely_fitted(spread: float, form: FabolasForm) -> GaussianProcess:
     """Two observations, much noise, and a difference between the levels that full data cannot explain: every term of
     the conditioning formula has weight.
     """
-    theta = np.array([[-1.0, 0.2, 0.3, 0.0, -1.0, *([-0.5] if form is POWER else [])]])
+    theta = np.array([[-1.0, 0.2, 0.3, 0.0, -1.0]])
     points = Points(np.array([[0.0], [0.9]]), np.array([1.0, 0.0]))
     return GaussianProcess(points, np.array([[0.7, -0.4]]), theta, form, 0.0, spread)
 
 
 @pytest.mark.parametrize("candidate", [Points(np.array([[0.37]]), np.array([0.0])), FULL.take(np.array([2]))])
 @pytest.mark.parametrize("spread", [2.0, -2.0])
-@pytest.mark.parametrize("form", [FABOLAS_QUALITY, POWER])
+@pytest.mark.parametrize("form", FabolasForm)
 def test_path_wise_conditioning_samples_the_conditioned_posterior(
-    candidate: Points, spread: float, form: Form, monkeypatch: pytest.MonkeyPatch
+    candidate: Points, spread: float, form: FabolasForm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mean and covariance of the moved paths, as handed to the kernel, against the dense posterior given y."""
     model = loosely_fitted(spread, form)
@@ -115,7 +114,7 @@ def test_a_test_independent_of_the_optimum_gains_exactly_nothing() -> None:
     """Far away under a short length-scale; the random numbers are shared, so there is no noise either."""
     points = Points(np.array([[0.0], [1.0]]), np.ones(2))
     theta = np.array([[-6.0, 0.0, 0.0, -1.0, -4.0]])  # a length-scale of 0.0025
-    model = GaussianProcess(points, np.zeros((1, 2)), theta, FABOLAS_QUALITY, 0.0, 1.0)
+    model = GaussianProcess(points, np.zeros((1, 2)), theta, FabolasForm.QUALITY, 0.0, 1.0)
     at = Points(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
     optimum = model.optimum(at, 200, seed=7)
     far, near = Points(np.array([[0.8]]), np.ones(1)), at.take(np.array([1]))
@@ -128,7 +127,7 @@ def test_informative_tests_gain_on_average() -> None:
     for seed in range(20):
         points, theta = scattered(seed, 4, 2), likely_theta(seed, 2, members=2)
         y = np.random.default_rng(seed).standard_normal(4)
-        model = GaussianProcess(points, np.repeat(y[None, :], 2, axis=0), theta, FABOLAS_QUALITY, 0.0, 1.0)
+        model = GaussianProcess(points, np.repeat(y[None, :], 2, axis=0), theta, FabolasForm.QUALITY, 0.0, 1.0)
         at = scattered(100 + seed, 10, 2, levels=(1.0,))
         optimum = model.optimum(at, 200, seed)
         gains.extend(optimum.expected_divergence(at, Roots.of(3)) - optimum.divergence)

@@ -22,11 +22,9 @@ from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import UNKNOWN_SCALING, Data, Gaussian, Points, Roots, Scaling
 from leantune.models.gp_kernels import imputed, log_density, mixed_after, sample_hyperparameters, squared_differences
 from leantune.models.gp_posterior import (
-    FABOLAS_COST,
-    FABOLAS_QUALITY,
     LARGEST_BLOCK,
     SMALLEST_VARIANCE,
-    Form,
+    FabolasForm,
     Kernel,
     Member,
     stable_cholesky,
@@ -101,12 +99,12 @@ class GpFitter:
         standard = (data.y - centre) / spread
         kept = thinned(standard, self._posterior_cap(pairs))
         points = data.points.take(kept)
-        form = FABOLAS_COST if grows_with_data else FABOLAS_QUALITY
+        form = FabolasForm.COST if grows_with_data else FabolasForm.QUALITY
         theta, targets = self._members(points, standard[kept], data.censored[kept], form, seed)
         return GaussianProcess(points, targets, theta, form, centre, spread)
 
     def _members(
-        self, points: Points, y: FloatArray, censored: BoolArray, form: Form, seed: int
+        self, points: Points, y: FloatArray, censored: BoolArray, form: FabolasForm, seed: int
     ) -> tuple[FloatArray, FloatArray]:
         """Theta [H, d + 4] and targets [H, n]; a censored target is imputed per member."""
         used = thinned(y, self.density_observations)

@@ -2,8 +2,7 @@
 test.
 
 theta [d + 4] = log length-scales (d), log L11, L21, log L22, log noise variance, where Sigma = L L^T is the covariance
-of the two coefficients of phi(s). A fifth, log g, where it is there, is the deviation of a slope that all
-configurations share: + g^2 phi_2(s) phi_2(s'). Everything is on standardised targets.
+of the two coefficients of phi(s). Everything is on standardised targets.
 
 By hand because no library samples hyper-parameters of so small a problem without spending most of its time on overhead:
 one density at 48 observations takes some 30 microseconds here, and some milliseconds in torch. All kernels are one file
@@ -81,18 +80,16 @@ def _covariance(
             distances[p] += weight * row[p]
     l11, l21, l22 = math.exp(theta[d]), theta[d + 1], math.exp(theta[d + 2])
     noise = math.exp(theta[d + 3])
-    shared = math.exp(2.0 * theta[d + 4]) if theta.shape[0] > d + 4 else 0.0
     position = 0
     for i in range(n):
         first = l11 * phi[i, 0] + l21 * phi[i, 1]
         second = l22 * phi[i, 1]
         for j in range(i):
             r = math.sqrt(5.0 * distances[position])
-            matern = (1.0 + r + r * r / 3.0) * math.exp(-r)
-            own = first * (l11 * phi[j, 0] + l21 * phi[j, 1]) + second * l22 * phi[j, 1]
-            out[i, j] = matern * own + shared * phi[i, 1] * phi[j, 1]
+            out[i, j] = (1.0 + r + r * r / 3.0) * math.exp(-r)  # stored first: a product of all would round otherwise
+            out[i, j] *= first * (l11 * phi[j, 0] + l21 * phi[j, 1]) + second * l22 * phi[j, 1]
             position += 1
-        out[i, i] = first * first + second * second + shared * phi[i, 1] * phi[i, 1] + noise + JITTER
+        out[i, i] = first * first + second * second + noise + JITTER
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -284,7 +281,7 @@ def sample_hyperparameters(
 
     data = squares, phi, y, censored; schedule = sweeps to forget the start, samples to keep, sweeps between them.
     Censored targets are drawn anew before every sweep (y holds their bounds), so each kept sample is one imputation.
-    Returns theta [samples, d + 4 or 5] and the targets that go with each, [samples, n].
+    Returns theta [samples, d + 4] and the targets that go with each, [samples, n].
     """
     squares, phi, bounds, censored = data
     mean, sd = prior

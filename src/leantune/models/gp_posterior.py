@@ -1,12 +1,8 @@
 """The Gaussian process under one hyper-parameter sample, conditioned on the observations.
 
-    k((x, s), (x', s')) = Matern52_ARD(x, x') * phi(s)^T Sigma phi(s') + g^2 phi_2(s) phi_2(s') + r 1[x = x', s = s'],
-    Sigma = L L^T
+    k((x, s), (x', s')) = Matern52_ARD(x, x') * phi(s)^T Sigma phi(s'),     Sigma = L L^T
 
-Fabolas' kernel is the first term. g: of a slope that all configurations share. r: a configuration's own irregularity,
-the share `roughness` of what the hyper-parameters call noise; a test reveals it, and no neighbour does. The rest of the
-noise is what a second run of the same pair would show (the density of the hyper-parameters, which decides how much
-noise there is in all, takes repeated runs of a pair as if all of it were).
+is Fabolas' kernel; models.saturation has another.
 
 V = L^-1 K(observed, .) is the whitened cross-covariance, so that posterior covariances are K(a, b) - V_a^T V_b.
 """
@@ -36,38 +32,19 @@ class Kernel(Protocol):
         """The process under one hyper-parameter sample."""
 
 
-class Basis(StrEnum):
-    """phi_2(s): how a quantity changes with the share of the data."""
+class FabolasForm(StrEnum):
+    """Fabolas' kernel by phi_2(s): how a quantity changes with the share of the data."""
 
     COST = "s~"
     QUALITY = "(1 - s~)^2"
-    POWER = "-log s"
-
-
-@dataclass(frozen=True)
-class Form:
-    """What of the kernel no hyper-parameter says. log_range: log(1 / s_1), which makes -log s of s~."""
-
-    basis: Basis
-    roughness: float = 0.0
-    log_range: float = 1.0
-
-    def slope_feature(self, s: FloatArray) -> FloatArray:
-        """phi_2 of each s~."""
-        if self.basis is Basis.COST:
-            return s
-        return self.log_range * (1.0 - s) if self.basis is Basis.POWER else (1.0 - s) ** 2
 
     def level_features(self, s: FloatArray) -> FloatArray:
         """phi(s) = (1, phi_2(s)); [n, 2]."""
-        return np.stack([np.ones_like(s), self.slope_feature(s)], axis=1)
+        return np.stack([np.ones_like(s), s if self is FabolasForm.COST else (1.0 - s) ** 2], axis=1)
 
-    def member(self, theta: FloatArray, points: Points, targets: FloatArray) -> Member:
+    def member(self, theta: FloatArray, points: Points, targets: FloatArray) -> FabolasMember:
         """The process under one hyper-parameter sample."""
-        return PowerMember(theta, points, targets, self)
-
-
-FABOLAS_COST, FABOLAS_QUALITY = Form(Basis.COST), Form(Basis.QUALITY)
+        return FabolasMember(theta, points, targets, self)
 
 
 def run_starts(x: FloatArray) -> IntArray:
@@ -133,18 +110,15 @@ class Member:
         return self.covariance(left, right) - whitened_left.T @ whitened_right
 
 
-class PowerMember(Member):
-    """Fabolas' kernel, and power laws (see the module)."""
+class FabolasMember(Member):
+    """See the module."""
 
-    def __init__(self, theta: FloatArray, points: Points, targets: FloatArray, form: Form) -> None:
+    def __init__(self, theta: FloatArray, points: Points, targets: FloatArray, form: FabolasForm) -> None:
         d = points.x.shape[1]
         self.inverse_scales = np.exp(-theta[:d])
         l11, l21, l22 = np.exp(theta[d]), theta[d + 1], np.exp(theta[d + 2])
         self.root = np.array([[l11, 0.0], [l21, l22]])
-        irregular = float(np.exp(theta[d + SIGMA_PARAMETERS]))
-        self.rough = form.roughness * irregular
-        self.noise = (1.0 - form.roughness) * irregular + JITTER
-        self.shared = float(np.exp(theta[d + SIGMA_PARAMETERS + 1])) if len(theta) > d + SIGMA_PARAMETERS + 1 else 0.0
+        self.noise = float(np.exp(theta[d + SIGMA_PARAMETERS])) + JITTER
         self.form = form
         super().__init__(points, targets)
 
@@ -153,7 +127,7 @@ class PowerMember(Member):
         return np.asarray(self.form.level_features(s) @ self.root)
 
     def covariance(self, left: Points, right: Points) -> FloatArray:
-        """Prior covariance of the noise-free function; [n, m].
+        """See Member.
 
         The pairs of one configuration stand side by side in a grid: their Matern column is computed once.
         """
@@ -161,47 +135,28 @@ class PowerMember(Member):
         matern: FloatArray = matern52(left.x, right.x[starts], self.inverse_scales)
         if len(starts) < len(right):
             matern = np.repeat(matern, np.diff(starts, append=len(right)), axis=1)
-        result = matern * (self.loadings(left.s) @ self.loadings(right.s).T)
-        if self.shared:
-            result += self.shared**2 * np.outer(self.form.slope_feature(left.s), self.form.slope_feature(right.s))
-        if self.rough:  # the Matern function is 1 only at distance 0
-            result[(matern == 1.0) & (left.s[:, None] == right.s)] += self.rough
-        return result
+        return matern * (self.loadings(left.s) @ self.loadings(right.s).T)
 
     def prior_variance(self, s: FloatArray) -> FloatArray:
-        own = np.square(self.loadings(s)).sum(axis=1)
-        return np.asarray(own + np.square(self.shared * self.form.slope_feature(s)) + self.rough)
+        """See Member."""
+        return np.asarray(np.square(self.loadings(s)).sum(axis=1))
 
     def predict_grid(self, x: FloatArray, levels: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance at each (row of x, level); each [N, k].
+        """See Member.
 
-        The covariance with level l is matern * (u_l0 a_0 + u_l1 a_1) + u_l2 a_2, a the loadings of the observations and
-        u those of the level (the third is the shared slope): two products serve all levels, and variances are quadratic
-        forms in u. Configurations that were tested know their own irregularity too: they are computed once more.
+        The covariance with level l is matern * (u_l0 a_0 + u_l1 a_1), a the loadings of the observations and u those of
+        the level: two products serve all levels, and variances are quadratic forms in u.
         """
         matern = matern52(self.points.x, x, self.inverse_scales)
         loadings = self.loadings(self.points.s)
         parts = [matern * loadings[:, c, None] for c in range(2)]
-        slope, u_slope = (self.shared * self.form.slope_feature(s) for s in (self.points.s, levels))
         means = np.stack([self.weights @ part for part in parts], axis=1)
         first, second = (self.inverse_factor @ part for part in parts)
         moments = [(v * w).sum(axis=0) for v, w in ((first, first), (first, second), (second, second))]
         u = self.loadings(levels)
         quadratic = [u[:, 0] ** 2, 2.0 * u[:, 0] * u[:, 1], u[:, 1] ** 2]
-        variances = self.prior_variance(levels)
-        if self.shared:
-            third = self.inverse_factor @ slope
-            moments += [third @ first, third @ second]
-            quadratic += [2.0 * u[:, 0] * u_slope, 2.0 * u[:, 1] * u_slope]
-            variances = variances - (third @ third) * u_slope**2
-        mean = means @ u.T + (self.weights @ slope) * u_slope
-        variance = np.maximum(variances - np.stack(moments, axis=1) @ np.stack(quadratic), SMALLEST_VARIANCE)
-        if self.rough:
-            tested = np.flatnonzero((matern == 1.0).any(axis=0))
-            for column, level in enumerate(levels):
-                there = self.condition(Points(x[tested], np.full(len(tested), level)))
-                mean[tested, column], variance[tested, column] = there.mean, there.variance
-        return mean, variance
+        explained = np.stack(moments, axis=1) @ np.stack(quadratic)
+        return means @ u.T, np.maximum(self.prior_variance(levels) - explained, SMALLEST_VARIANCE)
 
 
 def inverse_of_factor(factor: FloatArray) -> FloatArray:
