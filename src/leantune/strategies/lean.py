@@ -39,7 +39,7 @@ from leantune.strategies.tuner import Judgement, Over, View
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
 RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
 RIVALS, DRAWS = 100, 32  # configurations, and draws of each member, among which the best of all is sought
-UNLIKELY = 0.05  # chance that something better exists, at which a study may end
+UNLIKELY = 0.1  # chance that something better exists, at which a study may end
 SMALLEST = 1e-12
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
