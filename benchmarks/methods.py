@@ -206,6 +206,9 @@ class OptunaTuner:
         """It lets every test run to its end."""
         return False
 
+    def prepare(self) -> None:
+        """Nothing."""
+
     def ends_by_itself(self, problem: Problem) -> bool:
         """It goes on for ever."""
         return False

@@ -122,6 +122,9 @@ class Scripted:
     def check(self, problem: Problem) -> None:
         """Serves all."""
 
+    def prepare(self) -> None:
+        """Nothing."""
+
     def ends_by_itself(self, problem: Problem) -> bool:
         """When everything was tried."""
         return True

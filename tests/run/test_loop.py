@@ -427,6 +427,8 @@ class Listed:
 
     def check(self, problem: Problem) -> None: ...
 
+    def prepare(self) -> None: ...
+
     def ends_by_itself(self, problem: Problem) -> bool:
         return True
 

@@ -20,7 +20,7 @@ from leantune.problem import Budget, Problem, maximize
 from leantune.space import Space, linear, log, ordinal
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.recipe import Caps, Recipe, Shares
-from leantune.strategies.registry import RECIPES, at_work, recipe
+from leantune.strategies.registry import RECIPES, at_work, named_tuner, recipe
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import LearningCurve, Over, View
 from tests.toy import (
@@ -337,3 +337,11 @@ def test_what_a_stopped_run_had_shown_midway_is_not_learned_from() -> None:
     assert asked(used, problem, shown, seed=2) == asked(used, problem, silent, seed=2)
     assert recommended(used, problem, shown, seed=2) == recommended(used, problem, silent, seed=2)
     assert shown.tested(trial.configuration.id) == silent.tested(trial.configuration.id) == {Fraction(1)}
+
+
+@pytest.mark.parametrize("name", ["lean", "trimtuner-gp", "random"])
+def test_what_is_compiled_ahead_changes_no_proposal(name: str) -> None:
+    problem, history = toy_problem(), told(toy_problem(), [(0, 0), (5, 1), (9, 2), (14, 0)])
+    fresh, prepared = named_tuner(name), named_tuner(name)
+    prepared.prepare()
+    assert prepared.ask(View(problem, history, 3)) == fresh.ask(View(problem, history, 3))

@@ -181,3 +181,15 @@ class Fitter(Protocol):
 
     def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:
         """Which of its own caps bite at so many observations and pairs, in words for the proposal."""
+
+
+def rehearse(fitter: Fitter) -> None:
+    """Fit and ask a model of four made-up observations: whatever it compiles is compiled then, and kept on disk."""
+    x, s = np.array([[0.0, 0.1], [0.4, 0.9], [0.8, 0.3], [1.0, 0.6]]), np.array([0.0, 0.5, 0.0, 1.0])
+    points = Points(x, s)
+    for is_cost in (False, True):
+        data = Data(points, np.array([0.1, 0.4, 0.2, 0.7]), np.array([False, False, False, is_cost]), False)
+        model = fitter.fit(data, grows_with_data=is_cost, seed=0, scaling=Scaling(1.0, True))
+        model.predict_grid(x, np.array([0.0, 0.5, 1.0]))
+        model.predict(points)
+        model.extend(points.take(np.array([0])), np.array([0.3])).simulate(points, Roots.of(3), points)

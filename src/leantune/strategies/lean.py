@@ -60,6 +60,10 @@ class Lean:
         """See Tuner."""
         Strategy(self.recipe).check(problem)
 
+    def prepare(self) -> None:
+        """See Tuner."""
+        Strategy(self.recipe).prepare()
+
     def ends_by_itself(self, problem: Problem) -> bool:
         """See Tuner."""
         return problem.goal.at is At.FULL and problem.regret_to_end is not None

@@ -103,6 +103,9 @@ class SpotTune:
         """Unless all are trained to the end whatever they show."""
         return True
 
+    def prepare(self) -> None:
+        """Nothing: curves are compiled when the first of them is long enough, in less than a second."""
+
     def ends_by_itself(self, problem: Problem) -> bool:
         """When every setting was trained."""
         return True

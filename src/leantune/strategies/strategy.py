@@ -20,6 +20,7 @@ from leantune.arrays import BoolArray, IntArray
 from leantune.errors import StrategyError
 from leantune.filters.base import Search, Searched
 from leantune.history import Estimate, History, Note, NoteKind
+from leantune.models.base import rehearse
 from leantune.models.threads import one_blas_thread
 from leantune.problem import At, Problem
 from leantune.strategies.beliefs import build_belief, expectations
@@ -59,6 +60,12 @@ class Strategy:
                 where="strategy",
                 hint=f"Choose {others}, or change the goal's at=",
             )
+
+    def prepare(self) -> None:
+        """See Tuner."""
+        if self.recipe.models is not None:
+            with one_blas_thread():
+                rehearse(self.recipe.models)
 
     def ends_by_itself(self, problem: Problem) -> bool:
         """See Tuner."""

@@ -94,6 +94,11 @@ class Tuner(Protocol):
     def check(self, problem: Problem) -> None:
         """Refuse a problem that it cannot serve, by a StrategyError."""
 
+    def prepare(self) -> None:
+        """Whatever takes seconds and needs no result: code that is compiled. Called while the first tests run, in a
+        thread of its own.
+        """
+
     def ends_by_itself(self, problem: Problem) -> bool:
         """Whether a study of the problem comes to its end without a budget."""
         ...

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from leantune.clock import Clock, RealClock
@@ -351,6 +352,8 @@ def run(
     )
     loop = Loop(opened.store, plan, executor_of(opened), opened.clock, observer)
     ready(loop)
+    # Compiled while the first programs run: on a new machine that takes seconds. A daemon, so that it delays no end.
+    Thread(target=opened.strategy.prepare, name="leantune-prepare", daemon=True).start()
     return loop.run(only=only)
 
 

@@ -169,6 +169,8 @@ class Told:
 
     def check(self, problem: Problem) -> None: ...
 
+    def prepare(self) -> None: ...
+
     def ends_by_itself(self, problem: Problem) -> bool:
         return True
 

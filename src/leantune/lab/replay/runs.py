@@ -153,6 +153,9 @@ class _Timed:
     def check(self, problem: Problem) -> None:
         self.tuner.check(problem)
 
+    def prepare(self) -> None:
+        self.tuner.prepare()
+
     def ends_by_itself(self, problem: Problem) -> bool:
         return self.tuner.ends_by_itself(problem)
 
