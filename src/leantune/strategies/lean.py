@@ -150,7 +150,7 @@ class Lean:
         pair = belief.candidates.full_pairs(np.array([row]))
         if not untested[row, -1] or not takes_of(table, belief, pair).fit(left, 1).all():
             return None
-        return self._proposal(table, belief, pair, f"to test the favourite on all data: {words}")
+        return self._proposal(table, belief, pair, f"it is the favourite, and is tested on all data: {words}")
 
     def _choose(
         self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources
@@ -168,13 +168,14 @@ class Lean:
         pairs, takes = pairs.take(chosen), takes.take(chosen)
         gain = gains(belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
         score = gain / takes.price(left, len(pairs))
-        best, why = int(score.argmax()), "the most to be gained for what it takes"
+        best = int(score.argmax()) if gain.any() else _hope(outlook, pairs, len(belief.candidates.levels))
+        why = _why(belief, outlook, bool(pairs.level[best] == len(belief.candidates.levels) - 1))
         if not gain.any():
-            best, why = _hope(outlook, pairs, len(belief.candidates.levels)), "no test promises much: the best guess"
+            why = f"no test promises much; {why}"
         last = self._last_test(table, belief, outlook, untested, left, takes.take(np.array([best])))
         pair = pairs.take(np.array([best]))
         if last is not None:
-            pair, why = last, "to test the favourite on all data while the budget allows it"
+            pair, why = last, "it is the favourite, and is tested on all data while the budget allows that"
         return self._proposal(table, belief, pair, why)
 
     def _last_test(
@@ -231,15 +232,28 @@ def favourite(belief: Belief, outlook: Outlook) -> tuple[int, bool]:
     return row, bool(assurance[row] >= 1.0)
 
 
+def _why(belief: Belief, outlook: Outlook, on_all_data: bool) -> str:
+    """What a test is for, in words for a newcomer."""
+    if not on_all_data:
+        return "a look at a part of the data, which tells most for what it takes"
+    if not outlook.has_result:
+        return "nothing that was measured on all data keeps the limits yet, and this one may"
+    return f"it may be better than the best measured on all data, {_best_measured(belief, outlook):.4g}"
+
+
+def _best_measured(belief: Belief, outlook: Outlook) -> float:
+    """The floor on the goal's own scale."""
+    return float(belief.objective.transform.expectation(Gaussian(np.array([outlook.floor]), np.zeros(1)))[0])
+
+
 def _why_not_measured(problem: Problem, belief: Belief, outlook: Outlook) -> str:
     """Why the best measured result is not the one recommended."""
     if not outlook.is_measured.any():
         return "Nothing was measured on all data yet."
     if not outlook.has_result:
         return "Nothing that was measured on all data kept the limits."
-    y = np.array([outlook.floor])
-    best = float(belief.objective.transform.expectation(Gaussian(y, np.zeros(1)))[0])
-    return f"The best measured on all data, {best:.4g}, is worse than this by more than the error of the prediction."
+    best = f"{_best_measured(belief, outlook):.4g}"
+    return f"The best measured on all data, {best}, is worse than this by more than the error of the prediction."
 
 
 def regrets(belief: Belief, outlook: Outlook, row: int) -> FloatArray:
