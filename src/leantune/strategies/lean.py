@@ -5,6 +5,7 @@
     next test    the largest gain above the best result for the share of the budget that it takes (acquisition.worth)
     last test    the favourite, on all data, while the budget still allows that
     recommend    the best after a deviation is taken off, the chance of breaking a limit included
+                 what can no longer be tested gives way to the best measured result
 
 The cheapest anywhere, which needs no test on all data, is constrained expected improvement by the same models.
 """
@@ -41,6 +42,7 @@ RESERVE = 1.0  # deviations by which an untested configuration must promise more
 RIVALS, DRAWS = 100, 32  # configurations, and draws of each member, among which the best of all is sought
 UNLIKELY = 0.1  # chance that something better exists, at which a study may end
 SMALLEST = 1e-12
+UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all data."
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
 
@@ -102,6 +104,10 @@ class Lean:
             row, qualified = favourite(belief, outlook)
             if outlook.is_measured[row] and qualified:
                 return cheapest_measured(problem, history)
+            if outlook.has_result and not can_be_tested(table, belief, row, resources(problem, history)):
+                measured = cheapest_measured(problem, history)
+                assert measured is not None
+                return replace(measured, why=f"{measured.why} {UNTESTABLE}")
             everything = np.arange(len(table.configurations))
             advice = recommendation_at(table, belief, row, qualified, everything, self.recipe.incumbent)
             return replace(advice, why=f"{advice.why} {_why_not_measured(problem, belief, outlook)}")
@@ -148,7 +154,7 @@ class Lean:
         if outlook.is_measured[row]:
             return Over(words + left.words)
         pair = belief.candidates.full_pairs(np.array([row]))
-        if not untested[row, -1] or not takes_of(table, belief, pair).fit(left, 1).all():
+        if not untested[row, -1] or not can_be_tested(table, belief, row, left):
             return None
         return self._proposal(table, belief, pair, f"it is the favourite, and is tested on all data: {words}")
 
@@ -244,6 +250,14 @@ def _why(belief: Belief, outlook: Outlook, on_all_data: bool) -> str:
 def _best_measured(belief: Belief, outlook: Outlook) -> float:
     """The floor on the goal's own scale."""
     return float(belief.objective.transform.expectation(Gaussian(np.array([outlook.floor]), np.zeros(1)))[0])
+
+
+def can_be_tested(table: Table, belief: Belief, row: int, left: Resources) -> bool:
+    """Whether a configuration's test on all data fits into what is left of the budget."""
+    if left.trials is not None and left.trials < 1:
+        return False
+    pair = belief.candidates.full_pairs(np.array([row]))
+    return bool(takes_of(table, belief, pair).fit(left, 1).all())
 
 
 def _why_not_measured(problem: Problem, belief: Belief, outlook: Outlook) -> str:
