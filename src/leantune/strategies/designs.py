@@ -123,12 +123,14 @@ class BudgetedStart:
 
 
 def _start_share(problem: Problem, history: History) -> Fraction:
-    """All data where only trials are limited, or where money is no matter: every trial could cost as much as the limits
-    allow. Else little of it; the least, where nobody gave a budget.
+    """All data where only trials are limited, in the last trial, or where money is no matter: every trial could cost as
+    much as the limits allow. Else little of it; the least, where nobody gave a budget.
     """
     fractions, left = problem.fractions, resources(problem, history)
     if not left.any:
         return fractions[0]
+    if left.trials is not None and left.trials <= 1:
+        return fractions[-1]
     limits = {limit.metric: limit.limit for limit in problem.constraints if limit.upper}
     per_trial = {COST: left.usd, TIME: left.seconds}
     enough = left.trials is not None and all(
