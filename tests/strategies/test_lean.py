@@ -300,3 +300,32 @@ def _takes_on_all_data(problem: Problem, history: History, recipe: Recipe) -> tu
     takes = takes_of(table, belief, belief.candidates.full_pairs(np.array([0, 1])))
     assert takes.usd is not None
     return float(takes.usd[0]), float(takes.usd[1])
+
+
+def test_where_the_promising_are_too_dear_a_cheaper_one_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One configuration is near: those that do not fit must not end the study while others do."""
+    problem = toy_problem(budget=Budget(usd=1.0))
+    history = told(problem, PAIRS)
+    dearest = max(trial.cost for trial in history.trials)
+    poor = problem.with_budget(Budget(usd=history.cost + dearest / 4))
+    many = at_work(modelled_lean()).ask(View(poor, history, 1))
+    monkeypatch.setattr("leantune.strategies.lean.NEAR", 1)
+    few = at_work(modelled_lean()).ask(View(poor, history, 1))
+    assert isinstance(many, Proposal)
+    assert isinstance(few, Proposal)
+
+
+def test_a_study_does_not_end_while_something_is_under_way() -> None:
+    problem = toy_problem(stop=0.02)
+    history, _ = to_its_end(problem)
+    strategy = at_work(quick_lean())
+    assert isinstance(strategy.ask(View(problem, history, 1)), Over)
+    tested = {(trial.configuration.id, trial.fraction) for trial in history.trials}
+    open_pair = next(
+        (configuration, share)
+        for configuration in problem.space.grid()
+        for share in problem.fractions
+        if (configuration.id, share) not in tested
+    )
+    under_way, _ = history.propose(*open_pair)
+    assert isinstance(strategy.ask(View(problem, under_way, 1)), Proposal)

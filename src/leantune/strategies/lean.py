@@ -20,7 +20,7 @@ import numpy as np
 
 from leantune.acquisition.base import Belief, Pairs, largest
 from leantune.acquisition.worth import Measured, Outlook, Resources, Takes, gains, places
-from leantune.arrays import BoolArray, FloatArray
+from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.history import History, Note, NoteKind
 from leantune.models.base import Gaussian
 from leantune.models.gp import GaussianProcess
@@ -151,8 +151,8 @@ class Lean:
         if not qualified or chance > UNLIKELY:
             return None
         words = f"something better by {least:.2%} of the goal exists with {chance:.0%}"
-        if outlook.is_measured[row]:
-            return Over(words + left.words)
+        if outlook.is_measured[row]:  # what is still under way may show otherwise
+            return None if table.history.pending else Over(words + left.words)
         pair = belief.candidates.full_pairs(np.array([row]))
         if not untested[row, -1] or not can_be_tested(table, belief, row, left):
             return None
@@ -163,15 +163,14 @@ class Lean:
     ) -> Proposal | Over:
         open_rows = np.flatnonzero(untested.any(axis=1))
         near = open_rows[largest(outlook.improvement[open_rows], NEAR)]
-        mask = np.zeros_like(untested)
-        mask[near] = untested[near]
-        pairs = Pairs.of(mask)
-        takes = takes_of(table, belief, pairs)
-        fit = takes.fit(left, len(pairs))
-        if not fit.any():
+        pairs, takes = _affordable(table, belief, untested, near, left)
+        if not len(pairs):  # the most promising ones are too dear by now
+            pairs, takes = _affordable(table, belief, untested, open_rows, left)
+            cheap = largest(outlook.improvement[pairs.configuration], NEAR)
+            pairs, takes = pairs.take(cheap), takes.take(cheap)
+        if not len(pairs):
             return Over("no test fits into what is left of the budget")
-        chosen = np.flatnonzero(fit)
-        pairs, takes = pairs.take(chosen), takes.take(chosen)
+        near = np.unique(pairs.configuration)
         gain = gains(belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
         score = gain / takes.price(left, len(pairs))
         best = int(score.argmax()) if gain.any() else _hope(outlook, pairs, len(belief.candidates.levels))
@@ -306,6 +305,18 @@ def _hope(outlook: Outlook, pairs: Pairs, levels: int) -> int:
     on_all = pairs.level == levels - 1
     hope = outlook.improvement[pairs.configuration]
     return int(np.where(on_all, hope, -1.0).argmax() if on_all.any() else hope.argmax())
+
+
+def _affordable(
+    table: Table, belief: Belief, untested: BoolArray, rows: IntArray, left: Resources
+) -> tuple[Pairs, Takes]:
+    """Open pairs of these configurations that fit into what is left of the budget, and what they take."""
+    mask = np.zeros_like(untested)
+    mask[rows] = untested[rows]
+    pairs = Pairs.of(mask)
+    takes = takes_of(table, belief, pairs)
+    fit = np.flatnonzero(takes.fit(left, len(pairs)))
+    return pairs.take(fit), takes.take(fit)
 
 
 def takes_of(table: Table, belief: Belief, pairs: Pairs) -> Takes:
