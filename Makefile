@@ -18,7 +18,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench papers spottune lean crash clean
+.PHONY: help demo test check bench papers spottune lean arena crash clean
 .NOTPARALLEL:
 
 help: ## say what can be made
@@ -47,6 +47,9 @@ spottune: $(VENV)/.bench ## simulate SpotTune on real prices and write docs/spot
 
 lean: $(VENV)/.bench ## compare lean with everybody and write docs/lean-results.md (hours; goes on where it was)
 	$(BIN)/python -m benchmarks.lean
+
+arena: $(VENV)/.bench ## play lean against everybody under many budgets and write docs/arena.md (four hours; goes on where it was)
+	$(BIN)/python -m benchmarks.arena
 
 crash: $(VENV)/.dev ## kill studies of a real strategy at 200 random moments (some minutes)
 	$(BIN)/python -m tests.crash --trials 44 --strategy trimtuner-gp --kills 200
