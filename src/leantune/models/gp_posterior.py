@@ -9,6 +9,7 @@ V = L^-1 K(observed, .) is the whitened cross-covariance, so that posterior cova
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -63,7 +64,7 @@ class Conditioned:
     whitened: FloatArray
 
 
-class Member:
+class Member(ABC):
     """A process under one hyper-parameter sample, conditioned on the observations: what all kernels share.
 
     A kernel says `noise` (before this constructor), `covariance`, `prior_variance` and `predict_grid`.
@@ -79,17 +80,17 @@ class Member:
         self.inverse_factor = inverse_of_factor(self.factor)
         self.weights = self.inverse_factor.T @ (self.inverse_factor @ (targets - self.trend(points.s)))
 
+    @abstractmethod
     def covariance(self, left: Points, right: Points) -> FloatArray:
         """Prior covariance of the noise-free function; [n, m]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def prior_variance(self, s: FloatArray) -> FloatArray:
         """Of the noise-free function at each s~."""
-        raise NotImplementedError
 
+    @abstractmethod
     def predict_grid(self, x: FloatArray, levels: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance at each (row of x, level); each [N, k]."""
-        raise NotImplementedError
 
     def trend(self, s: FloatArray) -> FloatArray:
         """What is expected at each s~ before anything is measured."""

@@ -150,7 +150,7 @@ class Lean:
         chance = float((regrets(belief, outlook, row) > least).mean())
         if not qualified or chance > UNLIKELY:
             return None
-        words = f"something better by {least:.2%} of the goal exists with {chance:.0%}"
+        words = f"the chance that something better by {least:.2%} of the goal exists is {chance:.0%}"
         if outlook.is_measured[row]:  # what is still under way may show otherwise
             return None if table.history.pending else Over(words + left.words)
         pair = belief.candidates.full_pairs(np.array([row]))
