@@ -82,7 +82,8 @@ class Contest:
         source = problem.source(number)
         if not entrant.told:
             place = Place(problem.name, entrant.name, OPEN.name)
-            yield place, Task(source, open_settings(entrant.spec, self.tests), number)
+            settings = open_settings(entrant.spec, facts(source).unit, self.budgets.values(), self.tests)
+            yield place, Task(source, settings, number)
             return
         for budget in self.budgets.values():
             place = Place(problem.name, entrant.name, budget.name)

@@ -16,8 +16,8 @@ from leantune.lab.replay.truth import Truth
 
 GENERATED_PROBLEMS = 5  # of each family of laws
 UNLIMITED = "unlimited"
-LCBENCH = ("lcbench-3945", "lcbench-34539", "lcbench-167104")
-XGBOOST = ("xgboost-1461", "xgboost-1489", "xgboost-40984")
+LCBENCH = ("lcbench-3945", "lcbench-34539", "lcbench-167104", "lcbench-168908", "lcbench-189906")
+XGBOOST = ("xgboost-1461", "xgboost-1486", "xgboost-1489", "xgboost-40984")
 SINGLE = ("cherrypick-kmeans", "cherrypick-terasort", "cherrypick-tpch", "lynceus-cnn", "lynceus-rnn")
 
 

@@ -153,6 +153,8 @@ class SaturatingMember(Member):
         trend, alike, common, same, _ = self._tables(together)
         seen, asked = which[: len(self.points)], which[len(self.points) :]
         matern = matern52(self.points.x, x, self.inverse_scales)
+        if len(levels) == 1:
+            return self._predict_level(x, float(levels[0]), matern)
         groups = [np.flatnonzero(seen == level) for level in np.unique(seen)]
         u = alike[np.ix_(np.unique(seen), asked)]  # [levels of observations, levels asked for]
         parts = [self.inverse_factor[:, rows] @ matern[rows] for rows in groups]
@@ -166,11 +168,30 @@ class SaturatingMember(Member):
                 moment = np.einsum("nx,nx->x", parts[i], part)
                 variance -= (1.0 if i == j else 2.0) * moment[:, None] * (u[i] * u[j])
         variance = np.maximum(variance, SMALLEST_VARIANCE)
-        tested = np.flatnonzero((matern == 1.0).any(axis=0))  # these know their own offsets too
+        self._know_own_offsets(x, levels, matern, mean, variance)
+        return mean, variance
+
+    def _predict_level(self, x: FloatArray, level: float, matern: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """`predict_grid` at one level, by one product; each [N, 1]."""
+        together, which = np.unique(np.append(self.points.s, level), return_inverse=True)
+        trend, alike, common, same, _ = self._tables(together)
+        seen, asked = which[:-1], which[-1]
+        cross = matern * alike[seen, asked][:, None] + common[seen, asked][:, None]
+        whitened = self.inverse_factor @ cross
+        mean = (trend[asked] + self.weights @ cross)[:, None]
+        variance = (alike + common + same)[asked, asked] - np.einsum("nx,nx->x", whitened, whitened)[:, None]
+        variance = np.maximum(variance, SMALLEST_VARIANCE)
+        self._know_own_offsets(x, np.array([level]), matern, mean, variance)
+        return mean, variance
+
+    def _know_own_offsets(
+        self, x: FloatArray, levels: FloatArray, matern: FloatArray, mean: FloatArray, variance: FloatArray
+    ) -> None:
+        """Configurations that were tested know their own offsets too; mean and variance, each [N, k], in place."""
+        tested = np.flatnonzero((matern == 1.0).any(axis=0))
         for column, level in enumerate(levels):
             there = self.condition(Points(x[tested], np.full(len(tested), level)))
             mean[tested, column], variance[tested, column] = there.mean, there.variance
-        return mean, variance
 
 
 @dataclass(frozen=True)

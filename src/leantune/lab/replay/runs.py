@@ -5,8 +5,8 @@ executor looks runs up in a table, on a simulated clock.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -44,7 +44,9 @@ class Settings:
     that would exceed it is not started. overshoot: it is, as in the papers; only the one after it is not. parallel:
     tests at once. noise: factor on the table's standard deviations; 0: every test measures the means, 1: it scatters as
     runs did. Recommendations are judged on the means. stop: the expected regret at which `lean` ends; never, so that
-    a replay shows what becomes of the recommendation.
+    a replay shows what becomes of the recommendation. own_at, common_at: budgets at whose end a recommendation is asked
+    for by the strategy's own rule, and by the common one, beside the end of the replay; None: after every test. For one
+    test at a time: most of a replay's seconds go into recommendations.
     """
 
     strategy: str
@@ -57,9 +59,14 @@ class Settings:
     parallel: int = 1
     noise: float = 0.0
     stop: Stop = "never"
+    own_at: tuple[Budget, ...] | None = None
+    common_at: tuple[Budget, ...] | None = None
 
     def __post_init__(self) -> None:
         budget = self.budget  # refused where it is none
+        if self.parallel > 1 and not (self.own_at is None and self.common_at is None):
+            hint = "Leave own_at and common_at out"
+            raise StrategyError("several tests at once have no order to be cut at", where="replay", hint=hint)
         if self.iterations is None and not budget.limits:
             raise StrategyError("a replay without an end", where="replay", hint="Give iterations or a budget")
         for name, count in (("iterations", self.iterations), ("parallel", self.parallel)):
@@ -236,7 +243,7 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
     try:
         document = describe(problem, settings.strategy, {}, seed)
         store = open_or_create(database, "replay", problem, document, "", clock)
-        watch = _Watch(Truth.of(table), problem, chosen, seed)
+        watch = _Watch(Truth.of(table), problem, chosen, seed, settings)
         rules = TimeRules(enforced=False, parallel=settings.parallel)
         plan = Plan(problem, timed, seed, rules, lease=None, poll=None, max_failures=None)
 
@@ -245,6 +252,7 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
                 watch.ended(event.trial, store.history(), timed.seconds[event.trial.number])
 
         Loop(store, plan, executor, clock, observe).run()
+        watch.add_marked(store.history())
     finally:
         database.close()
     return watch.rows
@@ -258,6 +266,7 @@ class _Watch:
     problem: Problem
     contender: Contender
     seed: int
+    settings: Settings
     rows: list[Row] = field(default_factory=list)
 
     def ended(self, trial: Trial, history: History, ask_seconds: float) -> None:
@@ -275,18 +284,38 @@ class _Watch:
                 seconds=history.seconds,
                 ask_seconds=ask_seconds,
                 notes=tuple(map(str, trial.notes)),
-                advice=self._advice(history),
+                advice=self._advice(history, self._now()) if self._now() else {},
             )
         )
 
-    def _advice(self, history: History) -> dict[str, Advice]:
-        paper = self._advised(self.contender.tuner, history)
-        if paper is None:
-            return {}
+    def add_marked(self, history: History) -> None:
+        """Advice at the ends of the budgets that were asked for; tests were made one at a time."""
+        for name, marks in ((PAPER, self.settings.own_at), (COMMON, self.settings.common_at)):
+            for place in () if marks is None else self._ends(marks):
+                row = self.rows[place]
+                if name not in row.advice:
+                    advice = self._advice(History(history.trials[: place + 1]), (name,))
+                    self.rows[place] = replace(row, advice={**row.advice, **advice})
+
+    def _ends(self, marks: tuple[Budget, ...]) -> list[int]:
+        """The last row within each budget, and the last of all."""
+        if not self.rows:
+            return []
+        ends = [_last_within(budget, self.rows) for budget in marks]
+        return sorted({place for place in ends if place is not None} | {len(self.rows) - 1})
+
+    def _now(self) -> tuple[str, ...]:
+        """Rules by which something is recommended after every test."""
+        asked = {PAPER: self.settings.own_at, COMMON: self.settings.common_at}
+        return tuple(name for name, marks in asked.items() if marks is None)
+
+    def _advice(self, history: History, rules: Collection[str]) -> dict[str, Advice]:
         # Cheapest anywhere has one rule for everybody: the cheapest measured pair.
         same = self.contender.common is self.contender.tuner or self.problem.goal.at is At.ANYWHERE
-        common = paper if same else self._advised(self.contender.common, history)
-        return {PAPER: paper, COMMON: common or paper}
+        paper = self._advised(self.contender.tuner, history) if same or PAPER in rules else None
+        common = paper if same else self._advised(self.contender.common, history) if COMMON in rules else None
+        found = {PAPER: paper, COMMON: common or paper}
+        return {name: advice for name, advice in found.items() if advice is not None and (same or name in rules)}
 
     def _advised(self, tuner: Tuner, history: History) -> Advice | None:
         found = tuner.recommend(View(self.problem, history, self.seed))
@@ -304,6 +333,15 @@ class _Watch:
             dict(found.probabilities),
             _modelled(found, verdict.metrics.get(self.problem.goal.metric)),
         )
+
+
+def _last_within(budget: Budget, rows: Sequence[Row]) -> int | None:
+    """Index of the last row before the first one that exceeds the budget; None where the first does."""
+    most_usd = math.inf if budget.usd is None else budget.usd * (1.0 + ROUNDING)
+    most_seconds = math.inf if budget.hours is None else budget.hours * SECONDS_PER_HOUR * (1.0 + ROUNDING)
+    most_trials = math.inf if budget.trials is None else budget.trials
+    fit = [row.test <= most_trials and row.dollars <= most_usd and row.seconds <= most_seconds for row in rows]
+    return None if not fit[0] else (fit.index(False) if False in fit else len(rows)) - 1
 
 
 def _modelled(found: Recommendation, truth: float | None) -> Modelled | None:
