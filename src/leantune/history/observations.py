@@ -72,6 +72,7 @@ class NoteKind(StrEnum):
     RANDOM = "random"  # drawn, as the strategy does
     FALLBACK = "fallback"  # something did not work out, and this was done instead
     CAP = "cap"  # a cap on the work bit
+    CUTOFF = "cutoff"  # a run that takes so long is ended: what it would still show is of no use
     POOL = "pool"  # the space cannot be enumerated
     EXTRA_RUNS = "extra runs"  # more runs are charged than a program with snapshots would need
 

@@ -64,6 +64,9 @@ class Data:
     def __len__(self) -> int:
         return len(self.y)
 
+    def take(self, indices: IntArray) -> Data:
+        return Data(self.points.take(indices), self.y[indices], self.censored[indices], self.bounds_above)
+
     @property
     def content(self) -> bytes:
         """Equal for equal observations."""

@@ -27,13 +27,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leantune.arrays import BoolArray, FloatArray
+from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import UNKNOWN_SCALING, Data, Mixture, Points, Scaling
 from leantune.models.gp import GRID_BLOCK, GaussianProcess, thinned
 from leantune.models.gp_kernels import level_tables, matern52, sample_saturating, squared_differences
 from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, run_starts
 from leantune.models.threads import parallel_blocks
 
+CURVE_GAPS = (0.1, 0.2, 0.3, 0.5, np.inf)  # on the scale of s~, 0 at the least data and 1 at all of it
 Prior = tuple[float, float]  # mean and deviation; a deviation of 0 fixes a parameter
 
 
@@ -220,12 +221,42 @@ class SaturatingProcess(GaussianProcess):
         return Mixture.of(self.centre + self.spread * means, abs(self.spread) * np.sqrt(variances))
 
 
+def telling(points: Points, limit: int) -> IntArray:
+    """Indices of the observations that say most: all, or, of more than `limit`, those that leave out parts of curves.
+
+    Of each configuration the largest share stays, and smaller ones at least `gap` apart on the scale of s~; the gap
+    grows until they fit, or only the largest of each are left. Shares near each other say nearly the same: residuals
+    are Brownian in -log s.
+    """
+    kept = np.arange(len(points))
+    if len(kept) <= limit:
+        return kept
+    which = np.unique(points.x, axis=0, return_inverse=True)[1].reshape(-1)
+    curves = [np.flatnonzero(which == number) for number in range(which.max() + 1)]
+    curves = [curve[np.argsort(-points.s[curve], kind="stable")] for curve in curves]
+    for gap in CURVE_GAPS:
+        kept = np.sort(np.concatenate([_apart(points.s, curve, gap) for curve in curves]))
+        if len(kept) <= limit:
+            break
+    return kept
+
+
+def _apart(s: FloatArray, curve: IntArray, gap: float) -> IntArray:
+    """Of a curve from its largest share downwards, those at the same share as one that stays, or `gap` below it."""
+    chosen = [int(curve[0])]
+    for index in curve[1:].tolist():
+        last = s[chosen[-1]]
+        if s[index] <= last - gap or s[index] == last:
+            chosen.append(index)
+    return np.array(chosen, dtype=np.int64)
+
+
 @dataclass(frozen=True)
 class SaturatingFitter:
     """How hyper-parameters are found: slice sampling from the prior's mean; equal data and seed give equal members.
 
-    Above `density_observations` the density uses a subset, above `posterior_observations` the posterior does (see
-    GpFitter).
+    Above `curve_observations` the curves of configurations are thinned (see `telling`). Above `density_observations`
+    the density uses a subset, above `posterior_observations` the posterior does (see GpFitter).
     """
 
     samples: int = 16
@@ -234,6 +265,7 @@ class SaturatingFitter:
     quality: SaturationPriors = QUALITY
     cost: SaturationPriors = COST
     any: SaturationPriors = ANY
+    curve_observations: int = 80
     density_observations: int = 120
     posterior_observations: int = 400
 
@@ -249,6 +281,7 @@ class SaturatingFitter:
         self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING
     ) -> SaturatingProcess:
         """Fit one quantity; see models.base.Fitter."""
+        data = data.take(telling(data.points, self.curve_observations))
         priors = self.cost if grows_with_data else self.quality if scaling.logarithmic else self.any
         form = SaturatingForm(scaling.log_range, grows_with_data, priors.mu_sd)
         turned = data.bounds_above and grows_with_data  # the process sees dollars and seconds as they grow

@@ -510,7 +510,8 @@ class Loop:
             self._nothing_more = (known, answer)
             return self._end_when_idle(End(Outcome.OVER, answer.why), look.history)
         self._proposal_seconds = self._clock.now() - began
-        limit = rules.first_limit(rules.rate(answer.configuration), dict(answer.expected), money)
+        rate = rules.rate(answer.configuration)
+        limit = rules.first_limit(rate, dict(answer.expected), money, answer.useful_seconds)
         draft = look.history.propose(
             answer.configuration,
             answer.fraction,

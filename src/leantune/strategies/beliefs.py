@@ -57,7 +57,7 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int, pa
     problem = evidence.problem
     wanted = [problem.goal.metric, spend.metric, *(spend.modelled(c.metric, evidence) for c in problem.constraints)]
     names = [name for name in dict.fromkeys(wanted) if name is not None]
-    if evidence.failed.any():
+    if (evidence.failed & ~evidence.ended).any():
         names.append(SUCCESS)
 
     def fitted(name: str) -> Quantity:

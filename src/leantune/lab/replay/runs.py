@@ -28,7 +28,7 @@ from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.stops import budget_spent
 from leantune.strategies.tuner import Judgement, Over, Tuner, View, Wait
 from leantune.study.definition import describe, open_or_create
-from leantune.units import SECONDS_PER_HOUR
+from leantune.units import SECONDS_PER_HOUR, Seconds
 
 PAPER, COMMON = "paper", "common"
 RULES = (PAPER, COMMON)
@@ -149,6 +149,7 @@ class _Timed:
     tuner: Tuner
     settings: Settings
     executor: ReplayExecutor
+    rules: TimeRules
     clock: Clock
     seconds: dict[int, float] = field(default_factory=dict)
     bills: dict[int, tuple[float, float]] = field(default_factory=dict)
@@ -196,9 +197,13 @@ class _Timed:
     def _exceeded(self, view: View, proposal: Proposal) -> str | None:
         """Which limit of the budget the test would exceed, those that are running being paid for; None: it fits."""
         history, budget = view.history, view.problem.budget
-        draft = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)[1]
+        limit = proposal.useful_seconds
+        draft = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots, time_limit=limit)[1]
         smaller = smaller_result(view.problem, lambda: history, draft)
-        finished = self.executor.outcome(draft, Terms(continues=smaller))
+        if smaller is not None:
+            limit = self.rules.difference(draft, smaller[1]).time_limit
+        terms = Terms(time_limit=None if limit is None else Seconds(limit), continues=smaller)
+        finished = self.executor.outcome(draft, terms)
         bill = finished.seconds, told_dollars(finished.observations) - continued_dollars(finished, smaller)
         owed = [self.bills[trial.number] for trial in history.pending]
         seconds, dollars = (math.fsum(amounts) for amounts in zip(bill, *owed, strict=True))
@@ -239,12 +244,12 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
     drawn = Noise.of(table, settings.noise, seed).drawn if settings.noise else None
     clock, database = SimulatedClock(), Database("sqlite://")
     executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn)
-    timed = _Timed(chosen.tuner, settings, executor, RealClock())
+    rules = TimeRules(enforced=False, parallel=settings.parallel, ends_useless=True)
+    timed = _Timed(chosen.tuner, settings, executor, rules, RealClock())
     try:
         document = describe(problem, settings.strategy, {}, seed)
         store = open_or_create(database, "replay", problem, document, "", clock)
         watch = _Watch(Truth.of(table), problem, chosen, seed, settings)
-        rules = TimeRules(enforced=False, parallel=settings.parallel)
         plan = Plan(problem, timed, seed, rules, lease=None, poll=None, max_failures=None)
 
         def observe(event: Event) -> None:
