@@ -285,6 +285,16 @@ def test_an_untested_favourite_says_why_the_best_measured_one_was_not_taken() ->
     assert "Nothing was measured on all data yet" in nothing.why
 
 
+def test_shares_of_epochs_are_called_so() -> None:
+    problem, tuner = toy_problem(fidelity="epochs"), at_work(quick_lean())
+    advice = recommended(tuner, problem, told(problem, [(0, 0), (5, 0), (9, 0)]), seed=1)
+    assert "tested up to 1/10 of the epochs, not on all epochs. Nothing was measured on all epochs yet." in advice.why
+    failed = told(problem, [(0, 0), (5, 0), (9, 0)], ObservationKind.FAILED)
+    notes = [asked(tuner, problem, known, seed=1).notes[0].text for known in (told(problem, PAIRS), failed)]
+    assert "epochs" in notes[0] and notes[1].endswith("on the fewest epochs")
+    assert "data" not in " ".join([advice.why, *notes])
+
+
 def test_where_epochs_go_on_only_what_lies_beyond_is_weighed() -> None:
     problem, fresh = toy_problem(fidelity="epochs"), toy_problem()
     history = told(problem, [(0, 1), (5, 1), (9, 1)])

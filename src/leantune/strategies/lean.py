@@ -36,13 +36,14 @@ from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Judgement, Over, View
+from leantune.text import least_share
 
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
 RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
 RIVALS, DRAWS = 100, 32  # configurations, and draws of each member, among which the best of all is sought
 UNLIKELY = 0.1  # chance that something better exists, at which a study may end
 SMALLEST = 1e-12
-UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all data."
+UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all {}."
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
 
@@ -107,7 +108,7 @@ class Lean:
             if outlook.has_result and not can_be_tested(table, belief, row, resources(problem, history)):
                 measured = cheapest_measured(problem, history)
                 assert measured is not None
-                return replace(measured, why=f"{measured.why} {UNTESTABLE}")
+                return replace(measured, why=f"{measured.why} {UNTESTABLE.format(problem.fidelity)}")
             everything = np.arange(len(table.configurations))
             advice = recommendation_at(table, belief, row, qualified, everything, self.recipe.incumbent)
             return replace(advice, why=f"{advice.why} {_why_not_measured(problem, belief, outlook)}")
@@ -156,7 +157,8 @@ class Lean:
         pair = belief.candidates.full_pairs(np.array([row]))
         if not untested[row, -1] or not can_be_tested(table, belief, row, left):
             return None
-        return self._proposal(table, belief, pair, f"it is the favourite, and is tested on all data: {words}")
+        why = f"it is the favourite, and is tested on all {table.problem.fidelity}: {words}"
+        return self._proposal(table, belief, pair, why)
 
     def _choose(
         self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources
@@ -174,13 +176,15 @@ class Lean:
         gain = gains(belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
         score = gain / takes.price(left, len(pairs))
         best = int(score.argmax()) if gain.any() else _hope(outlook, pairs, len(belief.candidates.levels))
-        why = _why(belief, outlook, bool(pairs.level[best] == len(belief.candidates.levels) - 1))
+        on_all = bool(pairs.level[best] == len(belief.candidates.levels) - 1)
+        why = _why(table.problem, belief, outlook, on_all)
         if not gain.any():
             why = f"no test promises much; {why}"
         last = self._last_test(table, belief, outlook, untested, left, takes.take(np.array([best])))
         pair = pairs.take(np.array([best]))
         if last is not None:
-            pair, why = last, "it is the favourite, and is tested on all data while the budget allows that"
+            why = f"it is the favourite, and is tested on all {table.problem.fidelity} while the budget allows that"
+            pair = last
         return self._proposal(table, belief, pair, why)
 
     def _last_test(
@@ -218,7 +222,8 @@ class Lean:
         least = int(untested.any(axis=0).argmax())
         row = int(rng.choice(np.flatnonzero(untested[:, least])))
         share = table.problem.fractions[least]
-        note = Note(NoteKind.FALLBACK, "no result to learn from yet; at random, on the least data")
+        words = f"no result to learn from yet; at random, on {least_share(table.problem.fidelity)}"
+        note = Note(NoteKind.FALLBACK, words)
         return Proposal(table.configurations[row], share, (share,), {}, (note, *table.notes))
 
 
@@ -237,13 +242,14 @@ def favourite(belief: Belief, outlook: Outlook) -> tuple[int, bool]:
     return row, bool(assurance[row] >= 1.0)
 
 
-def _why(belief: Belief, outlook: Outlook, on_all_data: bool) -> str:
+def _why(problem: Problem, belief: Belief, outlook: Outlook, on_all: bool) -> str:
     """What a test is for, in words for a newcomer."""
-    if not on_all_data:
-        return "a look at a part of the data, which tells most for what it takes"
+    noun = problem.fidelity
+    if not on_all:
+        return f"a look at a part of the {noun}, which tells most for what it takes"
     if not outlook.has_result:
-        return "nothing that was measured on all data keeps the limits yet, and this one may"
-    return f"it may be better than the best measured on all data, {_best_measured(belief, outlook):.4g}"
+        return f"nothing that was measured on all {noun} keeps the limits yet, and this one may"
+    return f"it may be better than the best measured on all {noun}, {_best_measured(belief, outlook):.4g}"
 
 
 def _best_measured(belief: Belief, outlook: Outlook) -> float:
@@ -261,12 +267,13 @@ def can_be_tested(table: Table, belief: Belief, row: int, left: Resources) -> bo
 
 def _why_not_measured(problem: Problem, belief: Belief, outlook: Outlook) -> str:
     """Why the best measured result is not the one recommended."""
+    noun = problem.fidelity
     if not outlook.is_measured.any():
-        return "Nothing was measured on all data yet."
+        return f"Nothing was measured on all {noun} yet."
     if not outlook.has_result:
-        return "Nothing that was measured on all data kept the limits."
+        return f"Nothing that was measured on all {noun} kept the limits."
     best = f"{_best_measured(belief, outlook):.4g}"
-    return f"The best measured on all data, {best}, is worse than this by more than the error of the prediction."
+    return f"The best measured on all {noun}, {best}, is worse than this by more than the error of the prediction."
 
 
 def regrets(belief: Belief, outlook: Outlook, row: int) -> FloatArray:
