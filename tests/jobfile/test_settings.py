@@ -138,7 +138,8 @@ def test_a_job_without_a_budget_is_refused_where_it_would_never_end() -> None:
     check_refused(text(budget=""), "there is no budget", "line 1", hint)  # one share: eic
     shares = "fractions: [1/4, 1]"
     assert parsed(budget="", x=shares).problem.regret_to_end == 0.01
-    check_refused(text(budget="", x=f"{shares}\nstop: never"), "there is no budget", "line 1", hint)
+    never = text(budget="", x=f"{shares}\nstop: never")
+    check_refused(never, "the study would never end, as there is no budget", "line 7, stop", hint)
     check_refused(text(budget="", x=f"{shares}\nstrategy: eic"), "there is no budget", "line 1", hint)
 
 
