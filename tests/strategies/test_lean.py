@@ -250,6 +250,33 @@ def test_an_untested_favourite_says_why_the_best_measured_one_was_not_taken() ->
     assert "Nothing was measured on all data yet" in nothing.why
 
 
+def test_shares_of_epochs_are_called_so() -> None:
+    problem, tuner = toy_problem(fidelity="epochs"), at_work(quick_lean())
+    advice = recommended(tuner, problem, told(problem, [(0, 0), (5, 0), (9, 0)]), seed=1)
+    assert "tested up to 1/10 of the epochs, not on all epochs. Nothing was measured on all epochs yet." in advice.why
+    failed = told(problem, [(0, 0), (5, 0), (9, 0)], ObservationKind.FAILED)
+    notes = [asked(tuner, problem, known, seed=1).notes[0].text for known in (told(problem, PAIRS), failed)]
+    assert "epochs" in notes[0] and notes[1].endswith("on the fewest epochs")
+    assert "data" not in " ".join([advice.why, *notes])
+
+
+def test_where_epochs_go_on_only_what_lies_beyond_is_weighed() -> None:
+    problem, fresh = toy_problem(fidelity="epochs"), toy_problem()
+    history = told(problem, [(0, 1), (5, 1), (9, 1)])
+    recipe = quick_lean()
+    whole, rest = (_takes_on_all_data(one, history, recipe) for one in (fresh, problem))
+    assert rest[0] < whole[0]
+    assert rest[1] == whole[1], "a configuration that was never tested starts from nothing"
+
+
+def _takes_on_all_data(problem: Problem, history: History, recipe: Recipe) -> tuple[float, float]:
+    table = Table.of(problem, history, recipe, 0)
+    belief = build_belief(recipe, Evidence.of(problem, history), table.candidates, 1)
+    takes = takes_of(table, belief, belief.candidates.full_pairs(np.array([0, 1])))
+    assert takes.usd is not None
+    return float(takes.usd[0]), float(takes.usd[1])
+
+
 def test_where_the_promising_are_too_dear_a_cheaper_one_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     """One configuration is near: those that do not fit must not end the study while others do."""
     problem = toy_problem(budget=Budget(usd=1.0))

@@ -65,6 +65,12 @@ class Restored(NamedTuple):
         smaller = terms.continues[1].seconds if self.continued and terms.continues is not None else None
         return own + (smaller or 0.0)
 
+    def earlier_usd(self, terms: Terms) -> float:
+        """What it cost to train what it goes on from."""
+        own = terms.earlier_usd if self.own else 0.0
+        smaller = terms.continues[1].cost if self.continued and terms.continues is not None else None
+        return own + (smaller or 0.0)
+
 
 @dataclass
 class Told:

@@ -71,6 +71,12 @@ class RunFolder:
                 self.remove_checkpoint()
             self.checkpoint.mkdir(exist_ok=True)
 
+    def begin_with(self, other: RunFolder) -> None:
+        """Copy another trial's checkpoint into the empty one: all of it, or (killed meanwhile) nothing."""
+        unfinished = self.path / f".{self.checkpoint.name}.unfinished"  # `remove_checkpoint` knows it
+        shutil.copytree(other.checkpoint, unfinished, symlinks=True)
+        unfinished.replace(self.checkpoint)
+
     @property
     def began_anew(self) -> bool:
         """Whether the trial could not go on from the checkpoint of a smaller share; known on this machine only."""

@@ -120,6 +120,8 @@ def parse_job(text: str, *, folder: Path, source: str = "job file", lines: Mappi
             check_free_machine(strategy, problem)
     tuner = named_tuner(strategy, **options)
     if not problem.budget.limits and not tuner.ends_by_itself(problem):
+        if problem.stop == "never" and tuner.ends_by_itself(problem.with_stop("auto")):
+            raise given["stop"].error("the study would never end, as there is no budget", BUDGET_HINT)
         raise root.error("there is no budget", BUDGET_HINT)  # such a study would never end
     checkpoints = read_checkpoints(given.get("checkpoints"), folder)
     if problem.fidelity == "epochs" and checkpoints.keep is Keep.NONE:

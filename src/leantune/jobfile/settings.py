@@ -133,7 +133,7 @@ def read_stop(entry: Entry) -> Stop:
     hint = "Write stop: {regret: 0.01}, a share of the goal, or stop: never"
     if not isinstance(entry.value, dict):
         if entry.value != "never":
-            raise entry.error(f"{entry.written!r} is no end of a study", hint)
+            raise entry.is_not("an end of the study", hint)
         return "never"
     given = entry.read({"regret": partial(Entry.real, hint=hint)}, hint)
     if "regret" not in given:
@@ -230,7 +230,10 @@ def _checkpoint_folder(entry: Entry, folder: Path) -> Path:
         if url.netloc not in ("", "localhost") or not url.path:
             raise entry.error(f"{text!r} is not a folder of this machine", "Write file:///folder, or ./checkpoints")
         text = unquote(url.path)
-    return _resolved(text or _path(entry), folder)
+    place = _resolved(text or _path(entry), folder)
+    if place.exists() and not place.is_dir():
+        raise entry.error(f"{text!r} is a file", "Name a folder, such as ./checkpoints")
+    return place
 
 
 def _resolved(path: str, folder: Path) -> Path:

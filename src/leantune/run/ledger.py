@@ -12,11 +12,10 @@ bound of what they predict. Pure functions: the store calls them inside its tran
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from leantune.executors.base import Finished
 from leantune.history import Estimate, History, Observation, Trial, told_dollars
 from leantune.history.trials import proposed
 from leantune.problem import COST, TIME, Problem
@@ -183,13 +182,11 @@ def smaller_result(problem: Problem, history: Callable[[], History], trial: Tria
     return history().continued(trial.configuration.id, trial.fraction)
 
 
-def continued_dollars(finished: Finished, continues: tuple[Trial, Observation] | None) -> float:
+def continued_dollars(observations: Sequence[Observation], smaller: Observation | None) -> float:
     """Of the dollars that a run's observations tell, those that the result it went on from has paid for; a run that
     goes on costs no less than nothing.
     """
-    if continues is None or not finished.continued:
-        return 0.0
-    return min(continues[1].cost or 0.0, told_dollars(finished.observations))
+    return 0.0 if smaller is None else min(smaller.cost or 0.0, told_dollars(observations))
 
 
 def predicted_seconds(expected: dict[str, Estimate], rate: float | None) -> Estimate | None:

@@ -309,8 +309,8 @@ class Loop:
         elif finished.resumed and finished.observations:
             before = dollars(rate, self._earlier_seconds(claim.trial))
             counted_again = min(already, before) if finished.usd is None else already
-        if finished.continued:
-            counted_again += continued_dollars(finished, self._continues[finished.number])
+        smaller = self._continues[finished.number] if finished.continued else None
+        counted_again += continued_dollars(finished.observations, smaller and smaller[1])
         try:
             trial = self._store.finish(
                 claim,

@@ -35,10 +35,11 @@ from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Judgement, Over, View
+from leantune.text import least_share
 
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
 UNLIKELY = 0.1  # chance that something better exists, at which a study may end
-UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all data."
+UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all {}."
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
 
@@ -101,7 +102,7 @@ class Lean:
             if known.outlook.has_result and not known.can_be_tested(row):
                 measured = cheapest_measured(problem, history)
                 assert measured is not None
-                return replace(measured, why=f"{measured.why} {UNTESTABLE}")
+                return replace(measured, why=f"{measured.why} {UNTESTABLE.format(problem.fidelity)}")
             everything = np.arange(len(table.configurations))
             advice = recommendation_at(table, known.belief, row, qualified, everything, self.recipe.incumbent)
             return replace(advice, why=f"{advice.why} {_why_not_measured(known)}")
@@ -147,7 +148,7 @@ class Lean:
             return None if known.table.history.pending else Over(words + known.left.words)
         if not untested[row, -1] or not known.can_be_tested(row):
             return None
-        why = f"it is the favourite, and is tested on all data: {words}"
+        why = f"it is the favourite, and is tested on all {known.table.problem.fidelity}: {words}"
         return self._proposal(known, known.on_all_data(row), why)
 
     def _choose(self, known: Prospects, untested: BoolArray) -> Proposal | Over:
@@ -161,7 +162,8 @@ class Lean:
         if not len(pairs):
             return Over("no test fits into what is left of the budget")
         if outlook.has_result and not known.full_tests_fit(untested):
-            return Over("no test on all data fits into what is left of the budget, and the best result is measured")
+            noun = known.table.problem.fidelity
+            return Over(f"no test on all {noun} fits into what is left of the budget, and the best result is measured")
         near = np.unique(pairs.configuration)
         gain = gains(known.belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
         score = gain / takes.price(known.left, len(pairs))
@@ -172,7 +174,8 @@ class Lean:
         last = self._last_test(known, untested, takes.take(np.array([best])))
         pair = pairs.take(np.array([best]))
         if last is not None:
-            pair, why = last, "it is the favourite, and is tested on all data while the budget allows that"
+            noun = known.table.problem.fidelity
+            pair, why = last, f"it is the favourite, and is tested on all {noun} while the budget allows that"
         return self._proposal(known, pair, why)
 
     def _last_test(self, known: Prospects, untested: BoolArray, next_takes: Takes) -> Pairs | None:
@@ -204,7 +207,8 @@ class Lean:
         least = int(untested.any(axis=0).argmax())
         row = int(rng.choice(np.flatnonzero(untested[:, least])))
         share = table.problem.fractions[least]
-        note = Note(NoteKind.FALLBACK, "no result to learn from yet; at random, on the least data")
+        words = f"no result to learn from yet; at random, on {least_share(table.problem.fidelity)}"
+        note = Note(NoteKind.FALLBACK, words)
         return Proposal(table.configurations[row], share, (share,), {}, (note, *table.notes))
 
 
@@ -226,21 +230,23 @@ def _amount(seconds: Estimate) -> Amount:
 
 def _why(known: Prospects, on_all_data: bool) -> str:
     """What a test is for, in words for a newcomer."""
+    noun = known.table.problem.fidelity
     if not on_all_data:
-        return "a look at a part of the data, which tells most for what it takes"
+        return f"a look at a part of the {noun}, which tells most for what it takes"
     if not known.outlook.has_result:
-        return "nothing that was measured on all data keeps the limits yet, and this one may"
-    return f"it may be better than the best measured on all data, {known.best_measured:.4g}"
+        return f"nothing that was measured on all {noun} keeps the limits yet, and this one may"
+    return f"it may be better than the best measured on all {noun}, {known.best_measured:.4g}"
 
 
 def _why_not_measured(known: Prospects) -> str:
     """Why the best measured result is not the one recommended."""
+    noun = known.table.problem.fidelity
     if not known.outlook.is_measured.any():
-        return "Nothing was measured on all data yet."
+        return f"Nothing was measured on all {noun} yet."
     if not known.outlook.has_result:
-        return "Nothing that was measured on all data kept the limits."
+        return f"Nothing that was measured on all {noun} kept the limits."
     best = f"{known.best_measured:.4g}"
-    return f"The best measured on all data, {best}, is worse than this by more than the error of the prediction."
+    return f"The best measured on all {noun}, {best}, is worse than this by more than the error of the prediction."
 
 
 def _hope(outlook: Outlook, pairs: Pairs, levels: int) -> int:

@@ -17,6 +17,7 @@ from leantune.strategies.beliefs import expectations
 from leantune.strategies.candidates import Table
 from leantune.strategies.proposals import Believed, Recommendation
 from leantune.strategies.recipe import Incumbent
+from leantune.text import at_full
 
 
 def recommendation_at(
@@ -31,7 +32,7 @@ def recommendation_at(
     configuration = table.configurations[row]
     tested = _measured_fractions(table.history, configuration.id)
     goal = metrics[problem.goal.metric]
-    why = f"{best_word(problem)} predicted {problem.goal.metric} at full data, {goal}"
+    why = f"{best_word(problem)} predicted {problem.goal.metric} {at_full(problem.fidelity)}, {goal}"
     notes: tuple[Note, ...] = ()
     if problem.constraints and rule.constrained:
         meeting = int(belief.qualifies(belief.at_full(among), among).sum())
@@ -48,7 +49,7 @@ def recommendation_at(
         probabilities,
         feasible,
         Fraction(1) in tested,
-        f"{why}; {_tested_words(tested)}.",
+        f"{why}; {_tested_words(problem, tested)}.",
         (*notes, *table.notes),
         Believed(belief.objective.transform, float(beliefs[0].mean[0]), float(beliefs[0].sd[0])),
         tested[-1] if tested else None,
@@ -168,9 +169,10 @@ def best_word(problem: Problem) -> str:
     return "Smallest" if problem.goal.direction is Direction.MINIMIZE else "Largest"
 
 
-def _tested_words(tested: list[Fraction]) -> str:
+def _tested_words(problem: Problem, tested: list[Fraction]) -> str:
+    full = at_full(problem.fidelity)
     if not tested:
         return "it was not tested itself"
     if tested[-1] == 1:
-        return "it was tested at full data"
-    return f"it was tested up to {tested[-1]} of the data, not at full data"
+        return f"it was tested {full}"
+    return f"it was tested up to {tested[-1]} of the {problem.fidelity}, not {full}"

@@ -204,7 +204,8 @@ class _Timed:
             limit = self.rules.difference(draft, smaller[1]).time_limit
         terms = Terms(time_limit=None if limit is None else Seconds(limit), continues=smaller)
         finished = self.executor.outcome(draft, terms)
-        bill = finished.seconds, told_dollars(finished.observations) - continued_dollars(finished, smaller)
+        shown, paid = finished.observations, smaller[1] if smaller is not None and finished.continued else None
+        bill = finished.seconds, told_dollars(shown) - continued_dollars(shown, paid)
         owed = [self.bills[trial.number] for trial in history.pending]
         seconds, dollars = (math.fsum(amounts) for amounts in zip(bill, *owed, strict=True))
         if budget.usd is not None and history.cost + dollars > budget.usd * (1.0 + ROUNDING):
