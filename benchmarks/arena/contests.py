@@ -24,13 +24,15 @@ class Entrant:
     """A strategy in the arena.
 
     spec: its text for a replay. told: it looks at the budget, and is replayed under each; the others are replayed once,
-    and what lies within a budget counts. families: of problems that it plays on; none named: all.
+    and what lies within a budget counts. families: of problems that it plays on; none named: all. tests: of a replay
+    without a budget, where they are other than the contest's.
     """
 
     name: str
     spec: str
     told: bool = False
     families: tuple[str, ...] = ()
+    tests: int | None = None
 
     def plays(self, problem: ArenaProblem) -> bool:
         """Whether the problem is one for it."""
@@ -78,11 +80,16 @@ class Contest:
     def _seeds(self, entrant: Entrant) -> int:
         return self.lean_seeds if entrant.name == LEAN else self.seeds
 
+    def _tests(self, entrant: Entrant) -> int:
+        """A contest of fewer tests than usual is one for everybody."""
+        usual = self.tests >= MOST_TESTS and entrant.tests is not None
+        return entrant.tests if usual and entrant.tests else self.tests
+
     def _replays(self, problem: ArenaProblem, entrant: Entrant, number: int) -> Iterator[tuple[Place, Task]]:
         source = problem.source(number)
         if not entrant.told:
             place = Place(problem.name, entrant.name, OPEN.name)
-            yield place, Task(source, open_settings(entrant.spec, self.tests), number)
+            yield place, Task(source, open_settings(entrant.spec, self._tests(entrant)), number)
             return
         for budget in self.budgets.values():
             place = Place(problem.name, entrant.name, budget.name)

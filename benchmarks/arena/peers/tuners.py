@@ -25,13 +25,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchmarks.arena.peers.axes import Offer, rungs
+from benchmarks.arena.peers.common import CommonRule
 from benchmarks.arena.peers.drivers.wire import Result, Task
 from benchmarks.arena.peers.environments import ENVIRONMENTS
 from benchmarks.arena.peers.processes import DriverProcess, shared_driver
 from benchmarks.methods import OptunaTuner, SamplerName, optuna_tuner
 from leantune.errors import StrategyError
 from leantune.history import History, Note, NoteKind, Observation, ObservationKind, Trial
-from leantune.lab.replay.contenders import contender
 from leantune.problem import Direction, Problem
 from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
 from leantune.strategies.recommending import best_measured, cheapest_measured, excess
@@ -65,6 +65,7 @@ METHODS = {
         Method("neps-hyperband", "neps", "neps_driver"),
         Method("neps-priorband", "neps", "neps_driver"),
         Method("openbox", "openbox", "openbox_driver"),
+        Method("mfkg", "botorch", "botorch_driver"),
     )
 }
 
@@ -183,7 +184,7 @@ class PeerTuner:
 
     def __init__(self, method: str, start: Start) -> None:
         self.method = method
-        self.common: Tuner = contender("random").common
+        self.common: Tuner = CommonRule()
         self._start = start
         self._play: Play | None = None
 
@@ -261,7 +262,7 @@ def peer(method: str) -> PeerTuner:
 class OptunaPeer(OptunaTuner):
     """Optuna, with the rule that all strategies share beside its own."""
 
-    common: Tuner = field(default_factory=lambda: contender("random").common)
+    common: Tuner = field(default_factory=CommonRule)
 
 
 def optuna(sampler: SamplerName = "tpe") -> OptunaPeer:

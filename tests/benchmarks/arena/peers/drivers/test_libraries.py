@@ -1,0 +1,32 @@
+"""The real libraries: what they suggest can be tested, and comes again when they are told the same."""
+
+import pytest
+
+from benchmarks.arena.peers.environments import ENVIRONMENTS
+from benchmarks.arena.peers.processes import close_drivers
+from benchmarks.arena.peers.tuners import METHODS, peer
+from leantune.history import History
+from leantune.problem import Problem
+from tests import toy
+from tests.benchmarks.arena.peers.fakes import gone_on, pairs
+
+TESTS = 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_a_library_plays_and_comes_to_the_same_tests_again(method: str) -> None:
+    environment = ENVIRONMENTS[METHODS[method].environment]
+    if not environment.installed:
+        pytest.skip(f"the environment of {environment.name} is not installed")
+    problem = toy.toy_problem()
+    try:
+        history = gone_on(peer(method), problem, History(), TESTS)
+        assert len(set(pairs(history))) == TESTS
+        if method not in ("openbox",):
+            assert len({share for _, share in pairs(history)}) > 1
+        assert pairs(gone_on(peer(method), problem, History(), TESTS)) == pairs(history)
+        one_share = Problem(problem.space, problem.goal, problem.constraints)
+        assert len(gone_on(peer(method), one_share, History(), 3)) == 3
+    finally:
+        close_drivers()
