@@ -19,8 +19,8 @@ def _peer(method: str, tests: int, families: tuple[str, ...] = ()) -> Entrant:
 
 
 PEER_ENTRANTS = (
-    Entrant("optuna-tpe", f"{_TUNERS}:optuna(sampler='tpe')", tests=FULL_TESTS),
-    Entrant("optuna-gp", f"{_TUNERS}:optuna(sampler='gp')", tests=FULL_TESTS),
+    _peer("optuna-tpe", FULL_TESTS),
+    _peer("optuna-gp", FULL_TESTS),
     _peer("asha", SHARES_TESTS),
     _peer("bohb", SHARES_TESTS),
     _peer("asha-cqr", SHARES_TESTS),

@@ -89,5 +89,6 @@ ENVIRONMENTS = {
         Environment("neps", ("neural-pipeline-search==0.17.0", TORCH, "numpy==2.4.6")),
         Environment("openbox", ("openbox==0.9.0", "ConfigSpace==0.6.1", "scikit-learn==1.3.2", "numpy==1.26.4")),
         Environment("botorch", module="botorch"),
+        Environment("optuna", module="optuna"),
     )
 }

@@ -29,7 +29,6 @@ from benchmarks.arena.peers.common import CommonRule
 from benchmarks.arena.peers.drivers.wire import Result, Task
 from benchmarks.arena.peers.environments import ENVIRONMENTS
 from benchmarks.arena.peers.processes import DriverProcess, shared_driver
-from benchmarks.methods import OptunaTuner, SamplerName, optuna_tuner
 from leantune.errors import StrategyError
 from leantune.history import History, Note, NoteKind, Observation, ObservationKind, Trial
 from leantune.problem import Direction, Problem
@@ -58,6 +57,8 @@ class Method:
 METHODS = {
     method.name: method
     for method in (
+        Method("optuna-tpe", "optuna", "optuna_driver"),
+        Method("optuna-gp", "optuna", "optuna_driver"),
         Method("asha", "syne-tune", "syne_tune_driver"),
         Method("bohb", "syne-tune", "syne_tune_driver"),
         Method("asha-cqr", "syne-tune", "syne_tune_driver"),
@@ -256,15 +257,3 @@ def peer(method: str) -> PeerTuner:
     python = ENVIRONMENTS[chosen.environment].ready_python()
     command = [str(python), "-m", f"{DRIVERS}.{chosen.driver}"]
     return PeerTuner(method, lambda: shared_driver(chosen.environment, command))
-
-
-@dataclass(frozen=True)
-class OptunaPeer(OptunaTuner):
-    """Optuna, with the rule that all strategies share beside its own."""
-
-    common: Tuner = field(default_factory=CommonRule)
-
-
-def optuna(sampler: SamplerName = "tpe") -> OptunaPeer:
-    """Optuna in the arena: "benchmarks.arena.peers.tuners:optuna(sampler='gp')"."""
-    return OptunaPeer(optuna_tuner(sampler).sampler)
