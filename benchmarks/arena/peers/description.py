@@ -33,11 +33,12 @@ def described(played: Collection[str]) -> Iterator[str]:
     yield (
         "Other people's tuners run in environments of their own, with their own settings, one test at a time. What "
         "they suggest is tested at the nearest configuration of the table that they have not been given yet. "
-        "Successive halving uses the shares nearest to 1, 1/3, 1/9, ...; a promoted configuration pays the larger share in "
-        "full unless shares are of epochs. Those that know no limits are told a loss worse than the worst so far where "
-        "one is broken. Their own rule is the best measured result on all data that keeps the limits; the common rule "
-        f"stands beside it, asked after each of {EVERY} tests and then whenever {GROWTH - 1:.0%} more were made. None "
-        "looks at the budget: a replay has at most so many tests, and what lies within a budget counts."
+        "Successive halving uses the shares nearest to 1, 1/3, 1/9, ...; a promoted configuration pays the larger "
+        "share in full unless shares are of epochs. Those that know no limits are told a loss worse than the worst "
+        "so far where one is broken. Their own rule is the best measured result on all data that keeps the limits; "
+        f"the common rule stands beside it, asked after each of {EVERY} tests and then whenever {GROWTH - 1:.0%} "
+        "more were made. None looks at the budget: a replay has at most so many tests, and what lies within a "
+        "budget counts."
     )
     rows = [
         [entrant.name, HOW[entrant.name], _versions(METHODS[entrant.name].environment), str(entrant.tests)]
