@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, Float, Integer
 from smac import HyperparameterOptimizationFacade, MultiFidelityFacade, Scenario
+from smac.main.exceptions import ConfigurationSpaceExhaustedException
 from smac.runhistory import TrialInfo, TrialValue
 
 from benchmarks.arena.peers.drivers.wire import ETA, Axis, Result, Suggestion, Task, serve
@@ -48,7 +49,7 @@ class Smac:
         """Of its intensifier."""
         try:
             self._asked = self._facade.ask()
-        except StopIteration:
+        except (StopIteration, ConfigurationSpaceExhaustedException):
             return None
         config = {name: float(value) for name, value in dict(self._asked.config).items()}
         key = self._keys.setdefault(str(sorted(config.items())), str(len(self._keys)))

@@ -5,8 +5,11 @@ import pytest
 from benchmarks.arena.peers.environments import ENVIRONMENTS
 from benchmarks.arena.peers.processes import close_drivers
 from benchmarks.arena.peers.tuners import METHODS, peer
+from leantune.cloud.catalog import clusters
 from leantune.history import History
 from leantune.problem import Problem
+from leantune.space import Space, choice, ordinal
+from leantune.strategies.tuner import Over, View
 from tests import toy
 from tests.benchmarks.arena.peers.fakes import gone_on, pairs
 
@@ -29,5 +32,12 @@ def test_a_library_plays_and_comes_to_the_same_tests_again(method: str) -> None:
         assert pairs(gone_on(peer(method), problem, History(), TESTS)) == pairs(history)
         one_share = Problem(problem.space, problem.goal, problem.constraints)
         assert len(gone_on(peer(method), one_share, History(), 3)) == 3
+        few = Problem(
+            Space(lr=ordinal(1e-3), batch=choice("few", "many"), cluster=clusters(toy.MACHINES, nodes=[1])),
+            problem.goal,
+        )
+        tuner = peer(method)
+        history = gone_on(tuner, few, History(), 4)
+        assert isinstance(tuner.ask(View(few, history, 1)), Over)
     finally:
         close_drivers()
