@@ -49,13 +49,14 @@ lean: $(VENV)/.bench ## compare lean with everybody and write docs/lean-results.
 	$(BIN)/python -m benchmarks.lean
 
 arena: $(VENV)/.bench ## play lean against everybody under many budgets and write docs/arena.md (four hours; goes on where it was)
+	$(BIN)/python -m benchmarks.arena.peers install
 	$(BIN)/python -m benchmarks.arena
 
 crash: $(VENV)/.dev ## kill studies of a real strategy at 200 random moments (some minutes)
 	$(BIN)/python -m tests.crash --trials 44 --strategy trimtuner-gp --kills 200
 
 clean: ## remove the environment, caches and output
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-out build dist
+	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-out build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:

@@ -15,7 +15,7 @@ from leantune.lab.replay.truth import ROUNDING
 from leantune.problem import Budget
 
 OPEN_TESTS = 44  # after the start, where no budget is told to `lean`
-MOST_TESTS = 100  # after the start, of strategies that never look at the budget: one replay serves all budgets
+MOST_TESTS = 150  # after the start, of strategies that never look at the budget: one replay serves all budgets
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,6 @@ BUDGETS = {
 def open_settings(spec: str, unit: float, budgets: Iterable[ArenaBudget], tests: int = MOST_TESTS) -> Settings:
     """A replay of a strategy that does not look at the budget: its parts are its runs under every budget. By its own
     rule it recommends after every test, by the common one, whose models take longer than most strategies, at the ends
-    of the budgets.
+    of the budgets; when all of them are used, it ends.
     """
     return Settings(spec, iterations=tests, common_at=tuple(budget.given(unit) for budget in budgets))

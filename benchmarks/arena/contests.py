@@ -24,13 +24,15 @@ class Entrant:
     """A strategy in the arena.
 
     spec: its text for a replay. told: it looks at the budget, and is replayed under each; the others are replayed once,
-    and what lies within a budget counts. families: of problems that it plays on; none named: all.
+    and what lies within a budget counts. families: of problems that it plays on; none named: all. tests: of a replay
+    without a budget, where they are other than the contest's.
     """
 
     name: str
     spec: str
     told: bool = False
     families: tuple[str, ...] = ()
+    tests: int = MOST_TESTS
 
     def plays(self, problem: ArenaProblem) -> bool:
         """Whether the problem is one for it."""
@@ -82,8 +84,8 @@ class Contest:
         source = problem.source(number)
         if not entrant.told:
             place = Place(problem.name, entrant.name, OPEN.name)
-            settings = open_settings(entrant.spec, facts(source).unit, self.budgets.values(), self.tests)
-            yield place, Task(source, settings, number)
+            budgets, tests = self.budgets.values(), min(self.tests, entrant.tests)
+            yield place, Task(source, open_settings(entrant.spec, facts(source).unit, budgets, tests), number)
             return
         for budget in self.budgets.values():
             place = Place(problem.name, entrant.name, budget.name)

@@ -11,6 +11,7 @@ from statistics import fmean
 from benchmarks.arena.budgets import OPEN
 from benchmarks.arena.contests import LEAN, Played
 from benchmarks.arena.measures import open_dollars, regret_after, rules_of
+from benchmarks.arena.peers.description import described
 from benchmarks.arena.targets import Cell, Loss, calibrations, cells, losses, ranks, ratios, targets
 from benchmarks.papers.targets import Target
 from benchmarks.papers.words import markdown, number, percent
@@ -242,5 +243,6 @@ def _players(played: Played, absent: Absent) -> Iterator[str]:
     ]
     rows += [[name, "", f"not run: {why}"] for name, why in absent.methods.items()]
     yield markdown(["strategy", "", ""], rows)
+    yield from described(counts)
     if absent.problems:
         yield markdown(["problem", ""], [[name, f"not run: {why}"] for name, why in absent.problems.items()])

@@ -260,23 +260,6 @@ def test_shares_of_epochs_are_called_so() -> None:
     assert "data" not in " ".join([advice.why, *notes])
 
 
-def test_where_epochs_go_on_only_what_lies_beyond_is_weighed() -> None:
-    problem, fresh = toy_problem(fidelity="epochs"), toy_problem()
-    history = told(problem, [(0, 1), (5, 1), (9, 1)])
-    recipe = quick_lean()
-    whole, rest = (_takes_on_all_data(one, history, recipe) for one in (fresh, problem))
-    assert rest[0] < whole[0]
-    assert rest[1] == whole[1], "a configuration that was never tested starts from nothing"
-
-
-def _takes_on_all_data(problem: Problem, history: History, recipe: Recipe) -> tuple[float, float]:
-    table = Table.of(problem, history, recipe, 0)
-    belief = build_belief(recipe, Evidence.of(problem, history), table.candidates, 1)
-    takes = takes_of(table, belief, belief.candidates.full_pairs(np.array([0, 1])))
-    assert takes.usd is not None
-    return float(takes.usd[0]), float(takes.usd[1])
-
-
 def test_where_the_promising_are_too_dear_a_cheaper_one_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     """One configuration is near: those that do not fit must not end the study while others do."""
     problem = toy_problem(budget=Budget(usd=1.0))

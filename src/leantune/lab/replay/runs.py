@@ -46,7 +46,8 @@ class Settings:
     runs did. Recommendations are judged on the means. stop: the expected regret at which `lean` ends; never, so that
     a replay shows what becomes of the recommendation. own_at, common_at: budgets at whose end a recommendation is asked
     for by the strategy's own rule, and by the common one, beside the end of the replay; None: after every test. For one
-    test at a time: most of a replay's seconds go into recommendations.
+    test at a time: most of a replay's seconds go into recommendations. A replay that serves several budgets in this way
+    ends when all of `common_at` are used.
     """
 
     strategy: str
@@ -192,6 +193,9 @@ class _Timed:
         iterations = self.settings.iterations
         if iterations is not None and _tests(view.history) >= iterations:
             return f"all {iterations} tests are made"
+        marks, history = self.settings.common_at, view.history
+        if marks and all(budget_spent(budget, history) is not None for budget in marks):
+            return "every budget is used"
         return budget_spent(view.problem.budget, view.history)
 
     def _exceeded(self, view: View, proposal: Proposal) -> str | None:

@@ -1,0 +1,22 @@
+"""Every peer plays, under a text that a replay understands."""
+
+from dataclasses import replace
+
+from benchmarks.arena.budgets import MOST_TESTS
+from benchmarks.arena.contests import OWN_ENTRANTS, Contest
+from benchmarks.arena.peers.entrants import PEER_ENTRANTS, SLOW_TESTS
+from benchmarks.arena.peers.tuners import METHODS
+from tests.benchmarks.arena.made import PROBLEM
+
+
+def test_every_method_is_an_entrant_once() -> None:
+    names = [entrant.name for entrant in (*OWN_ENTRANTS, *PEER_ENTRANTS)]
+    assert len(set(names)) == len(names)
+    assert set(METHODS) == {entrant.name for entrant in PEER_ENTRANTS}
+
+
+def test_a_slow_peer_makes_fewer_tests_in_a_quick_contest_fewer_still() -> None:
+    mfkg = replace(next(entrant for entrant in PEER_ENTRANTS if entrant.name == "mfkg"), families=())
+    for tests, wanted in ((MOST_TESTS, SLOW_TESTS), (12, 12)):
+        contest = Contest((PROBLEM,), (mfkg,), 1, 1, tests=tests)
+        assert [task.settings.iterations for _, task in contest.tasks()] == [wanted]
