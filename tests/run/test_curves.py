@@ -15,6 +15,7 @@ from leantune.store.rows import ReportRow
 from leantune.strategies.tuner import LearningCurve
 
 SPACE = Space(n=choice(0, 1, 2))
+PROBLEM = Problem(SPACE, minimize("loss"), steps=10)
 
 
 def row(number: int, step: float | None, attempt: int = 1, **metrics: float) -> ReportRow:
@@ -32,7 +33,7 @@ def store() -> MemoryStudyStore:
 
 @pytest.fixture
 def curves(store: MemoryStudyStore) -> Curves:
-    return Curves(store, "loss")
+    return Curves(store, PROBLEM)
 
 
 def test_one_curve_for_each_trial_that_reports_steps(store: MemoryStudyStore, curves: Curves) -> None:
@@ -53,7 +54,7 @@ def test_only_what_is_new_is_read_and_told(store: MemoryStudyStore, curves: Curv
     assert curves.read() == {0}
     assert curves.by_trial[0] is curve, "it has grown"
     assert (curve.steps, curve.values) == ([1, 2], [0.9, 0.8])
-    late = Curves(store, "loss")
+    late = Curves(store, PROBLEM)
     late.read()
     assert late.by_trial == curves.by_trial, "whoever comes later sees the same"
 
@@ -78,4 +79,4 @@ def test_what_was_no_number_stays_none(store: MemoryStudyStore, curves: Curves) 
 def test_without_a_last_step_nobody_follows_curves(store: MemoryStudyStore) -> None:
     store.add_reports([row(0, 1, loss=0.9)])
     assert learning_curves(store, Problem(SPACE, minimize("loss"))) == {}
-    assert learning_curves(store, Problem(SPACE, minimize("loss"), steps=10)) == {0: LearningCurve([1], [0.9])}
+    assert learning_curves(store, PROBLEM) == {0: LearningCurve([1], [0.9])}

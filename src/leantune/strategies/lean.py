@@ -35,6 +35,7 @@ from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
 from leantune.strategies.strategy import Strategy
+from leantune.strategies.trial_ends import closed, informed, judgements, stopped_trials
 from leantune.strategies.tuner import Judgement, Over, View
 
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
@@ -55,8 +56,8 @@ class Lean:
 
     @property
     def judges(self) -> bool:
-        """Every test runs to its end."""
-        return False
+        """Whether a test that will not pay is stopped."""
+        return self.recipe.curves
 
     def check(self, problem: Problem) -> None:
         """See Tuner."""
@@ -76,8 +77,8 @@ class Lean:
         return answer.why if isinstance(answer, Over) else None
 
     def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
-        """Nothing: every trial runs to its end."""
-        return {}
+        """See trial_ends: whoever will not beat the best measured result is stopped, if the recipe says so."""
+        return judgements(view, only) if self.recipe.curves else {}
 
     def ask(self, view: View) -> Proposal | Over:
         """The next test; pending ones count as tested, with the outcome that the models predict."""
@@ -87,7 +88,7 @@ class Lean:
         if reason is not None:
             return Over(reason)
         with one_blas_thread():
-            return self._propose(view.problem, view.history, view.seed)
+            return self._propose(view)
 
     def recommend(self, view: View) -> Recommendation | None:
         """The configuration to use, given what is known now; None before the first result."""
@@ -99,22 +100,23 @@ class Lean:
             evidence = Evidence.of(problem, history)
             if evidence.failed.all():
                 return cheapest_measured(problem, history)
-            belief = build_belief(self.recipe, evidence, table.candidates, derived_seed(seed, len(history.trials)))
-            outlook = Outlook.of(belief, measured_on_all_data(table, evidence, belief), 0.0)
+            belief, measured = self._learned(view, table, evidence, derived_seed(seed, len(history.trials)))
+            outlook = Outlook.of(belief, measured, 0.0)
             row, qualified = favourite(belief, outlook)
             if outlook.is_measured[row] and qualified:
                 return cheapest_measured(problem, history)
             if outlook.has_result and not can_be_tested(table, belief, row, resources(problem, history)):
-                measured = cheapest_measured(problem, history)
-                assert measured is not None
-                return replace(measured, why=f"{measured.why} {UNTESTABLE}")
+                best = cheapest_measured(problem, history)
+                assert best is not None
+                return replace(best, why=f"{best.why} {UNTESTABLE}")
             everything = np.arange(len(table.configurations))
             advice = recommendation_at(table, belief, row, qualified, everything, self.recipe.incumbent)
             return replace(advice, why=f"{advice.why} {_why_not_measured(problem, belief, outlook)}")
 
     # -- the next test
 
-    def _propose(self, problem: Problem, history: History, seed: int) -> Proposal | Over:
+    def _propose(self, view: View) -> Proposal | Over:
+        problem, history, seed = view.problem, view.history, view.seed
         left = resources(problem, history)
         start = self.recipe.start.next(problem, history, seed)
         if start is not None:
@@ -130,12 +132,18 @@ class Lean:
         evidence = Evidence.of(problem, history)
         if evidence.failed.all():
             return self._at_random(table, untested, seed)
-        belief = build_belief(self.recipe, evidence, table.candidates, seed)
-        measured = measured_on_all_data(table, evidence, belief)
+        belief, measured = self._learned(view, table, evidence, seed)
         belief = _with_pending(belief, table)
         outlook = Outlook.of(belief, measured, self.kappa if left.any else 0.0)
         ending = self._ending(table, belief, outlook, untested, left)
         return ending or self._choose(table, belief, outlook, untested, left)
+
+    def _learned(self, view: View, table: Table, evidence: Evidence, seed: int) -> tuple[Belief, Measured]:
+        """What results say, and where stopped trials would have ended."""
+        stopped = stopped_trials(view)
+        known = informed(evidence, stopped, natural=self.recipe.natural_scales)
+        belief = build_belief(self.recipe, known, table.candidates, seed)
+        return belief, closed(measured_on_all_data(table, evidence, belief), stopped, table, belief)
 
     def _ending(
         self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources
@@ -156,7 +164,8 @@ class Lean:
         pair = belief.candidates.full_pairs(np.array([row]))
         if not untested[row, -1] or not can_be_tested(table, belief, row, left):
             return None
-        return self._proposal(table, belief, pair, f"it is the favourite, and is tested on all data: {words}")
+        why = f"it is the favourite, and is tested on all data: {words}"
+        return self._proposal(table, belief, pair, why, NoteKind.FAVOURITE)
 
     def _choose(
         self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources
@@ -178,10 +187,10 @@ class Lean:
         if not gain.any():
             why = f"no test promises much; {why}"
         last = self._last_test(table, belief, outlook, untested, left, takes.take(np.array([best])))
-        pair = pairs.take(np.array([best]))
         if last is not None:
-            pair, why = last, "it is the favourite, and is tested on all data while the budget allows that"
-        return self._proposal(table, belief, pair, why)
+            why = "it is the favourite, and is tested on all data while the budget allows that"
+            return self._proposal(table, belief, last, why, NoteKind.FAVOURITE)
+        return self._proposal(table, belief, pairs.take(np.array([best])), why)
 
     def _last_test(
         self,
@@ -204,12 +213,14 @@ class Lean:
         after = left.without(next_takes)
         return pair if is_last or not takes.fit(after, 1).all() else None
 
-    def _proposal(self, table: Table, belief: Belief, pair: Pairs, why: str) -> Proposal:
+    def _proposal(
+        self, table: Table, belief: Belief, pair: Pairs, why: str, kind: NoteKind = NoteKind.MODELS
+    ) -> Proposal:
         row, level = int(pair.configuration[0]), int(pair.level[0])
         configuration = table.configurations[row]
         shares = _snapshots(table.problem, table.history, configuration.id, table.problem.fractions[level])
         beliefs = tuple(q.model.predict(belief.candidates.points(pair)) for q in belief.quantities)
-        notes = (Note(NoteKind.MODELS, why), *table.notes)
+        notes = (Note(kind, why), *table.notes)
         return Proposal(configuration, shares[-1], shares, expectations(belief, beliefs, row), notes)
 
     def _at_random(self, table: Table, untested: BoolArray, seed: int) -> Proposal:

@@ -20,6 +20,7 @@ from leantune.lab.replay.noise import Noise, has_deviations
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import Truth, Verdict
 from leantune.problem import At, Budget, Problem, Stop
+from leantune.run.curves import learning_curves
 from leantune.run.events import Ended, Event
 from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
 from leantune.run.loop import Loop, Plan
@@ -231,18 +232,21 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
     chosen, problem = check(table, settings)
     drawn = Noise.of(table, settings.noise, seed).drawn if settings.noise else None
     clock, database = SimulatedClock(), Database("sqlite://")
-    executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn)
+    judges = chosen.tuner.judges
+    executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn, reports=judges)
     timed = _Timed(chosen.tuner, settings, executor, RealClock())
     try:
         document = describe(problem, settings.strategy, {}, seed)
         store = open_or_create(database, "replay", problem, document, "", clock)
-        watch = _Watch(Truth.of(table), problem, chosen, seed)
+        watch = _Watch(Truth.of(table), chosen)
         rules = TimeRules(enforced=False, parallel=settings.parallel)
         plan = Plan(problem, timed, seed, rules, lease=None, poll=None, max_failures=None)
 
         def observe(event: Event) -> None:
             if isinstance(event, Ended):
-                watch.ended(event.trial, store.history(), timed.seconds[event.trial.number])
+                curves = learning_curves(store, problem) if judges else {}
+                view = View(problem, store.history(), seed, curves)
+                watch.ended(event.trial, view, timed.seconds[event.trial.number])
 
         Loop(store, plan, executor, clock, observe).run()
     finally:
@@ -255,13 +259,11 @@ class _Watch:
     """Notes after every test what is recommended, and how good that is."""
 
     truth: Truth
-    problem: Problem
     contender: Contender
-    seed: int
     rows: list[Row] = field(default_factory=list)
 
-    def ended(self, trial: Trial, history: History, ask_seconds: float) -> None:
-        last = trial.observations[-1]
+    def ended(self, trial: Trial, view: View, ask_seconds: float) -> None:
+        history = view.history
         self.rows.append(
             Row(
                 test=len(self.rows) + 1,
@@ -270,30 +272,30 @@ class _Watch:
                 fraction=str(trial.fraction),
                 test_dollars=trial.cost,
                 test_seconds=trial.seconds,
-                cut=last.kind is ObservationKind.CENSORED,
+                cut=any(seen.kind is ObservationKind.CENSORED for seen in trial.observations[-1:]),
                 dollars=history.cost,
                 seconds=history.seconds,
                 ask_seconds=ask_seconds,
                 notes=tuple(map(str, trial.notes)),
-                advice=self._advice(history),
+                advice=self._advice(view),
             )
         )
 
-    def _advice(self, history: History) -> dict[str, Advice]:
-        paper = self._advised(self.contender.tuner, history)
+    def _advice(self, view: View) -> dict[str, Advice]:
+        paper = self._advised(self.contender.tuner, view)
         if paper is None:
             return {}
         # Cheapest anywhere has one rule for everybody: the cheapest measured pair.
-        same = self.contender.common is self.contender.tuner or self.problem.goal.at is At.ANYWHERE
-        common = paper if same else self._advised(self.contender.common, history)
+        same = self.contender.common is self.contender.tuner or view.problem.goal.at is At.ANYWHERE
+        common = paper if same else self._advised(self.contender.common, view)
         return {PAPER: paper, COMMON: common or paper}
 
-    def _advised(self, tuner: Tuner, history: History) -> Advice | None:
-        found = tuner.recommend(View(self.problem, history, self.seed))
+    def _advised(self, tuner: Tuner, view: View) -> Advice | None:
+        found = tuner.recommend(view)
         if found is None:
             return None
         verdict = self.truth.judge((found.configuration.id, found.fraction))
-        anywhere = self.problem.goal.at is At.ANYWHERE
+        anywhere = view.problem.goal.at is At.ANYWHERE
         return Advice(
             found.configuration.as_json(),
             str(found.fraction),
@@ -302,7 +304,7 @@ class _Watch:
             found.tested and (anywhere or found.fraction == 1),
             dict(found.metrics),
             dict(found.probabilities),
-            _modelled(found, verdict.metrics.get(self.problem.goal.metric)),
+            _modelled(found, verdict.metrics.get(view.problem.goal.metric)),
         )
 
 
