@@ -22,6 +22,10 @@ def row(number: int, step: float | None, attempt: int = 1, **metrics: float) -> 
     return ReportRow(number, attempt, 1.0, metrics, step)
 
 
+def passing(share: str, **metrics: float) -> ReportRow:
+    return ReportRow(0, 1, 1.0, metrics, fraction=Fraction(share))
+
+
 @pytest.fixture
 def store() -> MemoryStudyStore:
     """With three trials."""
@@ -80,3 +84,20 @@ def test_without_a_last_step_nobody_follows_curves(store: MemoryStudyStore) -> N
     store.add_reports([row(0, 1, loss=0.9)])
     assert learning_curves(store, Problem(SPACE, minimize("loss"))) == {}
     assert learning_curves(store, PROBLEM) == {0: LearningCurve([1], [0.9])}
+
+
+def test_curves_go_by_shares_where_nobody_said_how_many_steps_there_are(store: MemoryStudyStore) -> None:
+    problem = Problem(SPACE, minimize("loss"), fractions=["1/4", "1/2", 1], snapshots=True)
+    store.add_reports([passing("1/4", loss=0.9), row(0, 7, loss=0.8), passing("1/2", loss=0.7)])
+    assert learning_curves(store, problem) == {0: LearningCurve([0.25, 0.5], [0.9, 0.7])}
+
+
+def test_what_was_told_at_smaller_shares_is_a_result_there() -> None:
+    problem = Problem(SPACE, minimize("loss"), ["size <= 2"], fractions=["1/4", "1/2", "3/4", 1], snapshots=True)
+    store = MemoryStudyStore(SPACE, Budget())
+    trial = store.propose(SPACE.grid()[0], Fraction(1), problem.fractions, time=0.0)
+    told = [passing("1/4", loss=0.9, size=1.0), passing("1/2", loss=0.8), passing("2/3", loss=0.7, size=1.0)]
+    store.add_reports([*told, passing("1/4", loss=0.5, size=1.0), passing("1", loss=0.6, size=1.0)])
+    curves = Curves(store, problem)
+    curves.read()
+    assert curves.passed(trial) == told[:1], "without a size it is none, 2/3 is no share of the trial"
