@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from leantune.history import ObservationKind, Trial, TrialState
+from leantune.jobfile import load_job
 from leantune.problem import Fidelity
 from leantune.strategies.registry import at_work
 from leantune.strategies.tuner import Tuner
+from leantune.study.launch import open_job, run
 from tests.run.stopping_worlds import (
     EIGHTH,
     FULL,
@@ -28,6 +30,25 @@ from tests.run.stopping_worlds import (
     work,
 )
 from tests.strategies.quick_lean import quick_lean
+
+PROGRAM = """
+import sys, time
+level = {0.1: 0.3, 0.2: 0.5, 0.3: 0.9, 0.4: 0.4, 0.5: 0.2}[float(sys.argv[1])]
+for step in range(1, 41):
+    time.sleep(0.04)
+    print('{"step": %d, "accuracy": %g}' % (step, level - 0.1 / step), flush=True)
+"""
+JOB = """
+name: curves
+train: [{python}, train.py, "{{lr}}"]
+maximize: accuracy
+space: {{lr: [0.1, 0.2, 0.3, 0.4, 0.5], cluster: {{machines: {{m: {{vcpus: 0.5, memory: 1 GiB, usd_per_hour: 3.6}}}}}}}}
+fractions: [1]
+steps: 40
+budget: {{trials: 5}}
+strategy: {{name: lean, curves: true, members: 4}}
+run: {{grace: 1 s}}
+"""
 
 ROOT = Path(__file__).parent.parent.parent
 S = TrialState
@@ -122,3 +143,26 @@ def test_lean_saves_dollars_and_recommends_the_best(tmp_path: Path) -> None:
         done = [trial for trial in trials if trial.state is S.DONE and trial.fraction == 1]
         assert max(done, key=lambda trial: trial.observations[-1].metrics["accuracy"]).configuration["n"] == 4
     assert costs[True] < 0.9 * costs[False]
+
+
+@pytest.mark.slow
+def test_real_programs_that_report_steps_are_stopped(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    (tmp_path / "job.yaml").write_text(JOB.format(python=sys.executable))
+    opened_study = open_job(load_job(tmp_path / "job.yaml"))
+    run(opened_study)
+    trials = opened_study.history.trials
+    level = {0.1: 0.3, 0.2: 0.5, 0.3: 0.9, 0.4: 0.4, 0.5: 0.2}
+    before = 0.0  # the best level so far
+    for trial in trials:
+        own = level[float(str(trial.configuration["lr"]))]
+        clearly_worse = own < before - 0.05 and "favourite" not in [note.kind for note in trial.notes]
+        assert trial.state is (S.STOPPED if clearly_worse else S.DONE), (own, before)
+        before = max(before, own)
+    stopped = [trial for trial in trials if trial.state is S.STOPPED]
+    assert stopped and all("will end at about" in trial.moves[-1].cause for trial in stopped)
+    assert all(trial.observations[-1].kind is ObservationKind.PARTIAL for trial in stopped)
+    assert opened_study.recommendation().configuration["lr"] == 0.3
+    paid = sum(row.settled or 0.0 for row in opened_study.store.ledger())
+    assert opened_study.history.cost == pytest.approx(paid)
+    opened_study.close()
