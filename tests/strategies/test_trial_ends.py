@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -305,3 +306,9 @@ def test_lean_neither_tests_nor_recommends_again_what_it_stopped() -> None:
     assert advice is not None and advice.configuration["n"] != 8
     proposal = tuner.ask(view)
     assert getattr(proposal, "configuration", {}) != view.history.trials[-1].configuration
+
+
+def test_without_curves_what_somebody_stopped_says_nothing() -> None:
+    view = world(rising(0.6, 60))
+    tuner = at_work(quick_lean())
+    assert tuner.recommend(view) == tuner.recommend(replace(view, curves={}))

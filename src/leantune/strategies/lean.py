@@ -140,7 +140,7 @@ class Lean:
 
     def _learned(self, view: View, table: Table, evidence: Evidence, seed: int) -> tuple[Belief, Measured]:
         """What results say, and where stopped trials would have ended."""
-        stopped = stopped_trials(view)
+        stopped = stopped_trials(view) if self.recipe.curves else ()
         known = informed(evidence, stopped, natural=self.recipe.natural_scales)
         belief = build_belief(self.recipe, known, table.candidates, seed)
         return belief, closed(measured_on_all_data(table, evidence, belief), stopped, table, belief)
