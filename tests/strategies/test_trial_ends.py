@@ -32,7 +32,6 @@ from leantune.strategies.registry import at_work
 from leantune.strategies.trial_ends import (
     CHANCE,
     LEAST_SHARE,
-    SURE,
     StoppedTrial,
     best_result_on_all_data,
     chance,
@@ -253,18 +252,18 @@ def done_at_8() -> History:
     return done(problem_of(), History(), 8, 0.5)
 
 
-@pytest.mark.parametrize("sd", [0.001, 10.0])
-def test_an_end_that_is_not_well_known_is_not_told(sd: float) -> None:
+@pytest.mark.parametrize(("sd", "points", "is_told"), [(0.001, 60, True), (10.0, 60, False), (0.001, 19, False)])
+def test_an_end_that_is_not_well_known_is_not_told(sd: float, points: int, is_told: bool) -> None:
     view = world(rising(0.6, 60))
     evidence = Evidence.of(view.problem, view.history)
-    stopped = [StoppedTrial(view.history.trials[-1], Prediction(0.6, sd))]
+    stopped = [StoppedTrial(view.history.trials[-1], Prediction(0.6, sd), points)]
     value = informed(evidence, stopped, natural=True).metrics["a"][-1]
-    assert (value == 0.6) if sd < SURE else math.isnan(value)
+    assert (value == 0.6) if is_told else math.isnan(value)
 
 
 def test_an_end_beyond_all_that_was_seen_is_not_believed() -> None:
     view = world(rising(0.6, 60))
-    stopped = [StoppedTrial(view.history.trials[-1], Prediction(-3.0, 0.001))]
+    stopped = [StoppedTrial(view.history.trials[-1], Prediction(-3.0, 0.001), 60)]
     known = informed(Evidence.of(view.problem, view.history), stopped, natural=True)
     assert known.metrics["a"][-1] == 0.5
     assert known.transform("a").kind == "share"

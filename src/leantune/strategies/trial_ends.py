@@ -11,8 +11,8 @@ A run that verifies a recommendation, the user's own (`baseline`, enqueued ones)
 run to their end, unless they diverge. P leaves the limits aside: they can only make it smaller.
 
 A stopped trial keeps the results of the shares that it passed. Beyond that the models are told where it would have
-ended, where that is well known; that it failed, where it diverged; and its seconds as a lower bound. On all data it is
-closed: nobody tests or recommends it again. All of that is a function of stored reports and results.
+ended, where a curve of many steps tells that well; that it failed, where it diverged; and its seconds as a lower bound.
+On all data it is closed: nobody tests or recommends it again. All of that is a function of stored reports and results.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from leantune.strategies.tuner import Judgement, Verdict, View
 
 CHANCE = 0.05  # of ending better than the best measured result, below which a run does not pay
 LEAST_SHARE = 0.15  # of its steps that a run has made before it is judged: some begin to learn late
-FEW_POINTS = 20  # of a curve, below which the predicted deviation is too small (docs/lean.md)
+FEW_POINTS = 20  # of a curve, below which the predicted mean is off and its deviation too small (docs/lean.md)
 FEW_FACTOR = 2.0  # on the deviation there
 SURE = 0.25  # of the spread of all results: the deviation up to which a predicted end is told to the models
 _LIVE = (TrialState.QUEUED, TrialState.RUNNING)
@@ -182,10 +182,11 @@ def _curve(view: View, trial: Trial) -> dict[float, float]:
 
 @dataclass(frozen=True)
 class StoppedTrial:
-    """A trial that was stopped, and where it would have ended; None where nothing can be said."""
+    """A trial that was stopped, and where it would have ended, by so many points; None where nothing can be said."""
 
     trial: Trial
     end: Prediction | None
+    points: int
 
     @property
     def diverged(self) -> bool:
@@ -196,7 +197,7 @@ class StoppedTrial:
 def stopped_trials(view: View) -> tuple[StoppedTrial, ...]:
     """Those that were stopped midway, by number."""
     stopped = (trial for trial in view.history.trials if trial.state is TrialState.STOPPED)
-    return tuple(StoppedTrial(trial, forecast(view, trial)) for trial in stopped)
+    return tuple(StoppedTrial(trial, forecast(view, trial), len(_points(view, trial)[0])) for trial in stopped)
 
 
 def informed(evidence: Evidence, stopped: Sequence[StoppedTrial], *, natural: bool) -> Evidence:
@@ -230,9 +231,11 @@ def _spent(trial: Trial, metric: str) -> float:
 
 
 def _sure_end(evidence: Evidence, one: StoppedTrial, natural: bool) -> float:
-    """The predicted end, within what has been seen of anybody; NaN where its deviation is large beside the spread of
-    the results.
+    """The predicted end, within what has been seen of anybody; NaN where few points tell it, or its deviation is large
+    beside the spread of the results.
     """
+    if one.points < FEW_POINTS:
+        return math.nan
     goal = evidence.problem.goal.metric
     seen = evidence.metrics[goal][evidence.known(goal)]
     if one.end is None or not math.isfinite(one.end.mean) or not math.isfinite(one.end.sd) or not len(seen):
