@@ -289,6 +289,11 @@ class Problem:
             return None if self.budget.limits else DEFAULT_REGRET
         return None if self.stop == "never" else self.stop
 
+    @property
+    def curves_by_share(self) -> bool:
+        """Whether a learning curve goes by the shares that a run passes, as nobody said how many steps it has."""
+        return self.steps is None and self.snapshots and len(self.fractions) > 1
+
     def with_stop(self, stop: Stop) -> "Problem":
         """The same problem with another end."""
         changed = copy(self)

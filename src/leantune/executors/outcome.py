@@ -194,7 +194,8 @@ def outcome(
     faulty = next((share for share in shares if not _good(heard, share, any(restored))), None)
     left_early = evicted and ending.why == "stop"
     if left_early or (ending.why in ("stop", "signal") and (failure or faulty is not None)):
-        return Finished(number, (), TrialState.QUEUED, _sentence("interrupted", ending), ending.seconds, resumed)
+        cause, went_on = _sentence("interrupted", ending), restored.continued
+        return Finished(number, (), TrialState.QUEUED, cause, ending.seconds, resumed, continued=went_on)
     # A program that broke down did so on its way to its largest share; what it told before that stands.
     at = faulty if faulty is not None and not failure else shares[-1]
     failure = failure or (heard.fault(faulty) if faulty is not None else "")

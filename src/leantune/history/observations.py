@@ -69,6 +69,7 @@ class NoteKind(StrEnum):
     BASELINE = "baseline"  # the user's present setting
     START = "start"  # the proposal is part of the strategy's start
     MODELS = "models"  # the models' choice
+    FAVOURITE = "favourite"  # so is this one, tested on all data before it is recommended
     RANDOM = "random"  # drawn, as the strategy does
     FALLBACK = "fallback"  # something did not work out, and this was done instead
     CAP = "cap"  # a cap on the work bit

@@ -258,6 +258,7 @@ _ORIGINS = {  # the first that a trial's notes have
     NoteKind.BASELINE: "you (baseline)",
     NoteKind.START: "the strategy's start",
     NoteKind.MODELS: "the models",
+    NoteKind.FAVOURITE: "the models",
     NoteKind.RANDOM: "chance",
 }
 

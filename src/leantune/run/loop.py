@@ -138,7 +138,7 @@ class Loop:
         from leantune.run.curves import Curves
         from leantune.run.judging import Judge
 
-        plan, curves = self._plan, Curves(self._store, self._plan.problem.goal.metric)
+        plan, curves = self._plan, Curves(self._store, self._plan.problem)
         return Judge(self._store, plan.tuner, plan.rules, curves, self._executor, self._clock, self._observer)
 
     def interrupt(self) -> None:
@@ -300,7 +300,7 @@ class Loop:
             return
         judged: Judgement | None = None
         if self._judge is not None:
-            finished, judged = self._judge.ended(finished, claim)
+            finished, judged = self._judge.ended(finished, claim, self._continues.get(finished.number))
         rate = claim.booking.rate
         spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
         already, counted_again = claim.trial.moved_dollars, 0.0
@@ -428,7 +428,7 @@ class Loop:
     def _reported(self, claim: Claim) -> Mapping[str, float]:
         """What earlier attempts of a trial reported last of its own share."""
         number, share = claim.trial.number, claim.trial.fraction
-        if self._judge is not None:
+        if self._judge is not None and not self._plan.problem.curves_by_share:
             return self._judge.curves.latest(number)
         rows = (row for row in self._store.reports(number) if row.fraction in (None, share))
         return {name: value for row in rows for name, value in row.metrics.items()}

@@ -34,6 +34,7 @@ from leantune.strategies.prospects import Prospects
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
 from leantune.strategies.strategy import Strategy
+from leantune.strategies.trial_ends import judgements, stopped_trials
 from leantune.strategies.tuner import Judgement, Over, View
 from leantune.text import least_share
 
@@ -52,8 +53,8 @@ class Lean:
 
     @property
     def judges(self) -> bool:
-        """Every test runs to its end."""
-        return False
+        """Whether a test that will not pay is stopped."""
+        return self.recipe.curves
 
     def check(self, problem: Problem) -> None:
         """See Tuner."""
@@ -73,8 +74,8 @@ class Lean:
         return answer.why if isinstance(answer, Over) else None
 
     def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
-        """Nothing: every trial runs to its end."""
-        return {}
+        """See trial_ends: whoever will not beat the best measured result is stopped, if the recipe says so."""
+        return judgements(view, only) if self.recipe.curves else {}
 
     def ask(self, view: View) -> Proposal | Over:
         """The next test; pending ones count as tested, with the outcome that the models predict."""
@@ -85,7 +86,7 @@ class Lean:
             if view.problem.goal.at is At.ANYWHERE:
                 answer = Strategy(self.recipe).ask(view)
                 return _ended_early(view, answer) if isinstance(answer, Proposal) else answer
-            return self._propose(view.problem, view.history, view.seed)
+            return self._propose(view)
 
     def recommend(self, view: View) -> Recommendation | None:
         """The configuration to use, given what is known now; None before the first result."""
@@ -95,7 +96,7 @@ class Lean:
             return cheapest_measured(problem, history)
         with one_blas_thread():
             table = Table.of(problem, history, self.recipe, derived_seed(seed, "recommendation", len(history.trials)))
-            known = self._known(table, evidence, derived_seed(seed, len(history.trials)), advising=True)
+            known = self._known(view, table, evidence, derived_seed(seed, len(history.trials)), advising=True)
             row, qualified = known.favourite
             if known.outlook.is_measured[row] and qualified:
                 return cheapest_measured(problem, history)
@@ -107,18 +108,20 @@ class Lean:
             advice = recommendation_at(table, known.belief, row, qualified, everything, self.recipe.incumbent)
             return replace(advice, why=f"{advice.why} {_why_not_measured(known)}")
 
-    def _known(self, table: Table, evidence: Evidence, seed: int, *, advising: bool = False) -> Prospects:
+    def _known(self, view: View, table: Table, evidence: Evidence, seed: int, *, advising: bool = False) -> Prospects:
         kappa = 0.0 if advising else self.kappa
-        return Prospects.of(table, evidence, self.recipe, seed, kappa=kappa, pending=not advising)
+        stopped = stopped_trials(view) if self.recipe.curves else ()
+        return Prospects.of(table, evidence, self.recipe, seed, stopped, kappa=kappa, pending=not advising)
 
     # -- the next test
 
-    def _propose(self, problem: Problem, history: History, seed: int) -> Proposal | Over:
+    def _propose(self, view: View) -> Proposal | Over:
+        problem, history, seed = view.problem, view.history, view.seed
         start = self.recipe.start.next(problem, history, seed)
         if start is not None:
             shares = _snapshots(problem, history, start.configuration.id, start.snapshots[-1])
             draft = Proposal(start.configuration, shares[-1], shares, {}, (Note(NoteKind.START, "start"),))
-            return _ended_early(View(problem, history, seed), draft)
+            return _ended_early(view, draft)
         seed = derived_seed(seed, len(history.trials))
         table = Table.of(problem, history, self.recipe, seed)
         untested = table.untested(self.recipe)
@@ -129,7 +132,7 @@ class Lean:
         evidence = Evidence.of(problem, history)
         if evidence.failed.all():
             return self._at_random(table, untested, seed)
-        known = self._known(table, evidence, seed)
+        known = self._known(view, table, evidence, seed)
         return self._ending(known, untested) or self._choose(known, untested)
 
     def _ending(self, known: Prospects, untested: BoolArray) -> Proposal | Over | None:
@@ -149,7 +152,7 @@ class Lean:
         if not untested[row, -1] or not known.can_be_tested(row):
             return None
         why = f"it is the favourite, and is tested on all {known.table.problem.fidelity}: {words}"
-        return self._proposal(known, known.on_all_data(row), why)
+        return self._proposal(known, known.on_all_data(row), why, NoteKind.FAVOURITE)
 
     def _choose(self, known: Prospects, untested: BoolArray) -> Proposal | Over:
         outlook, full = known.outlook, len(known.belief.candidates.levels) - 1
@@ -172,11 +175,11 @@ class Lean:
         if not gain.any():
             why = f"no test promises much; {why}"
         last = self._last_test(known, untested, takes.take(np.array([best])))
-        pair = pairs.take(np.array([best]))
         if last is not None:
             noun = known.table.problem.fidelity
-            pair, why = last, f"it is the favourite, and is tested on all {noun} while the budget allows that"
-        return self._proposal(known, pair, why)
+            why = f"it is the favourite, and is tested on all {noun} while the budget allows that"
+            return self._proposal(known, last, why, NoteKind.FAVOURITE)
+        return self._proposal(known, pairs.take(np.array([best])), why)
 
     def _last_test(self, known: Prospects, untested: BoolArray, next_takes: Takes) -> Pairs | None:
         """The favourite's test on all data, if it was not made yet and could not be paid for after the next test."""
@@ -191,14 +194,14 @@ class Lean:
         after = known.left.without(next_takes)
         return pair if is_last or not takes.fit(after, 1).all() else None
 
-    def _proposal(self, known: Prospects, pair: Pairs, why: str) -> Proposal:
+    def _proposal(self, known: Prospects, pair: Pairs, why: str, kind: NoteKind = NoteKind.MODELS) -> Proposal:
         table, belief = known.table, known.belief
         row, level = int(pair.configuration[0]), int(pair.level[0])
         configuration = table.configurations[row]
         shares = _snapshots(table.problem, table.history, configuration.id, table.problem.fractions[level])
         beliefs = tuple(q.model.predict(belief.candidates.points(pair)) for q in belief.quantities)
         useful, cut = useful_seconds(float(known.ended_after(pair)[0]))
-        notes = (Note(NoteKind.MODELS, why), *cut, *table.notes)
+        notes = (Note(kind, why), *cut, *table.notes)
         return Proposal(configuration, shares[-1], shares, expectations(belief, beliefs, row), notes, useful)
 
     def _at_random(self, table: Table, untested: BoolArray, seed: int) -> Proposal:

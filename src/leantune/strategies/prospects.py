@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from leantune.strategies.candidates import Table
 from leantune.strategies.cutoffs import Cutoffs
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.recipe import Recipe
+from leantune.strategies.trial_ends import StoppedTrial, closed, informed
 
 RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
 RIVALS, DRAWS = 100, 32  # configurations, and draws of each member, among which the best of all is sought
@@ -36,14 +38,24 @@ class Prospects:
 
     @classmethod
     def of(
-        cls, table: Table, evidence: Evidence, recipe: Recipe, seed: int, *, kappa: float, pending: bool
+        cls,
+        table: Table,
+        evidence: Evidence,
+        recipe: Recipe,
+        seed: int,
+        stopped: Sequence[StoppedTrial] = (),
+        *,
+        kappa: float,
+        pending: bool,
     ) -> Prospects:
-        """At least one run must have come through. kappa: where there is a budget. pending: trials under way are
-        believed to turn out as predicted; a recommendation must not rest on that.
+        """At least one run must have come through. stopped: trials whose ends the models are told. kappa: where there
+        is a budget. pending: trials under way are believed to turn out as predicted; a recommendation must not rest on
+        that.
         """
         left = resources(table.problem, table.history)
-        belief = build_belief(recipe, evidence, table.candidates, seed)
-        measured = measured_on_all_data(table, evidence, belief)
+        known = informed(evidence, stopped, natural=recipe.natural_scales)
+        belief = build_belief(recipe, known, table.candidates, seed)
+        measured = closed(measured_on_all_data(table, evidence, belief), stopped, table, belief)
         if pending:
             belief = _with_pending(belief, table)
         cutoffs = Cutoffs.of(table.problem, evidence, left)

@@ -66,7 +66,8 @@ class Recipe:
     modelled by its logit, and a positive goal that is to be small by its logarithm, where the user says nothing; a
     machine by those of its columns that say something new.
     decides: by the acquisition and the incumbent's rule, or by what tests are worth above the best result within the
-    budget (strategies.lean); then the acquisition serves the cheapest anywhere.
+    budget (strategies.lean); then the acquisition serves the cheapest anywhere. curves: whether `lean` stops runs that
+    will not pay, by their learning curves (strategies.trial_ends).
     """
 
     name: str
@@ -82,6 +83,7 @@ class Recipe:
     snapshots: bool = False
     natural_scales: bool = False
     decides: Literal["acquisition", "worth"] = "acquisition"
+    curves: bool = False
     stops: tuple[StopRule, ...] = ()
     caps: Caps = Caps()
 

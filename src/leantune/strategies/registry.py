@@ -55,10 +55,11 @@ FILTERS: dict[str, Callable[[float], Filter]] = {
 }
 
 
-def lean(points: int = 3, members: int = 16) -> Recipe:
+def lean(points: int = 3, members: int = 16, curves: bool = False) -> Recipe:
     """LeanTune's own: the best that the budget can find, tested before it is recommended (strategies.lean).
 
-    points: of the start. members: hyper-parameter samples of each model. Why so, and what else was tried: docs/lean.md.
+    points: of the start. members: hyper-parameter samples of each model. curves: stop runs that will not pay, by their
+    learning curves. Why so, and what else was tried: docs/lean.md.
     """
     from leantune.models.saturation import SaturatingFitter
 
@@ -71,6 +72,7 @@ def lean(points: int = 3, members: int = 16) -> Recipe:
         snapshots=True,
         natural_scales=True,
         decides="worth",
+        curves=curves,
     )
 
 

@@ -26,8 +26,9 @@ from leantune.strategies.proposals import Proposal, Recommendation
 class LearningCurve:
     """The goal's metric as a run has reported it so far.
 
-    steps: increasing; a step that is done again after a revocation is left out. values: one for each step, NaN where
-    it was no number. A curve may grow; what it holds never changes.
+    steps: increasing; a step that is done again after a revocation is left out; shares of the data where nobody said
+    how many steps a training has (`Problem.curves_by_share`). values: one for each step, NaN where it was no number. A
+    curve may grow; what it holds never changes.
     """
 
     steps: Sequence[float]

@@ -91,7 +91,7 @@ class OpenedStudy:
 
     def _view(self, history: History) -> View:
         problem = self.problem
-        if problem.steps is None:
+        if not self.strategy.judges:
             return View(problem, history, self.job.seed)
         from leantune.run.curves import learning_curves
 

@@ -187,7 +187,8 @@ class Study:
 
     @property
     def _view(self) -> View:
-        return View(self.problem, self.history, self.seed, learning_curves(self.store, self.problem))
+        curves = learning_curves(self.store, self.problem) if self.strategy.judges else {}
+        return View(self.problem, self.history, self.seed, curves)
 
     @property
     def stop_reason(self) -> str | None:

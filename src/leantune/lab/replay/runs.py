@@ -20,6 +20,7 @@ from leantune.lab.replay.noise import Noise, has_deviations
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import Truth, Verdict
 from leantune.problem import At, Budget, Problem, Stop
+from leantune.run.curves import learning_curves
 from leantune.run.events import Ended, Event
 from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
 from leantune.run.loop import Loop, Plan
@@ -248,21 +249,24 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
     chosen, problem = check(table, settings)
     drawn = Noise.of(table, settings.noise, seed).drawn if settings.noise else None
     clock, database = SimulatedClock(), Database("sqlite://")
-    executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn)
+    judges = chosen.tuner.judges
+    executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn, reports=judges)
     rules = TimeRules(enforced=False, parallel=settings.parallel, ends_useless=True)
     timed = _Timed(chosen.tuner, settings, executor, rules, RealClock())
     try:
         document = describe(problem, settings.strategy, {}, seed)
         store = open_or_create(database, "replay", problem, document, "", clock)
-        watch = _Watch(Truth.of(table), problem, chosen, seed, settings)
+        watch = _Watch(Truth.of(table), chosen, settings)
         plan = Plan(problem, timed, seed, rules, lease=None, poll=None, max_failures=None)
 
         def observe(event: Event) -> None:
             if isinstance(event, Ended):
-                watch.ended(event.trial, store.history(), timed.seconds[event.trial.number])
+                curves = learning_curves(store, problem) if judges else {}
+                view = View(problem, store.history(), seed, curves)
+                watch.ended(event.trial, view, timed.seconds[event.trial.number])
 
         Loop(store, plan, executor, clock, observe).run()
-        watch.add_marked(store.history())
+        watch.add_marked(View(problem, store.history(), seed, learning_curves(store, problem) if judges else {}))
     finally:
         database.close()
     return watch.rows
@@ -273,14 +277,12 @@ class _Watch:
     """Notes after every test what is recommended, and how good that is."""
 
     truth: Truth
-    problem: Problem
     contender: Contender
-    seed: int
     settings: Settings
     rows: list[Row] = field(default_factory=list)
 
-    def ended(self, trial: Trial, history: History, ask_seconds: float) -> None:
-        last = trial.observations[-1]
+    def ended(self, trial: Trial, view: View, ask_seconds: float) -> None:
+        history = view.history
         self.rows.append(
             Row(
                 test=len(self.rows) + 1,
@@ -289,22 +291,23 @@ class _Watch:
                 fraction=str(trial.fraction),
                 test_dollars=trial.cost,
                 test_seconds=trial.seconds,
-                cut=last.kind is ObservationKind.CENSORED,
+                cut=any(seen.kind is ObservationKind.CENSORED for seen in trial.observations[-1:]),
                 dollars=history.cost,
                 seconds=history.seconds,
                 ask_seconds=ask_seconds,
                 notes=tuple(map(str, trial.notes)),
-                advice=self._advice(history, self._now()) if self._now() else {},
+                advice=self._advice(view, self._now()) if self._now() else {},
             )
         )
 
-    def add_marked(self, history: History) -> None:
+    def add_marked(self, view: View) -> None:
         """Advice at the ends of the budgets that were asked for; tests were made one at a time."""
         for name, marks in ((PAPER, self.settings.own_at), (COMMON, self.settings.common_at)):
             for place in () if marks is None else self._ends(marks):
                 row = self.rows[place]
                 if name not in row.advice:
-                    advice = self._advice(History(history.trials[: place + 1]), (name,))
+                    until_then = replace(view, history=History(view.history.trials[: place + 1]))
+                    advice = self._advice(until_then, (name,))
                     self.rows[place] = replace(row, advice={**row.advice, **advice})
 
     def _ends(self, marks: tuple[Budget, ...]) -> list[int]:
@@ -319,20 +322,20 @@ class _Watch:
         asked = {PAPER: self.settings.own_at, COMMON: self.settings.common_at}
         return tuple(name for name, marks in asked.items() if marks is None)
 
-    def _advice(self, history: History, rules: Collection[str]) -> dict[str, Advice]:
+    def _advice(self, view: View, rules: Collection[str]) -> dict[str, Advice]:
         # Cheapest anywhere has one rule for everybody: the cheapest measured pair.
-        same = self.contender.common is self.contender.tuner or self.problem.goal.at is At.ANYWHERE
-        paper = self._advised(self.contender.tuner, history) if same or PAPER in rules else None
-        common = paper if same else self._advised(self.contender.common, history) if COMMON in rules else None
+        same = self.contender.common is self.contender.tuner or view.problem.goal.at is At.ANYWHERE
+        paper = self._advised(self.contender.tuner, view) if same or PAPER in rules else None
+        common = paper if same else self._advised(self.contender.common, view) if COMMON in rules else None
         found = {PAPER: paper, COMMON: common or paper}
         return {name: advice for name, advice in found.items() if advice is not None and (same or name in rules)}
 
-    def _advised(self, tuner: Tuner, history: History) -> Advice | None:
-        found = tuner.recommend(View(self.problem, history, self.seed))
+    def _advised(self, tuner: Tuner, view: View) -> Advice | None:
+        found = tuner.recommend(view)
         if found is None:
             return None
         verdict = self.truth.judge((found.configuration.id, found.fraction))
-        anywhere = self.problem.goal.at is At.ANYWHERE
+        anywhere = view.problem.goal.at is At.ANYWHERE
         return Advice(
             found.configuration.as_json(),
             str(found.fraction),
@@ -341,7 +344,7 @@ class _Watch:
             found.tested and (anywhere or found.fraction == 1),
             dict(found.metrics),
             dict(found.probabilities),
-            _modelled(found, verdict.metrics.get(self.problem.goal.metric)),
+            _modelled(found, verdict.metrics.get(view.problem.goal.metric)),
         )
 
 
