@@ -6,6 +6,7 @@
     last test    the favourite, on all data, while the budget still allows that
     recommend    the best after a deviation is taken off, the chance of breaking a limit included
                  what can no longer be tested gives way to the best measured result
+    noise        favourites are run again where runs scatter, and their mean counts (strategies.repeating)
 
 The cheapest anywhere, which needs no test on all data, is constrained expected improvement by the same models.
 """
@@ -34,6 +35,7 @@ from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
+from leantune.strategies.repeating import Repeats, Standing, mean_recommended
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Judgement, Over, View
 
@@ -100,12 +102,15 @@ class Lean:
             if evidence.failed.all():
                 return cheapest_measured(problem, history)
             belief = build_belief(self.recipe, evidence, table.candidates, derived_seed(seed, len(history.trials)))
-            outlook = Outlook.of(belief, measured_on_all_data(table, evidence, belief), 0.0)
+            standing = Standing.of(table, evidence, belief)
+            outlook = Outlook.of(belief, measured_results(table, evidence, belief, standing), 0.0)
             row, qualified = favourite(belief, outlook)
+            measured = cheapest_measured(problem, history)
+            if standing is not None:
+                measured = mean_recommended(table, evidence, belief, standing)
             if outlook.is_measured[row] and qualified:
-                return cheapest_measured(problem, history)
+                return measured
             if outlook.has_result and not can_be_tested(table, belief, row, resources(problem, history)):
-                measured = cheapest_measured(problem, history)
                 assert measured is not None
                 return replace(measured, why=f"{measured.why} {UNTESTABLE}")
             everything = np.arange(len(table.configurations))
@@ -131,11 +136,35 @@ class Lean:
         if evidence.failed.all():
             return self._at_random(table, untested, seed)
         belief = build_belief(self.recipe, evidence, table.candidates, seed)
-        measured = measured_on_all_data(table, evidence, belief)
+        standing = Standing.of(table, evidence, belief)
+        measured = measured_results(table, evidence, belief, standing)
         belief = _with_pending(belief, table)
         outlook = Outlook.of(belief, measured, self.kappa if left.any else 0.0)
+        row, qualified = favourite(belief, outlook)
+        repeats = Repeats(table, standing, row if qualified and outlook.is_measured[row] else None, left)
         ending = self._ending(table, belief, outlook, untested, left)
-        return ending or self._choose(table, belief, outlook, untested, left)
+        due = self._due(belief, repeats) if repeats.is_time or isinstance(ending, Over) else None
+        return due or ending or self._choose(table, belief, outlook, untested, left, repeats)
+
+    def _due(self, belief: Belief, repeats: Repeats) -> Proposal | None:
+        """A favourite that is run again before it is believed."""
+        due, left = repeats.due, repeats.left
+        if due is None:
+            return None
+        pair = belief.candidates.full_pairs(np.array([due[0]]))
+        is_paid_for = (left.trials is None or left.trials >= 1) and Takes.of(belief, pair).fit(left, 1).all()
+        return self._proposal(repeats.table, belief, pair, due[1]) if is_paid_for else None
+
+    def _repeat(self, belief: Belief, outlook: Outlook, repeats: Repeats, above: float) -> Proposal | None:
+        """The repeat that gains most for its price, if that is more than what a new test does."""
+        rows, gain = repeats.candidates(outlook)
+        pairs = belief.candidates.full_pairs(rows)
+        takes = Takes.of(belief, pairs)
+        score = np.where(takes.fit(repeats.left, len(pairs)), gain / takes.price(repeats.left, len(pairs)), 0.0)
+        if not len(rows) or score.max() <= above:
+            return None
+        why = "runs scatter, and which of the best is best is in doubt: it is run once more with another seed"
+        return self._proposal(repeats.table, belief, pairs.take(np.array([score.argmax()])), why)
 
     def _ending(
         self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources
@@ -159,7 +188,7 @@ class Lean:
         return self._proposal(table, belief, pair, f"it is the favourite, and is tested on all data: {words}")
 
     def _choose(
-        self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources
+        self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources, repeats: Repeats
     ) -> Proposal | Over:
         open_rows = np.flatnonzero(untested.any(axis=1))
         near = open_rows[largest(outlook.improvement[open_rows], NEAR)]
@@ -169,7 +198,8 @@ class Lean:
             cheap = largest(outlook.improvement[pairs.configuration], NEAR)
             pairs, takes = pairs.take(cheap), takes.take(cheap)
         if not len(pairs):
-            return Over("no test fits into what is left of the budget")
+            again = self._repeat(belief, outlook, repeats, 0.0)
+            return again or Over("no test fits into what is left of the budget")
         near = np.unique(pairs.configuration)
         gain = gains(belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
         score = gain / takes.price(left, len(pairs))
@@ -181,7 +211,9 @@ class Lean:
         pair = pairs.take(np.array([best]))
         if last is not None:
             pair, why = last, "it is the favourite, and is tested on all data while the budget allows that"
-        return self._proposal(table, belief, pair, why)
+            return self._proposal(table, belief, pair, why)
+        again = self._repeat(belief, outlook, repeats, float(score[best]))
+        return again or self._proposal(table, belief, pair, why)
 
     def _last_test(
         self,
@@ -358,6 +390,12 @@ def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> Me
     return Measured(
         np.array(list(found), dtype=np.int64), np.array(means, dtype=np.float64), np.array(all_kept, dtype=np.bool_)
     )
+
+
+def measured_results(table: Table, evidence: Evidence, belief: Belief, standing: Standing | None) -> Measured:
+    """Results on all data; where runs were repeated, as they are believed by how much runs scatter."""
+    measured = measured_on_all_data(table, evidence, belief)
+    return measured if standing is None else standing.believed(measured)
 
 
 def _with_pending(belief: Belief, table: Table) -> Belief:

@@ -37,12 +37,13 @@ from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, Plan
+from leantune.run.seeds import seed_of
 from leantune.space import Configuration, Space
 from leantune.strategies.baseline import Comparison, compared, next_test
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import required
-from leantune.strategies.registry import at_work, named_tuner
+from leantune.strategies.registry import at_work, check_repeats, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.study.definition import describe, kept_open, open_or_create
 from leantune.units import parse_share
@@ -66,7 +67,9 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class AskedTrial:
-    """A test to run: trial["lr"], trial.fraction; expected: what the models predict; notes: where it comes from."""
+    """A test to run: trial["lr"], trial.fraction; expected: what the models predict; notes: where it comes from. seed:
+    the study's, and another for a run that repeats one.
+    """
 
     number: int
     configuration: Configuration
@@ -74,11 +77,14 @@ class AskedTrial:
     snapshots: tuple[Fraction, ...]
     expected: Mapping[str, Estimate]
     notes: tuple[Note, ...]
+    seed: int = 0
 
     @classmethod
-    def of(cls, trial: Trial) -> AskedTrial:
+    def of(cls, trial: Trial, seed: int) -> AskedTrial:
         """The trial as its training function sees it."""
-        return cls(trial.number, trial.configuration, trial.fraction, trial.snapshots, trial.expected, trial.notes)
+        return cls(
+            trial.number, trial.configuration, trial.fraction, trial.snapshots, trial.expected, trial.notes, seed
+        )
 
     def __getitem__(self, name: str) -> Any:
         return self.configuration[name]
@@ -122,6 +128,7 @@ class Study:
         settings: Iterable[Mapping[str, object]] = (),
         baseline: Mapping[str, object] | None = None,
         stop: Stop = "auto",
+        repeats: int = 1,
         store: str = IN_MEMORY,
         name: str = "study",
         clock: Clock | None = None,
@@ -130,8 +137,10 @@ class Study:
         `snapshots=`). steps: the last step of a training, which SpotTune needs. settings: the configurations to test;
         none: all of the space. baseline: your present setting, tested first and compared with. stop: `lean` ends the
         study when nothing is likely to be better by this share of the goal, or "never"; by default 0.01 where there is
-        no budget. store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a study that is
-        there already goes on, if it is the same. Without a store it lives as long as this object.
+        no budget. repeats: how often `lean` may run one configuration on all data where runs scatter, each time with
+        another `trial.seed`; 3 is a good choice for a function that uses it. store, name: where the study is kept, such
+        as "sqlite:///leantune.db", and as what; a study that is there already goes on, if it is the same. Without a
+        store it lives as long as this object.
         """
         self.problem = Problem(
             space,
@@ -144,9 +153,11 @@ class Study:
             settings=settings,
             baseline=baseline,
             stop=stop,
+            repeats=repeats,
         )
         self.strategy, strategy_name, options = _tuner(strategy)
         self.strategy.check(self.problem)
+        check_repeats(self.strategy, self.problem)
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
         self.seed = seed
@@ -209,8 +220,11 @@ class Study:
                 )
             except Outdated:
                 continue  # another process has proposed meanwhile: take that into account
-            asked.append(AskedTrial.of(trial))
+            asked.append(self._asked(trial))
         return asked
+
+    def _asked(self, trial: Trial) -> AskedTrial:
+        return AskedTrial.of(trial, seed_of(trial, self.history, self.seed))
 
     def enqueue(self, configuration: Mapping[str, object], fraction: int | float | str | Fraction = 1) -> AskedTrial:
         """A trial of your own choice, to be told like any other; it may repeat one."""
@@ -218,7 +232,7 @@ class Study:
         share = self.problem.fractions[self.problem.level_of(parse_share(fraction))]
         notes, kind = (Note(NoteKind.PLAIN, "enqueued by the user"),), TrialKind.ENQUEUED
         trial = self.store.propose(checked, share, time=self._clock.now(), notes=notes, kind=kind, queue=False)
-        return AskedTrial.of(trial)
+        return self._asked(trial)
 
     def tell(
         self,
@@ -273,7 +287,7 @@ class Study:
             raise InvalidInput("the study has no end", where="optimize", hint=hint)
         executor = FunctionExecutor(
             self.problem,
-            lambda current: train(AskedTrial.of(self.history.trial(current.number))),
+            lambda current: train(self._asked(self.history.trial(current.number))),
             self._clock,
             catch=catch,
         )
