@@ -12,7 +12,8 @@ With what the model says of i without its own results on all data, N(m_i, v_i), 
     1 / s_i^2  = 1 / v_i + n_i / sigma_i^2,   mu_i = s_i^2 (m_i / v_i + n_i y_i / sigma_i^2)
 
 and so is every limited quantity, which gives P_i, the probability that the true means keep all limits. With V_i =
-P_i max(mu_i - base, 0), base a little below what is expected of all, the gain of one more run of i is
+P_i max(mu_i - base, 0), base a little below what is expected of all, and V_i = 0 of whoever more probably breaks a
+limit than keeps it, the gain of one more run of i is
 
     G(i) = E[max(V_i after it, w)] - max_j V_j,     w = the largest V of the others, and what an untested one is worth
 
@@ -38,6 +39,7 @@ from leantune.models.scales import Transform
 PRIOR_RUNS = 2.0  # runs that sigma_0 counts for
 AGREEMENT = 0.01  # of the model's noise: scatter below it counts as this much
 STEP = 1e-4  # of the difference that tells the slope of f
+EVEN = 0.5  # probability of the limits, above which a configuration may be recommended
 ROUNDING = 1e-9
 ROOTS = Roots.of(5)
 
@@ -66,7 +68,7 @@ class Runs:
     def squares(self, transform: Transform) -> FloatArray:
         """SS; [M]."""
         means = self.means
-        step = STEP * np.maximum(np.abs(means), STEP)
+        step = STEP * np.where(means == 0.0, 1.0, np.abs(means))
         slope = (transform.forward(means + step) - transform.forward(means - step)) / (2.0 * step)
         spread = np.array([float(np.square(runs - runs.mean()).sum()) for runs in self.values])
         return np.asarray(np.square(slope) * spread)
@@ -160,7 +162,8 @@ class Race:
     @cached_property
     def value(self) -> FloatArray:
         """V; [M]."""
-        return np.asarray(self.probability * np.maximum(self.goal.belief.mean - self.base, 0.0))
+        worth = self.probability * np.maximum(self.goal.belief.mean - self.base, 0.0)
+        return np.where(self.probability > EVEN, worth, 0.0)
 
     @property
     def leader(self) -> int:
@@ -178,7 +181,7 @@ class Race:
         best = self.leader
         near = mean + 2.0 * np.hypot(sd, sd[best]) > mean[best]
         for limit in self.limits:
-            near &= (limit.probability > 0.5) | limit.in_doubt
+            near &= (limit.probability > EVEN) | limit.in_doubt
         near &= self.sound
         others = near.copy()
         others[best] = any(bool(limit.in_doubt[best]) for limit in self.limits)
@@ -200,7 +203,8 @@ class Race:
         for combination in product(range(len(ROOTS.z)), repeat=len(after)):
             weight = math.prod(float(ROOTS.w[root]) for root in combination)
             chance = math.prod(float(one[root]) for one, root in zip(after, combination, strict=True))
-            total += weight * (others + expected_excess(chance * above - others, chance * move))
+            more = expected_excess(chance * above - others, chance * move) if chance > EVEN else 0.0
+            total += weight * (others + more)
         return total
 
 

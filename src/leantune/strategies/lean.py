@@ -44,6 +44,7 @@ RESERVE = 1.0  # deviations by which an untested configuration must promise more
 RIVALS, DRAWS = 100, 32  # configurations, and draws of each member, among which the best of all is sought
 UNLIKELY = 0.1  # chance that something better exists, at which a study may end
 SMALLEST = 1e-12
+ALL_TESTED = "every pair that the strategy may test has been tested"
 UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all data."
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
@@ -130,9 +131,9 @@ class Lean:
         untested = table.untested(self.recipe)
         if left.only_trials and untested[:, -1].any():
             untested[:, :-1] = False
-        if not untested.any():
-            return Over("every pair that the strategy may test has been tested")
         evidence = Evidence.of(problem, history)
+        if not untested.any() and (problem.repeats == 1 or evidence.failed.all()):
+            return Over(ALL_TESTED)
         if evidence.failed.all():
             return self._at_random(table, untested, seed)
         belief = build_belief(self.recipe, evidence, table.candidates, seed)
@@ -142,6 +143,9 @@ class Lean:
         outlook = Outlook.of(belief, measured, self.kappa if left.any else 0.0)
         row, qualified = favourite(belief, outlook)
         repeats = Repeats(table, standing, row if qualified and outlook.is_measured[row] else None, left)
+        if not untested.any():
+            again = self._due(belief, repeats) or self._repeat(belief, outlook, repeats, 0.0)
+            return again or Over(ALL_TESTED)
         ending = self._ending(table, belief, outlook, untested, left)
         due = self._due(belief, repeats) if repeats.is_time or isinstance(ending, Over) else None
         return due or ending or self._choose(table, belief, outlook, untested, left, repeats)

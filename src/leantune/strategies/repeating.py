@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from leantune.acquisition.base import Belief
-from leantune.acquisition.repeats import Bounded, Contest, Race, Runs
+from leantune.acquisition.repeats import EVEN, Bounded, Contest, Race, Runs
 from leantune.acquisition.worth import Measured, Outlook, Resources
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.history import Estimate, Note, NoteKind
@@ -25,7 +25,7 @@ from leantune.models.gp import GaussianProcess
 from leantune.problem import COST, TIME, Budget
 from leantune.strategies.beliefs import SUCCESS
 from leantune.strategies.candidates import Table
-from leantune.strategies.evidence import Evidence
+from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
 from leantune.strategies.proposals import Recommendation
 from leantune.strategies.recommending import best_word, limit_on
 from leantune.units import SECONDS_PER_HOUR
@@ -75,7 +75,7 @@ class Standing:
         for index, row in enumerate(measured.rows.tolist()):
             if row in place:
                 y[index] = self.race.goal.belief.mean[place[row]]
-                kept[index] = self.race.probability[place[row]] > 0.5
+                kept[index] = self.race.probability[place[row]] > EVEN
         return replace(measured, y=y, kept=kept)
 
 
@@ -97,7 +97,8 @@ def _sound(table: Table, evidence: Evidence, rows: IntArray) -> BoolArray:
 
 def _runs(evidence: Evidence, where: tuple[IntArray, ...], metric: str) -> Runs | None:
     """The metric of each run; None where not all of them told it."""
-    values = tuple(evidence.metrics[metric][places] for places in where)
+    least = SMALLEST_SPEND if metric in (COST, TIME) else -np.inf
+    values = tuple(np.maximum(evidence.metrics[metric][places], least) for places in where)
     return Runs(values) if all(np.isfinite(one).all() for one in values) else None
 
 
@@ -157,8 +158,8 @@ class Repeats:
         if self.standing is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         race = self.standing.race
-        above = max(outlook.floor - race.base, 0.0) if outlook.worth.any() else 0.0
-        gains = race.gains(above + float(outlook.worth.max()) if above else 0.0)
+        untested = float(outlook.worth.max())
+        gains = race.gains(untested + max(outlook.floor - race.base, 0.0) if untested > 0 else 0.0)
         fitting = np.flatnonzero([gain > 0 and self._open(row) for gain, row in zip(gains, race.rows, strict=True)])
         return race.rows[fitting], gains[fitting]
 
@@ -189,7 +190,7 @@ def mean_recommended(table: Table, evidence: Evidence, belief: Belief, standing:
         index, bound, upper = limit_on(belief, constraint, row)
         below = float(standing.contests[index].belief.below(bound)[place]) if index in standing.contests else 0.0
         probabilities[constraint.text] = (below if upper else 1.0 - below) * float(race.sound[place])
-    feasible = bool(race.probability[place] > 0.5)
+    feasible = bool(race.probability[place] > EVEN)
     metrics = _metrics(evidence, belief, standing, place)
     goal, runs = metrics[problem.goal.metric], len(where)
     shown = f"mean of {runs} runs, {goal}" if runs > 1 else f"one run, {goal} by the scatter of others"
