@@ -64,7 +64,7 @@ def test_outside_of_a_trial_there_is_none(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_trial_from_the_environment(pipe: int, tmp_path: Path) -> None:
     trial = current_trial()
     assert current_trial() is trial
-    assert (trial.number, trial.attempt, trial.fraction) == (3, 2, Fraction(1, 2))
+    assert (trial.number, trial.attempt, trial.seed, trial.fraction) == (3, 2, 7, Fraction(1, 2))
     assert trial.snapshots == (Fraction(1, 10), Fraction(1, 2))
     assert trial["lr"] == 0.1
     assert "lr" in trial
