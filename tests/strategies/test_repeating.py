@@ -20,11 +20,14 @@ from tests.strategies.quick_lean import quick_lean
 ERRORS = (0.30, 0.20, 0.16, 0.10, 0.095, 0.10, 0.105, 0.12, 0.20, 0.40)  # by x
 BEST = 4
 TRIALS = 12
+TWELVE = Budget(trials=TRIALS)
+# 0.999 of x = 7 is far from what its neighbours tell
+SURPRISING = ((1, 0.80), (2, 0.84), (3, 0.90), (4, 0.905), (5, 0.90), (6, 0.895), (3, 0.895), (7, 0.999))
 
 
-def problem(repeats: int, budget: Budget | None = None, limits: tuple[str, ...] = ()) -> Problem:
+def problem(repeats: int, budget: Budget = TWELVE, limits: tuple[str, ...] = ()) -> Problem:
     space = Space(x=ordinal(*range(len(ERRORS))))
-    return Problem(space, maximize("accuracy"), limits, budget=budget or Budget(trials=TRIALS), repeats=repeats)
+    return Problem(space, maximize("accuracy"), limits, budget=budget, repeats=repeats)
 
 
 def shown(given: Problem, trial: Trial, noise: float, seed: int) -> Observation:
@@ -91,18 +94,25 @@ def test_no_configuration_is_run_more_often_than_allowed() -> None:
     assert max(history.repeat_of(trial) for trial in history.trials) == 1
 
 
-def test_a_new_leader_is_run_again_before_it_is_believed() -> None:
+def test_a_leader_that_came_out_much_better_than_expected_is_run_again_at_once() -> None:
     given = problem(repeats=3)
-    history = told(given, (3, 0.90), (2, 0.85), (3, 0.86), (7, 0.97))
+    history = told(given, *SURPRISING)
     answer = at_work(quick_lean()).ask(View(given, history, 0))
     assert isinstance(answer, Proposal)
     assert answer.configuration["x"] == 7
     assert "run once more with another seed" in str(answer.notes[0])
 
 
+def test_without_a_budget_the_favourite_is_run_again_before_the_study_ends() -> None:
+    given = problem(repeats=3, budget=Budget()).with_stop(0.05)
+    history = study(given, noise=0.0)
+    assert repeated(history) == 1
+    assert repeated(study(given.with_repeats(1), noise=0.0)) == 0
+
+
 def test_a_repeat_under_way_is_not_proposed_again() -> None:
     given = problem(repeats=3)
-    history = told(given, (3, 0.90), (2, 0.85), (3, 0.86), (7, 0.97))
+    history = told(given, *SURPRISING)
     history, _ = history.propose(given.space.configuration({"x": 7}), Fraction(1))
     answer = at_work(quick_lean()).ask(View(given, history, 0))
     assert isinstance(answer, Proposal)

@@ -148,6 +148,8 @@ class Lean:
             return again or Over(ALL_TESTED)
         ending = self._ending(table, belief, outlook, untested, left)
         due = self._due(belief, repeats) if repeats.is_time or isinstance(ending, Over) else None
+        if due is None and isinstance(ending, Over):
+            due = self._repeat(belief, outlook, repeats, 0.0, noticed(belief, outlook, problem.regret_to_end or 0.0))
         return due or ending or self._choose(table, belief, outlook, untested, left, repeats)
 
     def _due(self, belief: Belief, repeats: Repeats) -> Proposal | None:
@@ -159,9 +161,14 @@ class Lean:
         is_paid_for = (left.trials is None or left.trials >= 1) and Takes.of(belief, pair).fit(left, 1).all()
         return self._proposal(repeats.table, belief, pair, due[1]) if is_paid_for else None
 
-    def _repeat(self, belief: Belief, outlook: Outlook, repeats: Repeats, above: float) -> Proposal | None:
-        """The repeat that gains most for its price, if that is more than what a new test does."""
+    def _repeat(
+        self, belief: Belief, outlook: Outlook, repeats: Repeats, above: float, least: float = 0.0
+    ) -> Proposal | None:
+        """The repeat that gains most for its price, if that is more than what a new test does; least: gain that is
+        worth a run at all.
+        """
         rows, gain = repeats.candidates(outlook)
+        rows, gain = rows[gain > least], gain[gain > least]
         pairs = belief.candidates.full_pairs(rows)
         takes = Takes.of(belief, pairs)
         score = np.where(takes.fit(repeats.left, len(pairs)), gain / takes.price(repeats.left, len(pairs)), 0.0)
@@ -285,6 +292,13 @@ def _why(belief: Belief, outlook: Outlook, on_all_data: bool) -> str:
 def _best_measured(belief: Belief, outlook: Outlook) -> float:
     """The floor on the goal's own scale."""
     return float(belief.objective.transform.expectation(Gaussian(np.array([outlook.floor]), np.zeros(1)))[0])
+
+
+def noticed(belief: Belief, outlook: Outlook, share: float) -> float:
+    """The gain on the modelled scale that makes the best measured result better by this share of it."""
+    transform, best = belief.objective.transform, _best_measured(belief, outlook)
+    sign = -1.0 if transform.descending else 1.0
+    return float(transform.forward(np.array([best + sign * share * abs(best)]))[0]) - outlook.floor
 
 
 def can_be_tested(table: Table, belief: Belief, row: int, left: Resources) -> bool:

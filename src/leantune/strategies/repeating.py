@@ -1,7 +1,8 @@
 """Runs of one configuration scatter: the favourites are run again with another seed, and their mean counts.
 
-    the first    the favourite, once it is measured on all data and half of a budget is used: whether runs scatter
-    a new leader where they do, it is run once more before it is believed
+    the first    the favourite, once it is measured on all data and half of a budget is used (without a budget: before
+                 the study ends): whether runs scatter
+    a surprise   where they do, a leader whose one run was much better than expected is run once more at once
     the others   those whose order is in doubt, in competition with new tests: gain for the share of the budget it takes
 
 Nothing is known of the noise before the first repeat, and until then single results count as they are.
@@ -30,6 +31,7 @@ from leantune.strategies.proposals import Recommendation
 from leantune.strategies.recommending import best_word, limit_on
 from leantune.units import SECONDS_PER_HOUR
 
+SURPRISE = 2.0  # deviations by which a single run must be better than expected, to be doubted at once
 HALF = 0.5  # of a budget, at which it is time to see whether runs scatter
 
 
@@ -144,8 +146,9 @@ class Repeats:
             return row, "it is the favourite, and is run once more with another seed to see how much runs scatter"
         place = standing.race.leader
         row = int(standing.race.rows[place])
-        if standing.scatter and standing.race.counts[place] == 1 and self._open(row):
-            return row, "it is the best so far by one run; runs scatter, so it is run once more with another seed"
+        surprise = float(standing.race.goal.surprise[place])
+        if standing.scatter and standing.race.counts[place] == 1 and surprise > SURPRISE and self._open(row):
+            return row, "it came out better than expected, and runs scatter: it is run once more with another seed"
         return None
 
     @property
