@@ -84,22 +84,17 @@ class Runs:
 
 @dataclass(frozen=True)
 class Contest:
-    """One quantity of the M configurations: belief N(mu, s^2) after all runs, and the noise sigma of one more; [M].
-
-    surprise: by how many deviations of what was expected the runs came out better.
-    """
+    """One quantity of the M configurations: belief N(mu, s^2) after all runs, and the noise sigma of one more; [M]."""
 
     belief: Gaussian
     noise: FloatArray
-    surprise: FloatArray
 
     @classmethod
     def of(cls, prior: Gaussian, y: FloatArray, counts: IntArray, noise: FloatArray) -> Contest:
         """prior: what is believed without these runs."""
         before, told = 1.0 / np.square(prior.sd), counts / np.square(noise)
         variance = 1.0 / (before + told)
-        belief = Gaussian(variance * (before * prior.mean + told * y), np.sqrt(variance))
-        return cls(belief, noise, (y - prior.mean) / np.hypot(prior.sd, noise / np.sqrt(counts)))
+        return cls(Gaussian(variance * (before * prior.mean + told * y), np.sqrt(variance)), noise)
 
     @property
     def move(self) -> FloatArray:

@@ -139,22 +139,25 @@ class Lean:
         belief = build_belief(self.recipe, evidence, table.candidates, seed)
         standing = Standing.of(table, evidence, belief)
         measured = measured_results(table, evidence, belief, standing)
-        belief = _with_pending(belief, table)
+        believed, belief = belief, _with_pending(belief, table)
         outlook = Outlook.of(belief, measured, self.kappa if left.any else 0.0)
-        row, qualified = favourite(belief, outlook)
-        repeats = Repeats(table, standing, row if qualified and outlook.is_measured[row] else None, left)
+        repeats = Repeats.of(table, evidence, believed, standing, self._measured_favourite(belief, outlook))
         if not untested.any():
-            again = self._due(belief, repeats) or self._repeat(belief, outlook, repeats, 0.0)
+            again = self._due(belief, repeats, at_end=True) or self._repeat(belief, outlook, repeats, 0.0)
             return again or Over(ALL_TESTED)
         ending = self._ending(table, belief, outlook, untested, left)
-        due = self._due(belief, repeats) if repeats.is_time or isinstance(ending, Over) else None
+        due = self._due(belief, repeats, at_end=isinstance(ending, Over))
         if due is None and isinstance(ending, Over):
             due = self._repeat(belief, outlook, repeats, 0.0, noticed(belief, outlook, problem.regret_to_end or 0.0))
         return due or ending or self._choose(table, belief, outlook, untested, left, repeats)
 
-    def _due(self, belief: Belief, repeats: Repeats) -> Proposal | None:
+    def _measured_favourite(self, belief: Belief, outlook: Outlook) -> int | None:
+        row, qualified = favourite(belief, outlook)
+        return row if qualified and outlook.is_measured[row] else None
+
+    def _due(self, belief: Belief, repeats: Repeats, *, at_end: bool) -> Proposal | None:
         """A favourite that is run again before it is believed."""
-        due, left = repeats.due, repeats.left
+        due, left = repeats.due(at_end=at_end), repeats.left
         if due is None:
             return None
         pair = belief.candidates.full_pairs(np.array([due[0]]))

@@ -1,11 +1,12 @@
 """Runs of one configuration scatter: the favourites are run again with another seed, and their mean counts.
 
-    the first    the favourite, once it is measured on all data and half of a budget is used (without a budget: before
-                 the study ends): whether runs scatter
-    a surprise   where they do, a leader whose one run was much better than expected is run once more at once
-    the others   those whose order is in doubt, in competition with new tests: gain for the share of the budget it takes
+    a surprise   a favourite whose one run was much better than expected, at once: it may have been luck
+    a favourite  late in the budget, or before a study without one ends: whether runs scatter
+    the others   where they do, those whose order is in doubt, in competition with new tests: gain for the share of the
+                 budget that it takes
 
-Nothing is known of the noise before the first repeat, and until then single results count as they are.
+Nothing is known of the noise before the first repeat, and until then single results count as they are. Late, as a test
+that is made twice is one that the search does not have: docs/lean.md has what was tried.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ from leantune.models.base import Gaussian
 from leantune.models.gp import GaussianProcess
 from leantune.problem import COST, TIME, Budget
 from leantune.strategies.beliefs import SUCCESS
+from leantune.strategies.budgets import resources
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
 from leantune.strategies.proposals import Recommendation
 from leantune.strategies.recommending import best_word, limit_on
 from leantune.units import SECONDS_PER_HOUR
 
-SURPRISE = 2.0  # deviations by which a single run must be better than expected, to be doubted at once
-HALF = 0.5  # of a budget, at which it is time to see whether runs scatter
+SURPRISE = 2.5  # deviations by which a single run must be better than expected, to be doubted at once
+LATE = 0.85  # of a budget, at which it is time to see whether runs scatter
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,10 @@ class Standing:
                 limits.append(Bounded(contests[limit.quantity], limit.low[rows], limit.high[rows]))
         race = Race(rows, goal.counts, contests[0], limits, sound, _base(belief))
         return cls(race, where, contests, goal.scatter)
+
+    def runs_of(self, row: int) -> int:
+        """How often the configuration was measured."""
+        return int(self.race.counts[self.race.rows == row].sum())
 
     def believed(self, measured: Measured) -> Measured:
         """Measured results as they are believed after the noise is taken into account."""
@@ -121,6 +127,17 @@ def _base(belief: Belief) -> float:
     return float(probability @ mean / total if total > 0 else mean.mean()) - float(mean.std())
 
 
+def surprise(table: Table, evidence: Evidence, belief: Belief, row: int) -> float:
+    """By how many deviations of what is expected without them a configuration's results on all data are better."""
+    model, transform = belief.objective.model, belief.objective.transform
+    assert isinstance(model, GaussianProcess)
+    values = evidence.metrics[table.problem.goal.metric][_results(table, evidence)[row]]
+    expected = model.without_own(belief.candidates.at_full(np.array([row])))
+    y = float(transform.forward(np.array([values.mean()]))[0])
+    deviation = np.hypot(expected.sd[0], model.noise_deviation / np.sqrt(len(values)))
+    return float((y - expected.mean[0]) / deviation)
+
+
 # -- which is run again
 
 
@@ -128,33 +145,40 @@ def _base(belief: Belief) -> float:
 class Repeats:
     """What may be run again now.
 
-    row: the configuration to recommend if the study ended now; None where that one was not measured.
+    row: the configuration to recommend if the study ended now; None where that one was not measured. surprise: by how
+    many deviations of what was expected it came out better.
     """
 
     table: Table
     standing: Standing | None
     row: int | None
+    surprise: float
     left: Resources
 
-    @property
-    def due(self) -> tuple[int, str] | None:
-        """The row of a favourite that is to be run again before it is believed, and why."""
+    @classmethod
+    def of(
+        cls, table: Table, evidence: Evidence, belief: Belief, standing: Standing | None, row: int | None
+    ) -> Repeats:
+        """belief: without what is pending."""
+        found = 0.0
+        if row is not None and table.problem.repeats > 1:
+            found = surprise(table, evidence, belief, row)
+        return cls(table, standing, row, found, resources(table.problem, table.history))
+
+    def due(self, *, at_end: bool) -> tuple[int, str] | None:
+        """The row of a favourite that is to be run again before it is believed, and why. at_end: nothing else is to be
+        tested.
+        """
         row, standing = self.row, self.standing
         if row is None or not self._open(row):
             return None
-        if standing is None:
+        if standing is not None and not (standing.scatter and standing.runs_of(row) == 1):
+            return None
+        if self.surprise > SURPRISE:
+            return row, "it came out much better than expected, so it is run once more with another seed"
+        if at_end or used_share(self.table.problem.budget, self.left) >= LATE:
             return row, "it is the favourite, and is run once more with another seed to see how much runs scatter"
-        place = standing.race.leader
-        row = int(standing.race.rows[place])
-        surprise = float(standing.race.goal.surprise[place])
-        if standing.scatter and standing.race.counts[place] == 1 and surprise > SURPRISE and self._open(row):
-            return row, "it came out better than expected, and runs scatter: it is run once more with another seed"
         return None
-
-    @property
-    def is_time(self) -> bool:
-        """Whether half of the budget is used, or runs were repeated before."""
-        return self.standing is not None or used_share(self.table.problem.budget, self.left) >= HALF
 
     def candidates(self, outlook: Outlook) -> tuple[IntArray, FloatArray]:
         """Rows whose order is in doubt, and the gain of one more run of each."""
