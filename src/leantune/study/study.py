@@ -137,10 +137,9 @@ class Study:
         `snapshots=`). steps: the last step of a training, which SpotTune needs. settings: the configurations to test;
         none: all of the space. baseline: your present setting, tested first and compared with. stop: `lean` ends the
         study when nothing is likely to be better by this share of the goal, or "never"; by default 0.01 where there is
-        no budget. repeats: how often `lean` may run one configuration on all data where runs scatter, each time with
-        another `trial.seed`; 3 is a good choice for a function that uses it. store, name: where the study is kept, such
-        as "sqlite:///leantune.db", and as what; a study that is there already goes on, if it is the same. Without a
-        store it lives as long as this object.
+        no budget. repeats: how often `lean` may run one configuration on all data, each time with another `trial.seed`.
+        store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a study that is there
+        already goes on, if it is the same. Without a store it lives as long as this object.
         """
         self.problem = Problem(
             space,
@@ -158,9 +157,7 @@ class Study:
         self.strategy, strategy_name, options = _tuner(strategy)
         self.strategy.check(self.problem)
         check_repeats(self.strategy, self.problem)
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
-        self.seed = seed
+        self.seed = _checked_seed(seed)
         self._clock = clock or RealClock()
         self._shared = store != IN_MEMORY
         document = describe(self.problem, strategy_name, options, seed)
@@ -318,6 +315,12 @@ class Study:
     def close(self) -> None:
         """Let go of the store; nothing is lost."""
         self._database.close()
+
+
+def _checked_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
+    return seed
 
 
 def _nothing_to_ask(answer: Wait | Over) -> StudyOver:
