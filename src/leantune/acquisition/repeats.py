@@ -7,7 +7,7 @@ y_i = f(a_i) on the modelled one. Their noise there, a normal deviation sigma_i 
     sigma_0^2  = geometric mean of SS_i / (n_i - 1) over those that were repeated, and of what the model takes for noise
     sigma_i^2  = (2 sigma_0^2 + SS_i) / (2 + n_i - 1)                            some scatter more than others
 
-With what the model says of i without its own results on all data, N(m_i, v_i), the true y_i is normal,
+With what is believed of i without its own results on all data, N(m_i, v_i), the true y_i is normal,
 
     1 / s_i^2  = 1 / v_i + n_i / sigma_i^2,   mu_i = s_i^2 (m_i / v_i + n_i y_i / sigma_i^2)
 

@@ -34,6 +34,7 @@ from leantune.strategies.recommending import best_word, limit_on
 from leantune.units import SECONDS_PER_HOUR
 
 SURPRISE = 2.5  # deviations by which a single run must be better than expected, to be doubted at once
+DOUBT = 2.0  # factor on the deviation of what models say of a measured one by the others: runs count for more
 LATE = 0.85  # of a budget, at which it is time to see whether runs scatter
 
 
@@ -115,7 +116,8 @@ def _contest(belief: Belief, index: int, rows: IntArray, runs: Runs) -> Contest:
     model = quantity.model
     assert isinstance(model, GaussianProcess)
     noise = runs.noise(quantity.transform, model.noise_deviation)
-    prior = model.without_own(belief.candidates.at_full(rows))
+    others = model.without_own(belief.candidates.at_full(rows))
+    prior = Gaussian(others.mean, DOUBT * others.sd)
     return Contest.of(prior, quantity.transform.forward(runs.means), runs.counts, noise)
 
 
