@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import LeanTuneError
+from leantune.executors.base import Terms
 from leantune.executors.outcome import Heard
 from leantune.executors.run_folder import RunFolder
 from leantune.problem import Problem, maximize
@@ -37,11 +38,12 @@ def test_names(tmp_path: Path) -> None:
 
 def test_what_the_program_is_told(folder: RunFolder) -> None:
     problem = on(machine("m", vcpus=0.5, memory=1, usd_per_hour=0.5), nodes=2)
-    told = json.loads(folder.write_trial(trial_of(problem), 4, "s").read_text())
+    told = json.loads(folder.write_trial(trial_of(problem), Terms(attempt=4, seed=7), "s").read_text())
     assert told == {
         "study": "s",
         "number": 0,
         "attempt": 4,
+        "seed": 7,
         "configuration": {
             "n": 0,
             "cluster": {

@@ -173,6 +173,27 @@ def test_a_stop_that_nobody_would_heed_is_refused() -> None:
     check_refused(asked, "eic cannot say what going on would bring", "line 7, stop", "choose lean")
 
 
+def test_runs_are_repeated_where_the_program_takes_a_seed() -> None:
+    shares, train = "fractions: [1/4, 1]", "train: p --lr {lr} --seed {seed}"
+    assert parsed(x=shares).problem.repeats == 1
+    assert parsed(x=shares, train=train).problem.repeats == 3
+    assert parsed(x=f"{shares}\nrepeats: never", train=train).problem.repeats == 1
+    assert parsed(x=f"{shares}\nrepeats: 5").problem.repeats == 5  # a program that draws its own
+    assert parsed(x=f"{shares}\nstrategy: random", train=train).problem.repeats == 1
+
+
+@pytest.mark.parametrize("repeats", ["0", "often", "1.5", "{runs: 3}"])
+def test_bad_repeats_are_refused(repeats: str) -> None:
+    error = refused(text(x=f"fractions: [1/4, 1]\nrepeats: {repeats}"))
+    assert "line 8, repeats" in error.where
+    assert "repeats: 3, or repeats: never" in error.hint
+
+
+def test_repeats_that_nobody_would_make_are_refused() -> None:
+    asked = text(x="repeats: 3")
+    check_refused(asked, "only lean runs a configuration again, and only for a goal on all data", "line 7, repeats", "")
+
+
 @pytest.mark.parametrize(
     ("store", "url"),
     [

@@ -171,6 +171,7 @@ class _Call:
         current = self._executor._current = CurrentTrial(
             number=self._trial.number,
             attempt=self._terms.attempt,
+            seed=self._terms.seed,
             fraction=self._trial.fraction,
             snapshots=self._trial.snapshots,
             parameters=self._trial.configuration,

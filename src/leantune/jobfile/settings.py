@@ -143,6 +143,12 @@ def read_stop(entry: Entry) -> Stop:
     return float(given["regret"])
 
 
+def read_repeats(entry: Entry) -> int:
+    """`repeats: never`, or `repeats: 3`: runs of one configuration on all data at most."""
+    hint = "Write how often one configuration may be run on all data, such as repeats: 3, or repeats: never"
+    return 1 if entry.value == "never" else entry.whole(hint, least=1)
+
+
 def read_budget(entry: Entry | None) -> Budget:
     """`budget:`; none at all where the study ends by itself."""
     if entry is None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from leantune.history import Estimate, History, Observation, Trial, told_dollars
+from leantune.history import Estimate, History, Observation, Trial, TrialKind, told_dollars
 from leantune.history.trials import proposed
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
@@ -176,10 +176,15 @@ def dollars(rate: float | None, seconds: float) -> float:
 
 
 def smaller_result(problem: Problem, history: Callable[[], History], trial: Trial) -> tuple[Trial, Observation] | None:
-    """What a run of the trial may go on from; None where shares are of the data: each run reads it from the start."""
+    """What a run of the trial may go on from; None where shares are of the data: each run reads it from the start. So
+    does one that repeats another, to see how much runs scatter.
+    """
     if problem.fidelity == "data":
         return None
-    return history().continued(trial.configuration.id, trial.fraction)
+    past = history()
+    if trial.kind is TrialKind.SEARCH and past.repeat_of(trial):
+        return None
+    return past.continued(trial.configuration.id, trial.fraction)
 
 
 def continued_dollars(observations: Sequence[Observation], smaller: Observation | None) -> float:

@@ -43,6 +43,7 @@ from leantune.run.events import (
 from leantune.run.heartbeat import Heartbeat
 from leantune.run.keeping import Checkpoints
 from leantune.run.ledger import TimeRules, continued_dollars, dollars, smaller_result
+from leantune.run.seeds import seed_of
 from leantune.run.workers import dead_workers, this_worker
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
 from leantune.strategies.baseline import next_test
@@ -399,6 +400,7 @@ class Loop:
             self._reported(claim) if claim.attempt > 1 else {},
             smaller_result(self._plan.problem, self._store.history, claim.trial),
             keep=self._checkpoints.wanted(claim.trial),
+            seed=seed_of(claim.trial, self._store.history(), self._plan.seed),
         )
         self._continues[claim.trial.number] = terms.continues
         self._claims[claim.trial.number] = claim

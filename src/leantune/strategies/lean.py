@@ -6,6 +6,7 @@
     last test    the favourite, on all data, while the budget still allows that
     recommend    the best after a deviation is taken off, the chance of breaking a limit included
                  what can no longer be tested gives way to the best measured result
+    noise        favourites are run again where runs scatter, and their mean counts (strategies.repeating)
 
 The cheapest anywhere, which needs no test on all data, is constrained expected improvement by the same models.
 """
@@ -33,6 +34,7 @@ from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
 from leantune.strategies.prospects import Prospects
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
+from leantune.strategies.repeating import Repeats, mean_recommended
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.trial_ends import judgements, stopped_trials
 from leantune.strategies.tuner import Judgement, Over, View
@@ -40,6 +42,7 @@ from leantune.text import least_share
 
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
 UNLIKELY = 0.1  # chance that something better exists, at which a study may end
+ALL_TESTED = "every pair that the strategy may test has been tested"
 UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all {}."
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
@@ -98,10 +101,12 @@ class Lean:
             table = Table.of(problem, history, self.recipe, derived_seed(seed, "recommendation", len(history.trials)))
             known = self._known(view, table, evidence, derived_seed(seed, len(history.trials)), advising=True)
             row, qualified = known.favourite
+            measured = cheapest_measured(problem, history)
+            if known.standing is not None:
+                measured = mean_recommended(table, evidence, known.belief, known.standing)
             if known.outlook.is_measured[row] and qualified:
-                return cheapest_measured(problem, history)
+                return measured
             if known.outlook.has_result and not known.can_be_tested(row):
-                measured = cheapest_measured(problem, history)
                 assert measured is not None
                 return replace(measured, why=f"{measured.why} {UNTESTABLE.format(problem.fidelity)}")
             everything = np.arange(len(table.configurations))
@@ -127,13 +132,41 @@ class Lean:
         untested = table.untested(self.recipe)
         if resources(problem, history).only_trials and untested[:, -1].any():
             untested[:, :-1] = False
-        if not untested.any():
-            return Over("every pair that the strategy may test has been tested")
         evidence = Evidence.of(problem, history)
+        if not untested.any() and (problem.repeats == 1 or evidence.failed.all()):
+            return Over(ALL_TESTED)
         if evidence.failed.all():
             return self._at_random(table, untested, seed)
         known = self._known(view, table, evidence, seed)
-        return self._ending(known, untested) or self._choose(known, untested)
+        repeats = Repeats.of(table, evidence, known.settled, known.standing, known.measured_favourite)
+        if not untested.any():
+            return self._due(known, repeats, at_end=True) or self._repeat(known, repeats, 0.0) or Over(ALL_TESTED)
+        ending = self._ending(known, untested)
+        due = self._due(known, repeats, at_end=isinstance(ending, Over))
+        if due is None and isinstance(ending, Over):
+            due = self._repeat(known, repeats, 0.0, known.noticed(problem.regret_to_end or 0.0))
+        return due or ending or self._choose(known, untested, repeats)
+
+    def _due(self, known: Prospects, repeats: Repeats, *, at_end: bool) -> Proposal | None:
+        """A favourite that is run again before it is believed."""
+        due = repeats.due(at_end=at_end)
+        if due is None or not known.can_be_tested(due[0]):
+            return None
+        return self._proposal(known, known.on_all_data(due[0]), due[1], NoteKind.FAVOURITE)
+
+    def _repeat(self, known: Prospects, repeats: Repeats, above: float, least: float = 0.0) -> Proposal | None:
+        """The repeat that gains most for its price, if that is more than what a new test does; least: gain that is
+        worth a run at all.
+        """
+        rows, gain = repeats.candidates(known.outlook)
+        rows, gain = rows[gain > least], gain[gain > least]
+        pairs = known.belief.candidates.full_pairs(rows)
+        takes = known.takes(pairs)
+        score = np.where(takes.fit(known.left, len(pairs)), gain / takes.price(known.left, len(pairs)), 0.0)
+        if not len(rows) or score.max() <= above:
+            return None
+        why = "runs scatter, and which of the best is best is in doubt: it is run once more with another seed"
+        return self._proposal(known, pairs.take(np.array([score.argmax()])), why)
 
     def _ending(self, known: Prospects, untested: BoolArray) -> Proposal | Over | None:
         """The end of a study in which nothing promises more than the user would notice; before it, the favourite is
@@ -154,7 +187,7 @@ class Lean:
         why = f"it is the favourite, and is tested on all {known.table.problem.fidelity}: {words}"
         return self._proposal(known, known.on_all_data(row), why, NoteKind.FAVOURITE)
 
-    def _choose(self, known: Prospects, untested: BoolArray) -> Proposal | Over:
+    def _choose(self, known: Prospects, untested: BoolArray, repeats: Repeats) -> Proposal | Over:
         outlook, full = known.outlook, len(known.belief.candidates.levels) - 1
         open_rows = np.flatnonzero(untested.any(axis=1))
         pairs, takes = known.affordable(untested, open_rows[largest(outlook.improvement[open_rows], NEAR)])
@@ -163,7 +196,7 @@ class Lean:
             cheap = largest(outlook.improvement[pairs.configuration], NEAR)
             pairs, takes = pairs.take(cheap), takes.take(cheap)
         if not len(pairs):
-            return Over("no test fits into what is left of the budget")
+            return self._repeat(known, repeats, 0.0) or Over("no test fits into what is left of the budget")
         if outlook.has_result and not known.full_tests_fit(untested):
             noun = known.table.problem.fidelity
             return Over(f"no test on all {noun} fits into what is left of the budget, and the best result is measured")
@@ -179,7 +212,8 @@ class Lean:
             noun = known.table.problem.fidelity
             why = f"it is the favourite, and is tested on all {noun} while the budget allows that"
             return self._proposal(known, last, why, NoteKind.FAVOURITE)
-        return self._proposal(known, pairs.take(np.array([best])), why)
+        again = self._repeat(known, repeats, float(score[best]))
+        return again or self._proposal(known, pairs.take(np.array([best])), why)
 
     def _last_test(self, known: Prospects, untested: BoolArray, next_takes: Takes) -> Pairs | None:
         """The favourite's test on all data, if it was not made yet and could not be paid for after the next test."""

@@ -19,6 +19,7 @@ from leantune.strategies.candidates import Table
 from leantune.strategies.cutoffs import Cutoffs
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.recipe import Recipe
+from leantune.strategies.repeating import Standing
 from leantune.strategies.trial_ends import StoppedTrial, closed, informed
 
 RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
@@ -28,11 +29,15 @@ SMALLEST = 1e-12
 
 @dataclass(frozen=True)
 class Prospects:
-    """See the module. cutoffs: when runs are ended."""
+    """See the module. settled: what results alone say, `belief`: with what is under way too. standing: of those that
+    were measured, where runs were repeated. cutoffs: when runs are ended.
+    """
 
     table: Table
     belief: Belief
+    settled: Belief
     outlook: Outlook
+    standing: Standing | None
     left: Resources
     cutoffs: Cutoffs
 
@@ -54,12 +59,16 @@ class Prospects:
         """
         left = resources(table.problem, table.history)
         known = informed(evidence, stopped, natural=recipe.natural_scales)
-        belief = build_belief(recipe, known, table.candidates, seed)
-        measured = closed(measured_on_all_data(table, evidence, belief), stopped, table, belief)
-        if pending:
-            belief = _with_pending(belief, table)
+        settled = build_belief(recipe, known, table.candidates, seed)
+        standing = Standing.of(table, evidence, settled)
+        measured = measured_on_all_data(table, evidence, settled)
+        if standing is not None:
+            measured = standing.believed(measured)
+        measured = closed(measured, stopped, table, settled)
+        belief = _with_pending(settled, table) if pending else settled
         cutoffs = Cutoffs.of(table.problem, evidence, left)
-        return cls(table, belief, Outlook.of(belief, measured, kappa if left.any else 0.0), left, cutoffs)
+        outlook = Outlook.of(belief, measured, kappa if left.any else 0.0)
+        return cls(table, belief, settled, outlook, standing, left, cutoffs)
 
     @property
     def favourite(self) -> tuple[int, bool]:
@@ -76,6 +85,18 @@ class Prospects:
         value = _value(belief.objective.transform, outlook.mean - RESERVE * outlook.sd)
         row = int((value * assurance).argmax())
         return row, bool(assurance[row] >= 1.0)
+
+    @property
+    def measured_favourite(self) -> int | None:
+        """Row of the favourite, where it was measured and keeps the limits."""
+        row, qualified = self.favourite
+        return row if qualified and self.outlook.is_measured[row] else None
+
+    def noticed(self, share: float) -> float:
+        """The gain on the modelled scale that makes the best measured result better by this share of it."""
+        transform, best = self.belief.objective.transform, self.best_measured
+        sign = -1.0 if transform.descending else 1.0
+        return float(transform.forward(np.array([best + sign * share * abs(best)]))[0]) - self.outlook.floor
 
     @property
     def best_measured(self) -> float:

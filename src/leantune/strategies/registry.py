@@ -300,6 +300,20 @@ def check_free_machine(name: str, problem: Problem) -> None:
         raise StrategyError(what, where="subject_to", hint=f"{hint}choose spottune or random, which measure them")
 
 
+def repeats_runs(tuner: Tuner, problem: Problem) -> bool:
+    """Whether the strategy may run one configuration several times, to see through the scatter of runs."""
+    from leantune.strategies.lean import Lean
+
+    return isinstance(tuner, Lean) and problem.goal.at is At.FULL
+
+
+def check_repeats(tuner: Tuner, problem: Problem) -> None:
+    """Refuse `repeats` that nobody would make."""
+    if problem.repeats > 1 and not repeats_runs(tuner, problem):
+        what = "only lean runs a configuration again, and only for a goal on all data"
+        raise StrategyError(what, where="repeats", hint="Leave repeats out, or choose lean")
+
+
 def named_filter(name: str, share: float) -> Filter:
     """A filter by its name."""
     if name not in FILTERS:

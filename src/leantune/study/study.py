@@ -41,12 +41,13 @@ from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
 from leantune.run.loop import Loop, Plan
+from leantune.run.seeds import seed_of
 from leantune.space import Configuration, Space
 from leantune.strategies.baseline import Comparison, compared, next_test
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import required
-from leantune.strategies.registry import at_work, named_tuner
+from leantune.strategies.registry import at_work, check_repeats, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.study.definition import describe, kept_open, open_or_create
 from leantune.units import parse_share
@@ -70,7 +71,8 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class AskedTrial:
-    """A test to run: trial["lr"], trial.fraction; expected: what the models predict; notes: where it comes from.
+    """A test to run: trial["lr"], trial.fraction; expected: what the models predict; notes: where it comes from. seed:
+    the study's, and another for a run that repeats one.
 
     continues: with fidelity="epochs", the number of the trial of the same configuration at a smaller share that it may
     go on from, if one came through.
@@ -82,13 +84,14 @@ class AskedTrial:
     snapshots: tuple[Fraction, ...]
     expected: Mapping[str, Estimate]
     notes: tuple[Note, ...]
+    seed: int = 0
     continues: int | None = None
 
     @classmethod
-    def of(cls, trial: Trial, continues: int | None = None) -> AskedTrial:
+    def of(cls, trial: Trial, seed: int, continues: int | None = None) -> AskedTrial:
         """The trial as its training function sees it."""
         shares = trial.fraction, trial.snapshots
-        return cls(trial.number, trial.configuration, *shares, trial.expected, trial.notes, continues)
+        return cls(trial.number, trial.configuration, *shares, trial.expected, trial.notes, seed, continues)
 
     def __getitem__(self, name: str) -> Any:
         return self.configuration[name]
@@ -126,7 +129,8 @@ class Study:
     goes on from a smaller one and pays the difference. steps: the last step of a training, which SpotTune needs.
     settings: the configurations to test; none: all of the space. baseline: your present setting, tested first and
     compared with. stop: `lean` ends the study when nothing is likely to be better by this share of the goal, or
-    "never"; by default 0.01 where there is no budget. store, name: where the study is kept, such as
+    "never"; by default 0.01 where there is no budget. repeats: how often `lean` may run one configuration on all data,
+    each time with another `trial.seed`. store, name: where the study is kept, such as
     "sqlite:///leantune.db", and as what; a study that is there already goes on, if it is the same. Without a store
     it lives as long as this object. checkpoints: the folder in which `optimize` keeps those of its trials, of
     finished ones that of the best result; without one they live as long as their runs, and with fidelity="epochs"
@@ -149,6 +153,7 @@ class Study:
         settings: Iterable[Mapping[str, object]] = (),
         baseline: Mapping[str, object] | None = None,
         stop: Stop = "auto",
+        repeats: int = 1,
         store: str = IN_MEMORY,
         name: str = "study",
         checkpoints: str | Path | None = None,
@@ -166,12 +171,12 @@ class Study:
             settings=settings,
             baseline=baseline,
             stop=stop,
+            repeats=repeats,
         )
         self.strategy, strategy_name, options = _tuner(strategy)
         self.strategy.check(self.problem)
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
-        self.seed = seed
+        check_repeats(self.strategy, self.problem)
+        self.seed = _checked_seed(seed)
         self._clock = clock or RealClock()
         self._shared = store != IN_MEMORY
         self._checkpoints = None if checkpoints is None else Path(checkpoints) / study_folder(name)
@@ -237,6 +242,11 @@ class Study:
             asked.append(self._asked(trial))
         return asked
 
+    def _asked(self, trial: Trial) -> AskedTrial:
+        smaller = smaller_result(self.problem, lambda: self.history, trial)
+        seed = seed_of(trial, self.history, self.seed)
+        return AskedTrial.of(trial, seed, None if smaller is None else smaller[0].number)
+
     def enqueue(self, configuration: Mapping[str, object], fraction: int | float | str | Fraction = 1) -> AskedTrial:
         """A trial of your own choice, to be told like any other; it may repeat one."""
         checked = self.problem.choices.configuration(configuration)
@@ -244,10 +254,6 @@ class Study:
         notes, kind = (Note(NoteKind.PLAIN, "enqueued by the user"),), TrialKind.ENQUEUED
         trial = self.store.propose(checked, share, time=self._clock.now(), notes=notes, kind=kind, queue=False)
         return self._asked(trial)
-
-    def _asked(self, trial: Trial) -> AskedTrial:
-        smaller = smaller_result(self.problem, lambda: self.history, trial)
-        return AskedTrial.of(trial, None if smaller is None else smaller[0].number)
 
     def tell(
         self,
@@ -380,6 +386,12 @@ def _whole(rest: Observation, smaller: Observation) -> Observation:
     seconds = None if rest.seconds is None or smaller.seconds is None else rest.seconds + smaller.seconds
     cost = None if rest.cost is None or smaller.cost is None else rest.cost + smaller.cost
     return replace(rest, seconds=seconds, cost=cost)
+
+
+def _checked_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
+    return seed
 
 
 def _nothing_to_ask(answer: Wait | Over) -> StudyOver:

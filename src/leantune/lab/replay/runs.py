@@ -19,13 +19,14 @@ from leantune.lab.replay.contenders import Contender, contender
 from leantune.lab.replay.noise import Noise, has_deviations
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import Truth, Verdict
-from leantune.problem import At, Budget, Problem, Stop
+from leantune.problem import DEFAULT_REPEATS, At, Budget, Problem, Stop
 from leantune.run.curves import learning_curves
 from leantune.run.events import Ended, Event
 from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
 from leantune.run.loop import Loop, Plan
 from leantune.store.database import Database
 from leantune.strategies.proposals import Proposal, Recommendation
+from leantune.strategies.registry import repeats_runs
 from leantune.strategies.stops import budget_spent
 from leantune.strategies.tuner import Judgement, Over, Tuner, View, Wait
 from leantune.study.definition import describe, open_or_create
@@ -44,7 +45,8 @@ class Settings:
     None: until the budget is spent or nothing is left. trials, usd, hours: the budget, which the strategy knows; a test
     that would exceed it is not started. overshoot: it is, as in the papers; only the one after it is not. parallel:
     tests at once. noise: factor on the table's standard deviations; 0: every test measures the means, 1: it scatters as
-    runs did. Recommendations are judged on the means. stop: the expected regret at which `lean` ends; never, so that
+    runs did. Recommendations are judged on the means. repeats: runs of one configuration on all data at most, where
+    tests scatter. stop: the expected regret at which `lean` ends; never, so that
     a replay shows what becomes of the recommendation. own_at, common_at: budgets at whose end a recommendation is asked
     for by the strategy's own rule, and by the common one, beside the end of the replay; None: after every test. For one
     test at a time: most of a replay's seconds go into recommendations. A replay that serves several budgets in this way
@@ -60,6 +62,7 @@ class Settings:
     overshoot: bool = False
     parallel: int = 1
     noise: float = 0.0
+    repeats: int = DEFAULT_REPEATS
     stop: Stop = "never"
     own_at: tuple[Budget, ...] | None = None
     common_at: tuple[Budget, ...] | None = None
@@ -234,6 +237,8 @@ def check(table: MeasuredTable, settings: Settings) -> tuple[Contender, Problem]
     """The strategy and the problem with its budget; a StrategyError where they do not go together."""
     chosen = contender(settings.strategy, settings.filter)
     problem = table.problem.with_budget(settings.budget).with_stop(settings.stop)
+    if settings.noise and repeats_runs(chosen.tuner, problem):
+        problem = problem.with_repeats(settings.repeats)
     chosen.tuner.check(problem)
     if settings.usd is not None and all(one.cost is None for one in table.measurements.values()):
         hint = "Give iterations instead, or say in its description what a run costs"
