@@ -279,11 +279,6 @@ def test_a_diverged_run_is_a_failure() -> None:
     assert known.successes().y.tolist() == [1.0] * 8 + [-1.0]
 
 
-def test_nothing_changes_where_nothing_was_stopped() -> None:
-    evidence = Evidence.of(problem_of(), done_at_8())
-    assert informed(evidence, (), natural=True) is evidence
-
-
 @pytest.mark.parametrize(("share", "is_closed"), [(FULL, True), (HALF, False)])
 def test_what_was_stopped_on_all_data_is_closed(share: Fraction, is_closed: bool) -> None:
     view = world(rising(0.6, 60), share)

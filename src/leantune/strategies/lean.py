@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,11 +35,13 @@ from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
 from leantune.strategies.prospects import Prospects
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
-from leantune.strategies.repeating import Repeats, mean_recommended
 from leantune.strategies.strategy import Strategy
-from leantune.strategies.trial_ends import judgements, stopped_trials
 from leantune.strategies.tuner import Judgement, Over, View
 from leantune.text import least_share
+
+if TYPE_CHECKING:  # what few studies need is loaded by those
+    from leantune.strategies.repeating import Repeats
+    from leantune.strategies.trial_ends import StoppedTrial
 
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
 UNLIKELY = 0.1  # chance that something better exists, at which a study may end
@@ -78,7 +81,11 @@ class Lean:
 
     def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
         """See trial_ends: whoever will not beat the best measured result is stopped, if the recipe says so."""
-        return judgements(view, only) if self.recipe.curves else {}
+        if not self.recipe.curves:
+            return {}
+        from leantune.strategies.trial_ends import judgements
+
+        return judgements(view, only)
 
     def ask(self, view: View) -> Proposal | Over:
         """The next test; pending ones count as tested, with the outcome that the models predict."""
@@ -101,9 +108,7 @@ class Lean:
             table = Table.of(problem, history, self.recipe, derived_seed(seed, "recommendation", len(history.trials)))
             known = self._known(view, table, evidence, derived_seed(seed, len(history.trials)), advising=True)
             row, qualified = known.favourite
-            measured = cheapest_measured(problem, history)
-            if known.standing is not None:
-                measured = mean_recommended(table, evidence, known.belief, known.standing)
+            measured = self._measured(known, evidence)
             if known.outlook.is_measured[row] and qualified:
                 return measured
             if known.outlook.has_result and not known.can_be_tested(row):
@@ -115,8 +120,21 @@ class Lean:
 
     def _known(self, view: View, table: Table, evidence: Evidence, seed: int, *, advising: bool = False) -> Prospects:
         kappa = 0.0 if advising else self.kappa
-        stopped = stopped_trials(view) if self.recipe.curves else ()
+        stopped: tuple[StoppedTrial, ...] = ()
+        if self.recipe.curves:
+            from leantune.strategies.trial_ends import stopped_trials
+
+            stopped = stopped_trials(view)
         return Prospects.of(table, evidence, self.recipe, seed, stopped, kappa=kappa, pending=not advising)
+
+    @staticmethod
+    def _measured(known: Prospects, evidence: Evidence) -> Recommendation | None:
+        """The best measured result; by the mean of its runs, where runs were repeated."""
+        if known.standing is None:
+            return cheapest_measured(known.table.problem, known.table.history)
+        from leantune.strategies.repeating import mean_recommended
+
+        return mean_recommended(known.table, evidence, known.belief, known.standing)
 
     # -- the next test
 
@@ -138,7 +156,7 @@ class Lean:
         if evidence.failed.all():
             return self._at_random(table, untested, seed)
         known = self._known(view, table, evidence, seed)
-        repeats = Repeats.of(table, evidence, known.settled, known.standing, known.measured_favourite)
+        repeats = self._repeats(known, evidence)
         if not untested.any():
             return self._due(known, repeats, at_end=True) or self._repeat(known, repeats, 0.0) or Over(ALL_TESTED)
         ending = self._ending(known, untested)
@@ -147,17 +165,28 @@ class Lean:
             due = self._repeat(known, repeats, 0.0, known.noticed(problem.regret_to_end or 0.0))
         return due or ending or self._choose(known, untested, repeats)
 
-    def _due(self, known: Prospects, repeats: Repeats, *, at_end: bool) -> Proposal | None:
+    @staticmethod
+    def _repeats(known: Prospects, evidence: Evidence) -> Repeats | None:
+        """What may be run again; None where nothing is."""
+        if known.table.problem.repeats == 1:
+            return None
+        from leantune.strategies.repeating import Repeats
+
+        return Repeats.of(known.table, evidence, known.settled, known.standing, known.measured_favourite)
+
+    def _due(self, known: Prospects, repeats: Repeats | None, *, at_end: bool) -> Proposal | None:
         """A favourite that is run again before it is believed."""
-        due = repeats.due(at_end=at_end)
+        due = None if repeats is None else repeats.due(at_end=at_end)
         if due is None or not known.can_be_tested(due[0]):
             return None
         return self._proposal(known, known.on_all_data(due[0]), due[1], NoteKind.FAVOURITE)
 
-    def _repeat(self, known: Prospects, repeats: Repeats, above: float, least: float = 0.0) -> Proposal | None:
+    def _repeat(self, known: Prospects, repeats: Repeats | None, above: float, least: float = 0.0) -> Proposal | None:
         """The repeat that gains most for its price, if that is more than what a new test does; least: gain that is
         worth a run at all.
         """
+        if repeats is None:
+            return None
         rows, gain = repeats.candidates(known.outlook)
         rows, gain = rows[gain > least], gain[gain > least]
         pairs = known.belief.candidates.full_pairs(rows)
@@ -187,7 +216,7 @@ class Lean:
         why = f"it is the favourite, and is tested on all {known.table.problem.fidelity}: {words}"
         return self._proposal(known, known.on_all_data(row), why, NoteKind.FAVOURITE)
 
-    def _choose(self, known: Prospects, untested: BoolArray, repeats: Repeats) -> Proposal | Over:
+    def _choose(self, known: Prospects, untested: BoolArray, repeats: Repeats | None) -> Proposal | Over:
         outlook, full = known.outlook, len(known.belief.candidates.levels) - 1
         open_rows = np.flatnonzero(untested.any(axis=1))
         pairs, takes = known.affordable(untested, open_rows[largest(outlook.improvement[open_rows], NEAR)])

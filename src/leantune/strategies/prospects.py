@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,8 +20,10 @@ from leantune.strategies.candidates import Table
 from leantune.strategies.cutoffs import Cutoffs
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.recipe import Recipe
-from leantune.strategies.repeating import Standing
-from leantune.strategies.trial_ends import StoppedTrial, closed, informed
+
+if TYPE_CHECKING:  # what few studies need is loaded by those
+    from leantune.strategies.repeating import Standing
+    from leantune.strategies.trial_ends import StoppedTrial
 
 RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
 RIVALS, DRAWS = 100, 32  # configurations, and draws of each member, among which the best of all is sought
@@ -58,13 +61,14 @@ class Prospects:
         that.
         """
         left = resources(table.problem, table.history)
-        known = informed(evidence, stopped, natural=recipe.natural_scales)
-        settled = build_belief(recipe, known, table.candidates, seed)
-        standing = Standing.of(table, evidence, settled)
-        measured = measured_on_all_data(table, evidence, settled)
+        settled = build_belief(recipe, _informed(evidence, stopped, recipe), table.candidates, seed)
+        measured, standing = measured_on_all_data(table, evidence, settled), _standing(table, evidence, settled)
         if standing is not None:
             measured = standing.believed(measured)
-        measured = closed(measured, stopped, table, settled)
+        if stopped:
+            from leantune.strategies.trial_ends import closed
+
+            measured = closed(measured, stopped, table, settled)
         belief = _with_pending(settled, table) if pending else settled
         cutoffs = Cutoffs.of(table.problem, evidence, left)
         outlook = Outlook.of(belief, measured, kappa if left.any else 0.0)
@@ -182,6 +186,24 @@ class Prospects:
         if outlook.has_result:
             more = np.maximum(more, float(own_scale(np.array([outlook.floor]))[0]) - mine)
         return np.asarray(more / max(abs(float(mine.mean())), SMALLEST))
+
+
+def _informed(evidence: Evidence, stopped: Sequence[StoppedTrial], recipe: Recipe) -> Evidence:
+    """With what is known of where stopped trials would have ended."""
+    if not stopped:
+        return evidence
+    from leantune.strategies.trial_ends import informed
+
+    return informed(evidence, stopped, natural=recipe.natural_scales)
+
+
+def _standing(table: Table, evidence: Evidence, belief: Belief) -> Standing | None:
+    """Of those that were measured, where runs were repeated."""
+    if table.problem.repeats == 1:
+        return None
+    from leantune.strategies.repeating import Standing
+
+    return Standing.of(table, evidence, belief)
 
 
 def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> Measured:

@@ -204,8 +204,6 @@ def informed(evidence: Evidence, stopped: Sequence[StoppedTrial], *, natural: bo
     """With a row for each stopped trial at its share: its end where it is well known, its seconds as a lower bound, a
     failure where it diverged. natural: as of `Evidence.transform`.
     """
-    if not stopped:
-        return evidence
     problem = evidence.problem
     added = Configurations.of(problem.space, [one.trial.configuration for one in stopped])
     level = np.array([problem.level_of(one.trial.fraction) for one in stopped], dtype=np.int64)
