@@ -9,6 +9,7 @@ measured y whose limits held (none yet: a little below what is expected of the o
     price      sum over the resources of the budget, each by how soon it would run out at the present pace:
                (what the test takes + 0.3 of what tests take) / what is left
 
+and where only trials are limited (1 + thrift x dollars in usual ones) / trials left,
 so that a recommendation that nobody has tested counts for nothing until it beats what was measured by more than half a
 deviation, and that a cheap test on little data is bought only as long as it leads to a dear one. Source:
 shared/design/MODEL.md, "How to decide within a budget".
@@ -52,13 +53,17 @@ class Measured:
 
 @dataclass(frozen=True)
 class Resources:
-    """What is left of a budget, None where it has no such limit, and what a test has taken on average."""
+    """What is left of a budget, None where it has no such limit, and what a test has taken on average.
+
+    thrift: where only trials are limited, what the dollars of a usual test count for beside the trial that it takes.
+    """
 
     usd: float | None = None
     seconds: float | None = None
     trials: int | None = None
     usual_usd: float = 0.0
     usual_seconds: float = 0.0
+    thrift: float = 0.0
 
     def without(self, takes: Takes) -> Resources:
         """What is left after one test."""
@@ -295,6 +300,8 @@ class Takes:
             price = price + weight["seconds"] * seconds / max(left.seconds, 1e-12)
         if left.trials is not None or not price.any():
             price = price + weight["trials"] / max(left.trials or 1, 1)
+        if left.only_trials and self.usd is not None and left.usual_usd > 0:
+            price = price * (1.0 + left.thrift * self.usd.likely / left.usual_usd)
         return price
 
 

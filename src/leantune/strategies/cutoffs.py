@@ -41,7 +41,7 @@ class Cutoffs:
     @classmethod
     def of(cls, problem: Problem, evidence: Evidence, left: Resources) -> Cutoffs:
         """As far as the limits, the best result and the budget say."""
-        if left.only_trials:
+        if left.only_trials and not left.thrift:
             return cls(np.inf, np.inf, left, False)
         allowed = {COST: np.inf, TIME: np.inf}
         for limit in problem.constraints:

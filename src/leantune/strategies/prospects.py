@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,7 +60,7 @@ class Prospects:
         is a budget. pending: trials under way are believed to turn out as predicted; a recommendation must not rest on
         that.
         """
-        left = resources(table.problem, table.history)
+        left = replace(resources(table.problem, table.history), thrift=recipe.thrift)
         settled = build_belief(recipe, _informed(evidence, stopped, recipe), table.candidates, seed)
         measured, standing = measured_on_all_data(table, evidence, settled), _standing(table, evidence, settled)
         if standing is not None:

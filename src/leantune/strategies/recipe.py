@@ -67,7 +67,8 @@ class Recipe:
     machine by those of its columns that say something new.
     decides: by the acquisition and the incumbent's rule, or by what tests are worth above the best result within the
     budget (strategies.lean); then the acquisition serves the cheapest anywhere. curves: whether `lean` stops runs that
-    will not pay, by their learning curves (strategies.trial_ends).
+    will not pay, by their learning curves (strategies.trial_ends). thrift: what dollars count for to `lean` where only
+    trials are limited (acquisition.worth).
     """
 
     name: str
@@ -84,6 +85,7 @@ class Recipe:
     natural_scales: bool = False
     decides: Literal["acquisition", "worth"] = "acquisition"
     curves: bool = False
+    thrift: float = 0.0
     stops: tuple[StopRule, ...] = ()
     caps: Caps = Caps()
 

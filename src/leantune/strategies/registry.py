@@ -32,6 +32,7 @@ from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Tuner
 
 FULL_DATA = frozenset({At.FULL})
+THRIFT = 0.0  # of `lean` (docs/lean.md has the trade)
 
 
 def _direct(share: float) -> Filter:
@@ -55,11 +56,12 @@ FILTERS: dict[str, Callable[[float], Filter]] = {
 }
 
 
-def lean(points: int = 3, members: int = 16, curves: bool = False) -> Recipe:
+def lean(points: int = 3, members: int = 16, curves: bool = False, thrift: float = THRIFT) -> Recipe:
     """LeanTune's own: the best that the budget can find, tested before it is recommended (strategies.lean).
 
     points: of the start. members: hyper-parameter samples of each model. curves: stop runs that will not pay, by their
-    learning curves. Why so, and what else was tried: docs/lean.md.
+    learning curves. thrift: where only trials are limited, what the dollars of a usual test count for beside the trial
+    that it takes; 0 is the best result whatever it costs. Why so, and what else was tried: docs/lean.md.
     """
     from leantune.models.saturation import SaturatingFitter
 
@@ -73,6 +75,7 @@ def lean(points: int = 3, members: int = 16, curves: bool = False) -> Recipe:
         natural_scales=True,
         decides="worth",
         curves=curves,
+        thrift=thrift,
     )
 
 
