@@ -25,7 +25,7 @@ from leantune.checkpoints import Keep
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
 from leantune.executors.base import Capacity, Executor, Finished, How, Placed, Report, Stayed, Terms
-from leantune.history import History, Observation, Trial, TrialState
+from leantune.history import History, Observation, Trial, TrialState, was_ended
 from leantune.problem import Budget, Problem
 from leantune.run.events import (
     Ended,
@@ -332,7 +332,8 @@ class Loop:
         if not trial.pending:
             self._checkpoints.ended(trial, self._store.history)
         self._results += not trial.pending
-        self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
+        failed = finished.state in (TrialState.FAILED, TrialState.LOST)
+        self._failures += failed and not any(was_ended(trial, seen) for seen in trial.observations)
         self._succeeded |= finished.state is TrialState.DONE
         if judged is not None:
             self._observer(Judged(trial, judged))

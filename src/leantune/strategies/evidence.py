@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leantune.arrays import BoolArray, FloatArray, IntArray
-from leantune.history import History, NoteKind, Observation, ObservationKind, Trial
+from leantune.history import History, ObservationKind, was_ended
 from leantune.models.base import Data, Points
 from leantune.models.scales import Kind, Transform
 from leantune.problem import COST, TIME, Direction, Problem, Scale
@@ -19,7 +19,6 @@ from leantune.space import Configurations
 
 SMALLEST_SPEND = 1e-9  # dollars or seconds: a run that cost nothing still has a logarithm
 RATE_TOLERANCE = 0.01
-REACHED = 0.999  # of a time limit, at which a run has reached it
 
 
 @dataclass(frozen=True)
@@ -129,14 +128,6 @@ class Evidence:
             proven = ~self.cut if limit.metric in (COST, TIME) and limit.upper else np.ones_like(result)
             result &= (values <= limit.limit if limit.upper else values >= limit.limit) & proven
         return result
-
-
-def was_ended(trial: Trial, seen: Observation) -> bool:
-    """Whether a run took as long as its proposal found useful, and was ended (Proposal.useful_seconds)."""
-    if seen.kind is not ObservationKind.FAILED or trial.time_limit is None or seen.seconds is None:
-        return False
-    foreseen = any(note.kind is NoteKind.CUTOFF for note in trial.notes)
-    return foreseen and seen.seconds >= REACHED * trial.time_limit
 
 
 _KINDS: dict[Scale, Kind] = {Scale.SHARE: "share", Scale.LINEAR: "linear", Scale.LOG: "log"}

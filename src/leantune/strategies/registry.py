@@ -7,6 +7,7 @@ imported by the function itself, so that a study loads its own strategy alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from inspect import signature
@@ -65,6 +66,8 @@ def lean(points: int = 3, members: int = 16, curves: bool = False, thrift: float
     """
     from leantune.models.saturation import SaturatingFitter
 
+    if not 0.0 <= thrift < math.inf:
+        raise StrategyError(f"thrift is {thrift}", where="lean", hint="Give a number of at least 0, such as 0.3")
     return Recipe(
         name="lean",
         start=BudgetedStart(points),
