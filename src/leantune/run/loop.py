@@ -302,6 +302,7 @@ class Loop:
         judged: Judgement | None = None
         if self._judge is not None:
             finished, judged = self._judge.ended(finished, claim, self._continues.get(finished.number))
+        finished = _stopped_where_useless(finished, claim.trial)
         rate = claim.booking.rate
         spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
         already, counted_again = claim.trial.moved_dollars, 0.0
@@ -332,8 +333,7 @@ class Loop:
         if not trial.pending:
             self._checkpoints.ended(trial, self._store.history)
         self._results += not trial.pending
-        failed = finished.state in (TrialState.FAILED, TrialState.LOST)
-        self._failures += failed and not any(was_ended(trial, seen) for seen in trial.observations)
+        self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
         self._succeeded |= finished.state is TrialState.DONE
         if judged is not None:
             self._observer(Judged(trial, judged))
@@ -616,3 +616,12 @@ class Loop:
         for number, claim in list(self._claims.items()):
             seconds = self._unmeasured_seconds(claim, self._clock.now())
             self._record(Finished(number, (), TrialState.QUEUED, cause, seconds))
+
+
+def _stopped_where_useless(finished: Finished, trial: Trial) -> Finished:
+    """A run that took as long as its proposal found useful was stopped by us: no failure of the program."""
+    if finished.state is not TrialState.FAILED or not any(was_ended(trial, seen) for seen in finished.observations):
+        return finished
+    seconds = f"{trial.time_limit:.4g} s"
+    cause = f"it took longer than {seconds}: what it would still show is of no use"
+    return finished._replace(state=TrialState.STOPPED, cause=cause)

@@ -5,8 +5,9 @@
     it is a surprise        exp(2 sd) times the seconds that it was chosen for; where dollars or hours are budgeted
     the budget              all that is left, half of it while nothing is known of the run; where so budgeted
 
-Where only trials are limited nothing is ended: a result that breaks a limit costs no more than another, and teaches
-more. The tenth is for what comes near a limit: that is measured to its end.
+A result that breaks a limit teaches too. So no run is ended before it has taken three times its trial's share of the
+dollars and hours that are left, and where only trials are limited none is. The tenth is for what comes near a limit: that is
+measured to its end.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from leantune.strategies.evidence import Evidence
 from leantune.units import SECONDS_PER_HOUR
 
 NEAR = 1.1  # times a limit or the best result
+FAIR = 3.0  # trials' shares of what is left, that a run may always take
 OF_LEFT_BLIND = 0.5  # of what is left of a budget that one run may take of which nothing is known
 
 
@@ -69,17 +71,28 @@ class Cutoffs:
         budgeted = self.left.usd is not None or self.left.seconds is not None
         if expected is not None and budgeted:
             most = np.minimum(most, expected.surprise)
-        return np.asarray(most)
+        return np.asarray(np.maximum(most, self._fair(rates, len(most))))
 
-    def after(self, rates: FloatArray | None, expected: Amount | None) -> FloatArray:
-        """Seconds after which each of B runs is ended, by what is left of the budget too; infinite for never; [B]."""
-        share = OF_LEFT_BLIND if expected is None else 1.0
-        most = self.useless_after(rates, expected)
+    def _fair(self, rates: FloatArray | None, count: int) -> FloatArray:
+        """Seconds that each run may take at least, by its trial's share of what is left; [B]."""
+        if self.left.trials is None:
+            return np.zeros(count)
+        return self._affordable(rates, count, FAIR / max(self.left.trials, 1))
+
+    def _affordable(self, rates: FloatArray | None, count: int, share: float) -> FloatArray:
+        """Seconds that a share of what is left pays for, infinite where it has no such limit; [B]."""
+        most = np.full(count, np.inf)
         if self.left.seconds is not None:
             most = np.minimum(most, share * max(self.left.seconds, 0.0))
         if self.left.usd is not None and rates is not None and self.priced:
             most = np.minimum(most, share * max(self.left.usd, 0.0) * _seconds_per_usd(rates))
         return np.asarray(most)
+
+    def after(self, rates: FloatArray | None, expected: Amount | None) -> FloatArray:
+        """Seconds after which each of B runs is ended, by what is left of the budget too; infinite for never; [B]."""
+        most = self.useless_after(rates, expected)
+        share = OF_LEFT_BLIND if expected is None else 1.0
+        return np.asarray(np.minimum(most, self._affordable(rates, len(most), share)))
 
 
 def _count(rates: FloatArray | None, expected: Amount | None) -> int:

@@ -28,7 +28,7 @@ from leantune.acquisition.base import Belief
 from leantune.acquisition.worth import Measured
 from leantune.arrays import FloatArray
 from leantune.curves.base import Curve, Outlook, Prediction
-from leantune.history import Estimate, NoteKind, ObservationKind, Trial, TrialKind, TrialState
+from leantune.history import Estimate, NoteKind, ObservationKind, Trial, TrialKind, TrialState, was_ended
 from leantune.models.base import Points
 from leantune.problem import COST, TIME, At, Direction, Problem
 from leantune.space import Configurations
@@ -195,8 +195,12 @@ class StoppedTrial:
 
 
 def stopped_trials(view: View) -> tuple[StoppedTrial, ...]:
-    """Those that were stopped midway, by number."""
-    stopped = (trial for trial in view.history.trials if trial.state is TrialState.STOPPED)
+    """Those that were stopped midway by their curves, by number."""
+    stopped = (
+        trial
+        for trial in view.history.trials
+        if trial.state is TrialState.STOPPED and not any(was_ended(trial, seen) for seen in trial.observations)
+    )
     return tuple(StoppedTrial(trial, forecast(view, trial), len(_points(view, trial)[0])) for trial in stopped)
 
 
