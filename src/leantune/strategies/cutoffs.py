@@ -107,4 +107,4 @@ def useful_seconds(most: float) -> tuple[float | None, tuple[Note, ...]]:
     """As a proposal says it: None where nothing ends the run, and a note where something does."""
     if not 0.0 < most < np.inf:
         return None, ()
-    return float(most), (Note(NoteKind.CUTOFF, f"ended if it takes longer than {most:.4g} s"),)
+    return float(most), (Note(NoteKind.CUTOFF, f"of no more use after {most:.4g} s"),)
