@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
-from benchmarks.lean.generated import FAMILIES as LAWS
-from benchmarks.lean.generated import Generated
+from benchmarks.arena.generated import FAMILIES as LAWS
+from benchmarks.arena.generated import Generated
 from leantune.errors import TableError
 from leantune.lab.replay.pool import Source, TableSource
 from leantune.lab.replay.truth import Truth

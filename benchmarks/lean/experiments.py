@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.lean.generated import FAMILIES, Generated
-from benchmarks.lean.sources import TimeLimited
+from benchmarks.arena.generated import FAMILIES, Generated
+from benchmarks.arena.limited import TimeLimited
 from benchmarks.lean.variants import PARTS
 from benchmarks.papers.experiments import BUDGETS, ITERATIONS, OURS, QUICK_ITERATIONS, Case, Group
 from benchmarks.papers.experiments import NEPHELE as CHEAPEST_SPECS

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from benchmarks.arena.generated import Generated, unit_dollars
 from benchmarks.lean.experiments import LEAN
-from benchmarks.lean.generated import Generated, unit_dollars
 from benchmarks.papers.experiments import Group
 from benchmarks.papers.measures import Good, arrivals, ask_seconds, feasible, near_best, within
 from benchmarks.papers.results import Runs

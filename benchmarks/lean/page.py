@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.arena.generated import FAMILIES
 from benchmarks.lean.experiments import LEAN, OUTLINES, Effort
-from benchmarks.lean.generated import FAMILIES
 from benchmarks.lean.measures import EARLY, Figures, compared, figures, goods, units
 from benchmarks.lean.targets import Loss, losses, standings, targets, winners
 from benchmarks.papers.experiments import BUDGETS, OURS
@@ -27,7 +27,7 @@ ABOUT = {
     "noise": "Every test draws its seconds and its accuracy anew, with the standard deviations of the table. "
     "Recommendations are judged on the means.",
     "batches": "Four tests at once against one at a time, 44 in all either way.",
-    "generated": "Problems of every family (`benchmarks/lean/generated.py` says by which laws), each replayed "
+    "generated": "Problems of every family (`benchmarks/arena/generated.py` says by which laws), each replayed "
     "once. Dollars are over those of one median run on all the data; cells: median, in brackets how many problems "
     "arrive, then how many end infeasible.",
     "ablations": "One part changed at a time.",

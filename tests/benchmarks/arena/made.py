@@ -5,8 +5,8 @@ from statistics import median
 
 from benchmarks.arena.budgets import BUDGETS, OPEN
 from benchmarks.arena.contests import LEAN, Contest, Entrant, Place, Played
+from benchmarks.arena.generated import Generated
 from benchmarks.arena.problems import ArenaProblem, facts
-from benchmarks.lean.generated import Generated
 from benchmarks.papers.results import Run
 from tests.benchmarks.papers.made import advice, row
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from statistics import median
 
+from benchmarks.arena.generated import Generated
 from benchmarks.arena.problems import FAMILIES, QUICK, facts, find_problems, problem_names
-from benchmarks.lean.generated import Generated
 
 
 def test_names_are_unique_and_families_are_no_problems() -> None:

@@ -1,9 +1,9 @@
 """What is run: every group as promised, and what is asked for instead of it."""
 
+from benchmarks.arena.generated import FAMILIES, Generated
+from benchmarks.arena.limited import TimeLimited
 from benchmarks.lean import experiments
 from benchmarks.lean.experiments import GENERATED, LEAN, MAIN, MAIN_SEEDS, OUTLINES, SEEDS, Effort, groups
-from benchmarks.lean.generated import FAMILIES, Generated
-from benchmarks.lean.sources import TimeLimited
 from leantune.lab.replay.contenders import contender
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.arena.generated import Generated, unit_dollars
 from benchmarks.lean.experiments import LEAN, Effort, groups
-from benchmarks.lean.generated import Generated, unit_dollars
 from benchmarks.lean.measures import EARLY, compared, figures, goods, units
 from benchmarks.papers.results import Run
 from leantune.lab.replay.runs import COMMON, PAPER

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from benchmarks.arena.generated import FAMILIES
 from benchmarks.lean.experiments import LEAN, OUTLINES, Effort
-from benchmarks.lean.generated import FAMILIES
 from benchmarks.lean.page import write_page
 from benchmarks.papers.results import Results
 from leantune.lab.replay.tables import default_data

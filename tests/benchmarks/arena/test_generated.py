@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from benchmarks.lean.generated import FAMILIES, FRACTIONS, Generated, space_of, unit_dollars
+from benchmarks.arena.generated import FAMILIES, FRACTIONS, Generated, space_of, unit_dollars
 from leantune.errors import InvalidInput
 from leantune.lab.replay.noise import has_deviations
 from leantune.lab.replay.tables import MeasuredTable
