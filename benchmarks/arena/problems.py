@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
+from benchmarks.arena.budgets import OPEN_TESTS
 from benchmarks.arena.generated import FAMILIES as LAWS
 from benchmarks.arena.generated import Generated
 from benchmarks.arena.limited import TimeLimited
@@ -24,7 +25,7 @@ XGBOOST = ("xgboost-1461", "xgboost-1486", "xgboost-1489", "xgboost-40984")
 PAPERS = ("trimtuner-rnn", "trimtuner-cnn")
 NOISY_LAWS = ("loose", "ranks-well")
 NOISE = 1.0  # tests scatter as runs did
-CHEAPEST_TESTS = 100  # after the start: small tests would go on for hundreds, long after the answer is found
+CHEAPEST_TESTS = OPEN_TESTS  # after the start: small tests would go on for hundreds, long after the answer is found
 SINGLE = ("cherrypick-kmeans", "cherrypick-terasort", "cherrypick-tpch", "lynceus-cnn", "lynceus-rnn")
 
 

@@ -1,5 +1,7 @@
 """Targets and losses from made-up results."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.arena.budgets import BUDGETS, OPEN
@@ -65,7 +67,8 @@ def test_ends_count_under_told_budgets_only() -> None:
 
 def test_calibration_is_of_runs_without_a_budget() -> None:
     source = PROBLEM.source(0)
-    told, free = (replay(source.load(), BUDGETS[name].settings(LEAN, 1.0), 0) for name in ("10 tests", OPEN.name))
+    told = replay(source.load(), BUDGETS["10 tests"].settings(LEAN, 1.0), 0)
+    free = replay(source.load(), replace(OPEN.settings(LEAN, 1.0), iterations=8), 0)
     contest = played(LEAN_WINS).contest
     place = Place(PROBLEM.name, LEAN, "10 tests")
     alone = family_calibration(Played(contest, {Place(PROBLEM.name, LEAN, OPEN.name): {0: free}}), [PROBLEM])
