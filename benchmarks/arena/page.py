@@ -323,6 +323,11 @@ def _players(played: Played, absent: Absent) -> Iterator[str]:
         [entrant.name, f"`{entrant.spec}`", f"{counts.get(entrant.name, 0)} replays"]
         for entrant in played.contest.entrants
     ]
+    rows += [
+        [side.name, "compared with itself", f"{counts[side.name]} replays"]
+        for side in played.contest.sides
+        if side.name in counts
+    ]
     rows += [[name, "", f"not run: {why}"] for name, why in absent.methods.items()]
     rows += [[name, problem, f"left out: {why}"] for (name, problem), why in played.contest.refusals().items()]
     yield markdown(["strategy", "", ""], rows)

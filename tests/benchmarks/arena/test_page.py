@@ -39,6 +39,7 @@ def test_the_new_parts_stand_on_the_page(tmp_path: Path) -> None:
     assert "| ranks-well | 100 % | 4 | 0 of 4 | 0 |" in text
     assert "### On measured tables only\n\nNot enough runs." in text
     assert "### 10 tests: generated" in text
+    assert "| lean, four at once | compared with itself | 1 replays |" in text
 
 
 def test_cells_with_fewer_runs_than_asked_say_so(tmp_path: Path) -> None:
