@@ -82,7 +82,7 @@ OWN_ENTRANTS = (
 class Side:
     """`lean` in another way where no budget is told: compared with itself, seed by seed, and not ranked.
 
-    parallel: tests at once. stop: the expected regret at which it ends. families: of problems that it is played on, but
+    parallel: tests at once. stop: as a problem has it. families: of problems that it is played on, but
     for those without limits; laws: of generated ones.
     """
 
@@ -104,7 +104,7 @@ class Side:
         return Settings(LEAN, iterations=OPEN_TESTS, parallel=self.parallel, stop=self.stop, common_at=marks)
 
 
-STOP_AT = 0.01  # expected regret
+STOP_AT = 0.01  # share of the goal by which something must be better to be worth looking for
 BATCHES = Side("lean, four at once", ("papers", "demo", "xgboost"), parallel=4, laws=NOISY_LAWS)
 STOPPED = Side("lean, stop rule", ("papers", "demo", "xgboost", "lcbench"), stop=STOP_AT)
 SIDES = (BATCHES, STOPPED)

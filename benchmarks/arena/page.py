@@ -250,7 +250,7 @@ def _stops(played: Played) -> Iterator[str]:
         yield NONE_RUN
         return
     yield (
-        f"`{LEAN}` without a budget that ends when it expects a regret of {percent(STOP_AT)} at most, "
+        f"`{LEAN}` without a budget under `stop: {{regret: {STOP_AT:g}}}`, "
         "against the same seeds that go on. Saved: of the dollars spent after arrival within 1 % of the best, in the "
         "seeds that arrive. Short: the last recommendation is not within 1 %."
     )
