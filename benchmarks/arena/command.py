@@ -49,8 +49,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(given: argparse.Namespace, console: Console) -> None:
     names = _chosen(given.only, (*FAMILIES, *problem_names()), "--only") or (QUICK if given.quick else tuple(FAMILIES))
-    problems = find_problems(names, given.data)
     entrants, refused = _entrants(given)
+    problems = find_problems(names, given.data)  # loads every table
     if not problems.ready:
         hint = "Name the folder of the tables with --data"
         raise InvalidInput("no table is at hand", where="arena", hint=hint)

@@ -18,7 +18,7 @@ from leantune.strategies.cutoffs import Cutoffs, useful_seconds
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.registry import at_work
-from leantune.strategies.tuner import View
+from leantune.strategies.tuner import Over, View
 from tests.lab.replay.laws import LAWS, Law
 from tests.strategies.quick_lean import quick_lean
 from tests.toy import told, toy_problem
@@ -66,10 +66,12 @@ def test_a_surprise_is_ended_where_money_is_limited() -> None:
     assert cutoffs(limited(), Resources()).after(np.array([1.0]), expected).tolist() == [np.inf]
 
 
-def test_a_run_takes_no_more_than_is_left_and_half_of_it_while_nothing_is_known() -> None:
-    known = cutoffs(limited(), Resources(usd=0.01)).after(np.array([3.6]), amount(np.log(1e6)))
-    blind = cutoffs(limited(), Resources(usd=0.01)).after(np.array([3.6]), None)
-    np.testing.assert_allclose([known[0], blind[0]], [10.0, 5.0])
+def test_a_run_takes_no_more_than_is_left_and_half_of_it_before_any_has_ended() -> None:
+    problem = limited()
+    history = told(problem, [(0, 0)])
+    later = cutoffs(problem, Resources(usd=0.01), history).after(np.array([3.6]), None)
+    first = cutoffs(problem, Resources(usd=0.01)).after(np.array([3.6]), None)
+    np.testing.assert_allclose([later[0], first[0]], [10.0, 5.0])
     np.testing.assert_allclose(cutoffs(limited(), Resources(seconds=8.0)).after(None, None), [4.0])
 
 
@@ -124,3 +126,15 @@ def test_a_replay_pays_a_run_until_it_is_ended_and_random_search_to_its_end() ->
     }
     assert longest["lean"] <= 1.1 * limit * (1 + 1e-9)
     assert longest["random"] > 1.1 * limit
+
+
+def test_what_is_left_pays_for_no_run_where_it_ends_at_a_tenth_of_the_shortest() -> None:
+    """Else a study in which every run was ended goes on with ever shorter ones."""
+    problem = Problem(toy_problem().space, minimize("cost"), ["time <= 0.001 s"], [1])
+    tuner = at_work(quick_lean())
+    history = told(problem, [(0, 0), (5, 0), (9, 0)], ObservationKind.FAILED)
+    answers = [
+        tuner.ask(View(problem.with_budget(Budget(usd=history.cost * (1.0 + more))), history, 1))
+        for more in (1e-9, 1e9)
+    ]
+    assert [type(answer) for answer in answers] == [Over, Proposal]

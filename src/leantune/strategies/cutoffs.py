@@ -3,11 +3,11 @@
     a limit is broken       1.1 times what a limit on seconds allows, or one on dollars at the machine's price
     it is beaten            1.1 times the dollars (seconds) of the best result, where those are to be minimised
     it is a surprise        exp(2 sd) times the seconds that it was chosen for; where dollars or hours are budgeted
-    the budget              all that is left, half of it while nothing is known of the run; where so budgeted
+    the budget              all that is left, half of it before any run has ended; where so budgeted
 
 A result that breaks a limit teaches too. So no run is ended before it has taken three times its trial's share of the
-dollars and hours that are left, and where only trials are limited none is. The tenth is for what comes near a limit: that is
-measured to its end.
+dollars and hours that are left, and where only trials are limited none is. The tenth is for what comes near a limit:
+that is measured to its end.
 """
 
 from __future__ import annotations
@@ -25,26 +25,31 @@ from leantune.units import SECONDS_PER_HOUR
 
 NEAR = 1.1  # times a limit or the best result
 FAIR = 3.0  # trials' shares of what is left, that a run may always take
-OF_LEFT_BLIND = 0.5  # of what is left of a budget that one run may take of which nothing is known
+OF_LEFT_FIRST = 0.5  # of a budget, that a run may take before any has ended
+LEAST_USE = 0.1  # of the shortest run so far: a run that may take less shows nothing
 
 
 @dataclass(frozen=True)
 class Cutoffs:
     """What ends a run, in seconds and in dollars; infinite where nothing does. left: of the budget.
 
-    priced: dollars are seconds times the machine's price.
+    priced: dollars are seconds times the machine's price. shortest: seconds of the shortest run so far; None before any
+    has ended.
     """
 
     seconds: float
     usd: float
     left: Resources
     priced: bool
+    shortest: float | None = None
 
     @classmethod
     def of(cls, problem: Problem, evidence: Evidence, left: Resources) -> Cutoffs:
         """As far as the limits, the best result and the budget say."""
+        seen = evidence.metrics[TIME][np.isfinite(evidence.metrics[TIME])]
+        shortest = float(seen.min()) if len(seen) else None
         if left.only_trials and not left.thrift:
-            return cls(np.inf, np.inf, left, False)
+            return cls(np.inf, np.inf, left, False, shortest)
         allowed = {COST: np.inf, TIME: np.inf}
         for limit in problem.constraints:
             if limit.upper and limit.metric in allowed and limit.limit > 0:
@@ -57,7 +62,7 @@ class Cutoffs:
             best = evidence.metrics[goal.metric][kept]
             allowed[goal.metric] = min(allowed[goal.metric], NEAR * float(best.min(initial=np.inf)))
         priced = evidence.dollars_follow_seconds or not evidence.known(COST).any()
-        return cls(allowed[TIME], allowed[COST], left, priced)
+        return cls(allowed[TIME], allowed[COST], left, priced, shortest)
 
     def useless_after(self, rates: FloatArray | None, expected: Amount | None) -> FloatArray:
         """Seconds after which each of B runs is of no more use whatever is left of the budget; infinite: never; [B].
@@ -91,8 +96,12 @@ class Cutoffs:
     def after(self, rates: FloatArray | None, expected: Amount | None) -> FloatArray:
         """Seconds after which each of B runs is ended, by what is left of the budget too; infinite for never; [B]."""
         most = self.useless_after(rates, expected)
-        share = OF_LEFT_BLIND if expected is None else 1.0
+        share = OF_LEFT_FIRST if self.shortest is None else 1.0
         return np.asarray(np.minimum(most, self._affordable(rates, len(most), share)))
+
+    def is_pointless(self, seconds: float) -> bool:
+        """Whether a run that is ended so early shows nothing."""
+        return self.shortest is not None and seconds < LEAST_USE * self.shortest
 
 
 def _count(rates: FloatArray | None, expected: Amount | None) -> int:

@@ -154,7 +154,7 @@ class Lean:
         if not untested.any() and (problem.repeats == 1 or evidence.failed.all()):
             return Over(ALL_TESTED)
         if evidence.failed.all():
-            return self._at_random(table, untested, seed)
+            return _ended_early(view, self._at_random(table, untested, seed))
         known = self._known(view, table, evidence, seed)
         repeats = self._repeats(known, evidence)
         if not untested.any():
@@ -278,13 +278,16 @@ class Lean:
         return Proposal(table.configurations[row], share, (share,), {}, (note, *table.notes))
 
 
-def _ended_early(view: View, draft: Proposal) -> Proposal:
+def _ended_early(view: View, draft: Proposal) -> Proposal | Over:
     """A proposal that no model of `lean` has weighed, ended when it is of no more use."""
     left = resources(view.problem, view.history)
     cutoffs = Cutoffs.of(view.problem, Evidence.of(view.problem, view.history), left)
     rate = draft.configuration.usd_per_hour
     expected = None if TIME not in draft.expected else _amount(draft.expected[TIME])
-    useful, cut = useful_seconds(float(cutoffs.after(None if rate is None else np.array([rate]), expected)[0]))
+    most = float(cutoffs.after(None if rate is None else np.array([rate]), expected)[0])
+    if cutoffs.is_pointless(most):
+        return Over("what is left of the budget pays for no run")
+    useful, cut = useful_seconds(most)
     return replace(draft, useful_seconds=useful, notes=(*draft.notes, *cut))
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.arena.budgets import BUDGETS, OPEN, ArenaBudget, open_settings
 from benchmarks.arena.contests import OWN_ENTRANTS
+from benchmarks.arena.generated import Generated
 from benchmarks.arena.problems import facts
-from benchmarks.lean.generated import Generated
 from leantune.lab.replay.runs import replay
 from tests.benchmarks.arena.made import made_run
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.lean.sources import TimeLimited, time_limit
+from benchmarks.arena.limited import TimeLimited, time_limit
 from leantune.errors import InvalidInput
 from leantune.lab.replay.pool import Source
 from leantune.lab.replay.truth import Truth

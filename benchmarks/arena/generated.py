@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -286,10 +286,3 @@ def _reported(
 def _rounded(value: float) -> float:
     """Three digits, as people write limits."""
     return float(f"{value:.3g}")
-
-
-@cache
-def unit_dollars(source: Generated) -> float:
-    """Dollars of one median run on all the data: what spending on a generated problem is compared with."""
-    table = source.load()
-    return float(np.median([one.cost or 0.0 for (_, share), one in table.measurements.items() if share == 1]))

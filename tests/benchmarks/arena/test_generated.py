@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from benchmarks.lean.generated import FAMILIES, FRACTIONS, Generated, space_of, unit_dollars
+from benchmarks.arena.generated import FAMILIES, FRACTIONS, Generated, space_of
+from benchmarks.arena.problems import facts
 from leantune.errors import InvalidInput
 from leantune.lab.replay.noise import has_deviations
 from leantune.lab.replay.tables import MeasuredTable
@@ -128,7 +129,7 @@ def test_more_data_is_better_and_dearer_in_the_middle() -> None:
         for fraction in FRACTIONS
     ]
     assert costs == sorted(costs)
-    assert costs[-1] == unit_dollars(Generated("uncapped", 0))
+    assert costs[-1] == facts(Generated("uncapped", 0)).unit
 
 
 def test_a_problem_is_a_function_of_family_and_number() -> None:
