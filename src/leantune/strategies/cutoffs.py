@@ -3,7 +3,7 @@
     a limit is broken       1.1 times what a limit on seconds allows, or one on dollars at the machine's price
     it is beaten            1.1 times the dollars (seconds) of the best result, where those are to be minimised
     it is a surprise        exp(2 sd) times the seconds that it was chosen for; where dollars or hours are budgeted
-    the budget              all that is left, half of it before any run has ended; where so budgeted
+    the budget              all that is left, half of it while nothing is known of the run; where so budgeted
 
 A result that breaks a limit teaches too. So no run is ended before it has taken three times its trial's share of the
 dollars and hours that are left, and where only trials are limited none is. The tenth is for what comes near a limit:
@@ -25,7 +25,7 @@ from leantune.units import SECONDS_PER_HOUR
 
 NEAR = 1.1  # times a limit or the best result
 FAIR = 3.0  # trials' shares of what is left, that a run may always take
-OF_LEFT_FIRST = 0.5  # of a budget, that a run may take before any has ended
+OF_LEFT_BLIND = 0.5  # of what is left of a budget, that a run may take of which nothing is known
 LEAST_USE = 0.1  # of the shortest run so far: a run that may take less shows nothing
 
 
@@ -96,7 +96,7 @@ class Cutoffs:
     def after(self, rates: FloatArray | None, expected: Amount | None) -> FloatArray:
         """Seconds after which each of B runs is ended, by what is left of the budget too; infinite for never; [B]."""
         most = self.useless_after(rates, expected)
-        share = OF_LEFT_FIRST if self.shortest is None else 1.0
+        share = OF_LEFT_BLIND if expected is None else 1.0
         return np.asarray(np.minimum(most, self._affordable(rates, len(most), share)))
 
     def is_pointless(self, seconds: float) -> bool:
