@@ -25,7 +25,7 @@ PEER_ENTRANTS = (
     _peer("optuna-gp", real=True),
     _peer("asha"),
     _peer("bohb", real=True),
-    _peer("asha-cqr", real=True),
+    _peer("asha-cqr", families=SLOW_FAMILIES),
     _peer("smac"),
     _peer("neps-hyperband"),
     _peer("neps-priorband", real=True),

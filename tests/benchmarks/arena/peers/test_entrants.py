@@ -4,6 +4,7 @@ from benchmarks.arena.budgets import MOST_TESTS
 from benchmarks.arena.contests import OWN_ENTRANTS, Contest, Entrant
 from benchmarks.arena.peers.entrants import PEER_ENTRANTS, SLOW_TESTS
 from benchmarks.arena.peers.tuners import METHODS
+from benchmarks.arena.problems import FAMILIES
 from tests.benchmarks.arena.made import PROBLEM
 
 
@@ -19,3 +20,14 @@ def test_a_slow_peer_makes_fewer_tests_in_a_quick_contest_fewer_still() -> None:
     for tests, wanted in ((MOST_TESTS, SLOW_TESTS), (12, 12)):
         contest = Contest((PROBLEM,), (slow,), 1, 1, tests=tests)
         assert [task.settings.iterations for _, task in contest.tasks()] == [wanted]
+
+
+def test_slow_peers_play_on_measured_tables_and_nobody_for_the_cheapest() -> None:
+    def entered(family: str) -> set[str]:
+        problem = next(iter(FAMILIES[family](None)))
+        return {entrant.name for entrant in PEER_ENTRANTS if entrant.meant(problem)}
+
+    assert entered("papers") == set(METHODS)
+    assert entered("papers") - entered("lcbench") == {"openbox", "mfkg", "asha-cqr"}
+    assert entered("lcbench") - entered("generated") == {"optuna-gp", "bohb", "neps-priorband"}
+    assert not entered("cheapest")
