@@ -18,7 +18,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench papers spottune lean arena crash clean
+.PHONY: help demo test check bench papers spottune arena crash clean
 .NOTPARALLEL:
 
 help: ## say what can be made
@@ -45,17 +45,15 @@ papers: $(VENV)/.bench ## replay the experiments of the papers and write docs/re
 spottune: $(VENV)/.bench ## simulate SpotTune on real prices and write docs/spot-results.md (20 minutes; goes on where it was)
 	$(BIN)/python -m benchmarks.spottune
 
-lean: $(VENV)/.bench ## compare lean with everybody and write docs/lean-results.md (hours; goes on where it was)
-	$(BIN)/python -m benchmarks.lean
-
 arena: $(VENV)/.bench ## play lean against everybody under many budgets and write docs/arena.md (four hours; goes on where it was)
+	$(BIN)/python -m benchmarks.arena.peers install
 	$(BIN)/python -m benchmarks.arena
 
 crash: $(VENV)/.dev ## kill studies of a real strategy at 200 random moments (some minutes)
 	$(BIN)/python -m tests.crash --trials 44 --strategy trimtuner-gp --kills 200
 
 clean: ## remove the environment, caches and output
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-out build dist
+	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-out build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import signal
@@ -34,6 +35,7 @@ from leantune.problem import Budget, Problem
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, Plan
 from leantune.store.database import Database
+from leantune.store.rows import Money
 from leantune.store.study import StudyStore
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.registry import recipe
@@ -77,6 +79,10 @@ class Case:
         problem = toy.toy_problem(budget=Budget(usd=2.0, trials=self.trials))
         return problem.with_baseline(problem.space.grid()[5]) if self.baseline else problem
 
+    @property
+    def rules(self) -> TimeRules:
+        return TimeRules(grace=1.0, parallel=self.parallel)
+
     def open(self, url: str) -> tuple[Database, StudyStore]:
         """The study in its database."""
         database = Database(url)
@@ -89,12 +95,11 @@ class Case:
         moves = [move.time for trial in store.history().trials for move in trial.moves]
         clock = SimulatedClock(max(moves, default=0.0))
         executor = ReplayExecutor(toy.measurements(self.problem), clock, problem=self.problem)
-        rules = TimeRules(grace=1.0, parallel=self.parallel)
         plan = Plan(
             self.problem,
             Strategy(self.recipe),
             self.seed,
-            rules,
+            self.rules,
             lease=None,
             poll=None,
             deterministic=self.parallel > 1,
@@ -104,7 +109,11 @@ class Case:
         database.close()
 
     def result(self, url: str) -> object:
-        """What must not depend on who was killed when: proposals and recommendation."""
+        """What must not depend on who was killed when: proposals and recommendation.
+
+        Runs that were lost are paid for. So a time limit that is a share of the dollars that are left depends on that,
+        and `check` compares it with them; one that models gave does not.
+        """
         database, store = self.open(url)
         history = store.history()
         check(history, store, self)
@@ -115,7 +124,7 @@ class Case:
                 t.snapshots,
                 t.notes,
                 dict(t.expected),
-                t.time_limit,
+                t.time_limit if t.expected else None,
                 t.observations,
             )
             for t in history.trials
@@ -136,6 +145,11 @@ def check(history: History, store: StudyStore, case: Case) -> None:
     money = store.money()
     assert money.reserved == 0.0
     assert money.left >= 0.0
+    for trial in (trial for trial in history.trials if not trial.expected):
+        earlier = history.trials[: trial.number // case.parallel * case.parallel]  # the batches before its own
+        left = Money(case.problem.budget.usd, math.fsum(one.cost for one in earlier), 0.0)
+        limit = case.rules.first_limit(trial.configuration.usd_per_hour, {}, left)
+        assert trial.time_limit == limit, (trial.number, trial.time_limit, limit)
     if case.baseline:
         own = (case.problem.baseline, Fraction(1))
         tests = [trial.number for trial in history.trials if (trial.configuration, trial.fraction) == own]

@@ -319,7 +319,7 @@ def test_what_a_share_is_a_share_of() -> None:
         ({"settings": [{"n": 1}, {"n": 99}]}, "99.*settings, number 2"),
         ({"settings": [{"m": 1}]}, "settings, number 1"),
         ({"settings": [{"n": 1}, {"n": 2}, {"n": 1}]}, "comes twice.*number 3.*It is number 1 already"),
-        ({"baseline": {}}, r"'n' is missing \(baseline\). Give a value to each"),
+        ({"baseline": {}}, r"'n' is missing \(baseline\). Give a value to each of n$"),
         ({"baseline": {"n": 99}}, r"99 is out of bounds \(baseline, parameter 'n'\). Give a value from"),
         ({"baseline": {"m": 1}}, "unknown parameter 'm'"),
         ({"baseline": 3}, "3 is no setting"),

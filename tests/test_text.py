@@ -92,6 +92,9 @@ def test_lists_counts_shares_and_limits() -> None:
     assert [words.listed("abc"[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert [words.counted(n, "trial") for n in (0, 1, 1234)] == ["0 trials", "1 trial", "1,234 trials"]
     assert [words.share_of_data(Fraction(s)) for s in ("1/60", "1")] == ["1/60 of the data", "all data"]
+    assert words.share_of_data(Fraction(1, 2), "epochs") == "1/2 of the epochs"
+    assert [words.at_full("data"), words.at_full("epochs")] == ["at full data", "on all epochs"]
+    assert [words.least_share("data"), words.least_share("epochs")] == ["the least data", "the fewest epochs"]
     assert spaced(words.limit_text(Constraint.parse("time <= 10 min"))) == "time ≤ 10 min"
     assert spaced(words.limit_text(Constraint.parse("accuracy >= 0.85"))) == "accuracy ≥ 0.85"
 

@@ -5,15 +5,17 @@ Dollars are counted in full runs: the median dollars of a run on all data of the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 
 from benchmarks.papers.results import Run
 from leantune.lab.replay.runs import Settings
 from leantune.lab.replay.truth import ROUNDING
+from leantune.problem import Budget
 
 OPEN_TESTS = 44  # after the start, where no budget is told to `lean`
-MOST_TESTS = 100  # after the start, of strategies that never look at the budget: one replay serves all budgets
+MOST_TESTS = 150  # after the start, of strategies that never look at the budget: one replay serves all budgets
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,17 @@ class ArenaBudget:
     told: bool = True
 
     def settings(self, spec: str, unit: float) -> Settings:
-        """A replay of a strategy that is told of the budget. unit: dollars of a full run."""
-        usd = None if self.runs is None else self.runs * unit
+        """A replay of a strategy that is told of the budget, and judged by its own rule: at the end, where no budget is
+        told after every test. unit: dollars of a full run.
+        """
         if not self.told:
-            return Settings(spec, iterations=OPEN_TESTS)
-        return Settings(spec, iterations=None, trials=self.trials, usd=usd)
+            return Settings(spec, iterations=OPEN_TESTS, common_at=())
+        given = self.given(unit)
+        return Settings(spec, iterations=None, trials=given.trials, usd=given.usd, own_at=(), common_at=())
+
+    def given(self, unit: float) -> Budget:
+        """As a study has it."""
+        return Budget(usd=None if self.runs is None else self.runs * unit, trials=self.trials)
 
     def part(self, run: Run, unit: float) -> Run:
         """The tests of a run that fit. Of a strategy that does not look at the budget, this is the run under it: the
@@ -53,6 +61,9 @@ BUDGETS = {
 }
 
 
-def open_settings(spec: str, tests: int = MOST_TESTS) -> Settings:
-    """A replay of a strategy that does not look at the budget: its parts are its runs under every budget."""
-    return Settings(spec, iterations=tests)
+def open_settings(spec: str, unit: float, budgets: Iterable[ArenaBudget], tests: int = MOST_TESTS) -> Settings:
+    """A replay of a strategy that does not look at the budget: its parts are its runs under every budget. By its own
+    rule it recommends after every test, by the common one, whose models take longer than most strategies, at the ends
+    of the budgets; when all of them are used, it ends.
+    """
+    return Settings(spec, iterations=tests, common_at=tuple(budget.given(unit) for budget in budgets))

@@ -21,6 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from benchmarks.arena.budgets import BUDGETS, MOST_TESTS
 from benchmarks.arena.contests import LEAN, LEAN_SEEDS, OWN_ENTRANTS, QUICK_SEEDS, SEEDS, Contest, Entrant, Played, play
 from benchmarks.arena.page import Absent, Written, write_page
+from benchmarks.arena.peers.entrants import PEER_ENTRANTS
 from benchmarks.arena.problems import FAMILIES, QUICK, Problems, find_problems, problem_names
 from leantune.errors import InvalidInput, LeanTuneError
 from leantune.lab.replay.contenders import contender
@@ -48,8 +49,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(given: argparse.Namespace, console: Console) -> None:
     names = _chosen(given.only, (*FAMILIES, *problem_names()), "--only") or (QUICK if given.quick else tuple(FAMILIES))
-    problems = find_problems(names, given.data)
     entrants, refused = _entrants(given)
+    problems = find_problems(names, given.data)  # loads every table
     if not problems.ready:
         hint = "Name the folder of the tables with --data"
         raise InvalidInput("no table is at hand", where="arena", hint=hint)
@@ -67,7 +68,7 @@ def _run(given: argparse.Namespace, console: Console) -> None:
 
 def _entrants(given: argparse.Namespace) -> tuple[tuple[Entrant, ...], dict[str, str]]:
     """Those that can play, and why the others cannot."""
-    known = {entrant.name: entrant for entrant in OWN_ENTRANTS}
+    known = {entrant.name: entrant for entrant in (*OWN_ENTRANTS, *PEER_ENTRANTS)}
     names = _chosen(given.strategies, tuple(known), "--strategies")
     names = names or (QUICK_STRATEGIES if given.quick else tuple(known))
     ready: list[Entrant] = []

@@ -14,7 +14,7 @@ from statistics import fmean
 import numpy as np
 
 from benchmarks.arena.budgets import OPEN, ArenaBudget
-from benchmarks.arena.contests import LEAN, Played
+from benchmarks.arena.contests import LEAN, Place, Played
 from benchmarks.arena.problems import ArenaProblem, facts
 from benchmarks.papers.results import Run
 from leantune.lab.replay.arrivals import LEVEL, RESAMPLES, arrival
@@ -164,14 +164,11 @@ def regret_after(problem: ArenaProblem, runs: Mapping[int, Run], rule: str, full
 
 
 def family_calibration(played: Played, problems: Sequence[ArenaProblem], rule: str = PAPER) -> Calibration:
-    """Of `lean` over all its runs on these problems."""
+    """Of `lean` over its runs on these problems without a budget: where one is told, it recommends at the end only."""
     made = []
     for problem in problems:
-        for place, runs in played.runs.items():
-            if place.problem == problem.name and place.method == LEAN:
-                for number, run in runs.items():
-                    truth = facts(problem.source(number)).truth
-                    made += calibrate(truth.problem, {LEAN: [run]}, rule)
+        for number, run in played.runs.get(Place(problem.name, LEAN, OPEN.name), {}).items():
+            made += calibrate(facts(problem.source(number)).truth.problem, {LEAN: [run]}, rule)
     return pooled(made)
 
 

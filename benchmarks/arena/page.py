@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 
 from benchmarks.arena.budgets import OPEN
-from benchmarks.arena.contests import LEAN, Played
+from benchmarks.arena.contests import BATCHES, LEAN, STOP_AT, Contest, Played
 from benchmarks.arena.measures import open_dollars, regret_after, rules_of
-from benchmarks.arena.targets import Cell, Loss, calibrations, cells, losses, ranks, ratios, targets
+from benchmarks.arena.peers.description import described
+from benchmarks.arena.problems import CHEAPEST_TESTS
+from benchmarks.arena.ranks import Ranks
+from benchmarks.arena.sides import batches, stops
+from benchmarks.arena.targets import Cell, Loss, calibrations, cells, losses, ranks, ratios, real_ranks, targets
+from benchmarks.papers.inventory import CHEAPEST
 from benchmarks.papers.targets import Target
 from benchmarks.papers.words import markdown, number, percent
 from leantune.files import write_whole
@@ -21,6 +27,14 @@ PAGE = "arena.md"
 SHARES = (0.90, 0.95, 0.99)
 ALONG = (1, 2, 3, 5, 10, 20, 30)  # full runs' dollars
 SHORT = "–"
+NONE_RUN = "Not run."
+FAMILIES_TOLD = {  # those that their names do not explain
+    "two limits": "the papers' tables with a limit on seconds beside the one on dollars, which a quarter of what keeps "
+    "the first one breaks.",
+    "noisy": "every test scatters by the table's standard deviations, as runs did; regrets are on the means.",
+    CHEAPEST: "the cheapest pair of configuration and share of the data that is accurate enough, at most "
+    f"{CHEAPEST_TESTS} tests after the start.",
+}
 RULE_NAMES = {PAPER: "own", COMMON: "common"}
 
 
@@ -75,13 +89,19 @@ def _blocks(
     yield "## To reach, and reached"
     yield markdown(["", "to reach", "reached", ""], [[one.text, one.wanted, one.ours, one.verdict] for one in aims])
     yield "## Average ranks"
-    yield from _ranks(found)
+    yield from _ranks(ranks(found), "problems, all but the cheapest anywhere")
+    yield "### On measured tables only"
+    yield from _ranks(real_ranks(found), "measured problems, on which slow strategies play too")
     yield "## Regret at the end of the budget"
     yield from _regrets(played, found)
     yield "## Regret along the dollars"
     yield from _along(played)
     yield "## Dollars to 10, 5 and 1 % of the best"
     yield from _dollars(played)
+    yield "## Four tests at once"
+    yield from _batches(played)
+    yield "## The stop rule"
+    yield from _stops(played)
     yield "## Ends that break a limit, and ends that were tested on all data"
     yield from _ends(found)
     yield "## Whether it knows what it does not know"
@@ -106,14 +126,13 @@ def _lost(found: Sequence[Cell], lost: Sequence[Loss]) -> Iterator[str]:
     yield markdown(["problem", "budget", "what", f"`{LEAN}`", "the best other"], rows)
 
 
-def _ranks(found: Sequence[Cell]) -> Iterator[str]:
-    ranked = ranks(found)
+def _ranks(ranked: Ranks | None, which: str) -> Iterator[str]:
     if ranked is None:
         yield "Not enough runs."
         return
     yield (
-        f"By mean regret, averaged over budgets and then over {ranked.problems} problems; methods that did not play "
-        f"everywhere are left out. Critical difference (Nemenyi, 95 %): {number(ranked.critical)}; Friedman's p: "
+        f"By mean regret, averaged over budgets and then over {ranked.problems} {which}; methods that did not play "
+        f"on all of them are left out. Critical difference (Nemenyi, 95 %): {number(ranked.critical)}; Friedman's p: "
         f"{ranked.p:.2g}. 1 is best."
     )
     yield markdown(["", "average rank"], [[name, number(rank)] for name, rank in ranked.average.items()])
@@ -125,51 +144,68 @@ def _methods(played: Played) -> list[str]:
 
 def _regrets(played: Played, found: Sequence[Cell]) -> Iterator[str]:
     yield (
-        "Means over runs, in brackets how many. Last columns: the best other by the even runs, and the mean of the "
-        f"paired difference `{LEAN}` minus other on the odd runs, with its bootstrapped 95 % upper end."
+        f"Means over {played.contest.lean_seeds} runs of `{LEAN}` and {played.contest.seeds} of each other one; in "
+        "brackets how many there are where there are fewer. Last columns: the best other by the even runs, and the "
+        f"mean of the paired difference `{LEAN}` minus other on the odd runs, with its bootstrapped 95 % upper end."
     )
+    for family, about in FAMILIES_TOLD.items():
+        if any(cell.problem.family == family for cell in found):
+            yield f"{family[0].upper()}{family[1:]}: {about}"
     methods = _methods(played)
     for budget in played.contest.budgets.values():
-        rows = []
-        for cell in (cell for cell in found if cell.budget == budget):
-            known = {name: f"{number(one.mean)} ({len(one.regrets)})" for name, one in cell.best.items()}
-            paired = cell.difference
-            told = SHORT if paired is None else f"{number(paired.mean)}, at most {number(paired.upper)}"
-            other = SHORT if paired is None else f"{paired.other} ({RULE_NAMES[paired.rule]} rule)"
-            rows.append([cell.problem.name, *(known.get(name, SHORT) for name in methods), other, told])
-        if rows:
-            yield f"### {budget.name}"
-            yield markdown(["", *methods, "best other", "difference"], rows)
+        for family, cells_of in groupby(
+            (cell for cell in found if cell.budget == budget), key=lambda cell: cell.problem.family
+        ):
+            yield f"### {budget.name}: {family}"
+            yield _regret_table(played.contest, methods, list(cells_of))
+
+
+def _regret_table(contest: Contest, methods: Sequence[str], found: Sequence[Cell]) -> str:
+    present = [name for name in methods if any(name in cell.best for cell in found)]
+    rows = []
+    for cell in found:
+        known = {
+            name: f"{number(one.mean)}{_fewer(len(one.regrets), contest.asked(name))}"
+            for name, one in cell.best.items()
+        }
+        paired = cell.difference
+        told = SHORT if paired is None else f"{number(paired.mean)}, at most {number(paired.upper)}"
+        other = SHORT if paired is None else f"{paired.other} ({RULE_NAMES[paired.rule]} rule)"
+        rows.append([cell.problem.name, *(known.get(name, SHORT) for name in present), other, told])
+    return markdown(["", *present, "best other", "difference"], rows)
+
+
+def _fewer(count: int, asked: int) -> str:
+    """How many runs there are, where they are fewer than were asked for."""
+    return f" ({count} of {asked})" if count < asked else ""
 
 
 def _along(played: Played) -> Iterator[str]:
+    problems = [problem for problem in played.contest.problems if problem.family != CHEAPEST]
     yield (
-        f"No budget told, at most {OPEN.trials} tests; means over all problems of a method's mean regret when the "
-        "dollars of so many full runs were spent, by the better rule."
+        f"No budget told, at most {OPEN.trials} tests; means over {len(problems)} problems, all but the cheapest "
+        "anywhere, of a method's mean regret when the dollars of so many full runs were spent, by the better rule. "
+        "Methods that did not play on all of them are left out."
     )
     rows = []
-    for entrant in played.contest.entrants:
-        known = {
-            problem: runs
-            for problem in played.contest.problems
-            if entrant.plays(problem) and (runs := played.under(problem, entrant.name, OPEN))
-        }
-        if known and not entrant.families:
+    for name in _methods(played):
+        known = [(problem, played.under(problem, name, OPEN)) for problem in problems]
+        if known and all(runs for _, runs in known):
             means = [
                 fmean(
-                    min(regret_after(problem, runs, rule, dollars) for rule in rules_of(entrant.name))
-                    for problem, runs in known.items()
+                    min(regret_after(problem, runs, rule, dollars) for rule in rules_of(name))
+                    for problem, runs in known
                 )
                 for dollars in ALONG
             ]
-            rows.append([entrant.name, *map(number, means)])
+            rows.append([name, *map(number, means)])
     yield markdown(["", *(f"${dollars} runs" for dollars in ALONG)], rows)
 
 
 def _dollars(played: Played) -> Iterator[str]:
     yield (
         "No budget told. In full runs' dollars, means over runs; a run that never arrives counts twice what it spent. "
-        "Each cell: to 10 %, 5 %, 1 %."
+        "Each cell: to 10 %, 5 %, 1 %; in brackets how many runs there are where there are fewer than asked for."
     )
     methods, worst = _methods(played), ratios(played)
     rows = []
@@ -177,6 +213,7 @@ def _dollars(played: Played) -> Iterator[str]:
         spent = [open_dollars(played, problem, share) for share in SHARES]
         cell = {
             name: ", ".join(number(fmean(by_share[name].values())) for by_share in spent)
+            + _fewer(len(spent[0][name]), played.contest.asked(name))
             for name in methods
             if all(name in by_share for by_share in spent)
         }
@@ -186,10 +223,56 @@ def _dollars(played: Played) -> Iterator[str]:
     yield markdown(["", *methods, f"`{LEAN}` over the best other, 1 %"], rows)
 
 
+def _batches(played: Played) -> Iterator[str]:
+    found = batches(played)
+    if not found:
+        yield NONE_RUN
+        return
+    yield (
+        f"`{LEAN}` with {BATCHES.parallel} tests at once, no budget told: dollars to 1 % of the best as above, means "
+        "over the seeds that were run both ways."
+    )
+    rows = [
+        [
+            f"{one.problem}{_fewer(one.runs, played.contest.seeds)}",
+            number(one.alone),
+            number(one.batched),
+            number(one.ratio),
+        ]
+        for one in found
+    ]
+    yield markdown(["", "one at a time", "four at once", "ratio"], rows)
+
+
+def _stops(played: Played) -> Iterator[str]:
+    found = stops(played)
+    if not found:
+        yield NONE_RUN
+        return
+    yield (
+        f"`{LEAN}` without a budget under `stop: {{regret: {STOP_AT:g}}}`, "
+        "against the same seeds that go on. Saved: of the dollars spent after arrival within 1 % of the best, in the "
+        "seeds that arrive. Short: the last recommendation is not within 1 %."
+    )
+    rows = [
+        [
+            f"{one.problem}{_fewer(one.runs, played.contest.seeds)}",
+            percent(one.mean),
+            str(len(one.saved)),
+            f"{one.short} of {one.runs}",
+            str(one.anyway),
+        ]
+        for one in found
+    ]
+    yield markdown(["", "saved, mean", "of seeds", "short", "of these without the rule too"], rows)
+
+
 def _ends(found: Sequence[Cell]) -> Iterator[str]:
+    yield "Under budgets that were told."
+    told = [cell for cell in found if cell.budget.told]
     rows = []
-    for method in dict.fromkeys(name for cell in found for name in cell.best):
-        ends = [cell.best[method] for cell in found if method in cell.best]
+    for method in dict.fromkeys(name for cell in told for name in cell.best):
+        ends = [cell.best[method] for cell in told if method in cell.best]
         runs = sum(len(one.regrets) for one in ends)
         infeasible = math.fsum(one.infeasible * len(one.regrets) for one in ends) / runs
         tested = math.fsum(one.tested * len(one.regrets) for one in ends) / runs
@@ -240,7 +323,14 @@ def _players(played: Played, absent: Absent) -> Iterator[str]:
         [entrant.name, f"`{entrant.spec}`", f"{counts.get(entrant.name, 0)} replays"]
         for entrant in played.contest.entrants
     ]
+    rows += [
+        [side.name, "compared with itself", f"{counts[side.name]} replays"]
+        for side in played.contest.sides
+        if side.name in counts
+    ]
     rows += [[name, "", f"not run: {why}"] for name, why in absent.methods.items()]
+    rows += [[name, problem, f"left out: {why}"] for (name, problem), why in played.contest.refusals().items()]
     yield markdown(["strategy", "", ""], rows)
+    yield from described(counts)
     if absent.problems:
         yield markdown(["problem", ""], [[name, f"not run: {why}"] for name, why in absent.problems.items()])

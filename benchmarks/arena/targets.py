@@ -23,6 +23,8 @@ from benchmarks.arena.measures import (
 )
 from benchmarks.arena.problems import ArenaProblem
 from benchmarks.arena.ranks import Ranks, average_ranks
+from benchmarks.arena.sides import CLOSE, batches, stops
+from benchmarks.papers.inventory import CHEAPEST
 from benchmarks.papers.measures import arrivals, within
 from benchmarks.papers.targets import Target
 from benchmarks.papers.words import arrived, listed, number, percent
@@ -33,7 +35,8 @@ MOST_DIFFERENCE = 0.1  # of (best - median feasible): the upper end of the paire
 LEAST_WITHIN_1, LEAST_WITHIN_2, MOST_SQUARE = 0.60, 0.92, 1.5
 MOST_OFF, MOST_DECILE_OFF, DECILE_CASES = 0.06, 0.15, 100
 MOST_OF_BEST, MOST_OF_BEST_WORST = 0.33, 1.2
-CLOSE = 0.99  # of the best
+MOST_OF_ALONE = 1.4  # dollars of batches over those of one test at a time
+LEAST_SAVED, MOST_SHORT = 0.5, 0.05  # by the stop rule: of what is spent after arrival, and of the seeds
 TODAY = {"trimtuner-rnn": 0.0064, "trimtuner-cnn": 0.052}  # dollars to 1 % when the issue was written
 MOST_OF_TODAY = 1.25
 NOTICED = 0.001  # regret by which somebody is better
@@ -93,12 +96,18 @@ def cells(played: Played) -> list[Cell]:
 
 
 def ranks(found: Sequence[Cell]) -> Ranks | None:
-    """Over all problems and budgets."""
+    """Over all budgets, and all problems but the cheapest anywhere, which most do not play."""
+    common = [cell for cell in found if cell.problem.family != CHEAPEST]
     blocks = [
         [{method: ending.mean for method, ending in cell.best.items()} for cell in group]
-        for _, group in groupby(found, key=lambda cell: cell.problem.name)
+        for _, group in groupby(common, key=lambda cell: cell.problem.name)
     ]
     return average_ranks(blocks)
+
+
+def real_ranks(found: Sequence[Cell]) -> Ranks | None:
+    """The same over measured tables only, on which slow methods play too."""
+    return ranks([cell for cell in found if cell.problem.real])
 
 
 def losses(found: Sequence[Cell]) -> list[Loss]:
@@ -128,6 +137,8 @@ def targets(played: Played, found: Sequence[Cell]) -> list[Target]:
         *_calibrated(played),
         *_dollars(played),
         *_papers(played),
+        _batches(played),
+        *_stops(played),
     ]
 
 
@@ -165,7 +176,8 @@ def _random(found: Sequence[Cell]) -> Target:
 
 
 def _ends(found: Sequence[Cell]) -> Iterator[Target]:
-    lean = [cell.best[LEAN] for cell in found if LEAN in cell.best]
+    """Under budgets that were told: else no strategy knows which test is the last. All of them allow for one test."""
+    lean = [cell.best[LEAN] for cell in found if LEAN in cell.best and cell.budget.told]
     runs = sum(len(ending.regrets) for ending in lean)
     for text, wanted, share, aim in (
         ("Final recommendations that were tested on all data", "100 %", "tested", 1.0),
@@ -240,7 +252,7 @@ def _dollars(played: Played) -> Iterator[Target]:
 
 
 def _papers(played: Played) -> Iterator[Target]:
-    """Median dollars to 1 % as they are counted in docs/lean-results.md: never arriving is infinite."""
+    """Median dollars to 1 %, counted as when the issue was written: never arriving is infinite."""
     for problem in played.contest.problems:
         if problem.name not in TODAY:
             continue
@@ -250,3 +262,27 @@ def _papers(played: Played) -> Iterator[Target]:
         reached = dollars.value <= most and dollars.finite == dollars.count if runs else None
         text = f"{problem.name}: median dollars to 1 %, no budget told"
         yield Target(text, f"at most ${number(most)}, every seed", arrived(dollars), reached)
+
+
+def _batches(played: Played) -> Target:
+    text, wanted = "Batches of four over one at a time: mean dollars to 1 %", f"at most {MOST_OF_ALONE:g} everywhere"
+    found = sorted(batches(played), key=lambda one: -one.ratio)
+    if not found:
+        return Target(text, wanted, NOT_RUN, None)
+    above = [f"{one.problem} {number(one.ratio)}" for one in found]
+    held = sum(one.ratio <= MOST_OF_ALONE for one in found)
+    told = f"{held} of {len(found)} problems hold; the largest: {listed(above[:TOLD_CELLS])}"
+    return Target(text, wanted, told, held == len(found))
+
+
+def _stops(played: Played) -> Iterator[Target]:
+    found = stops(played)
+    saved = [share for one in found for share in one.saved.values()]
+    runs, short, anyway = (sum(getattr(one, name) for one in found) for name in ("runs", "short", "anyway"))
+    text, wanted = "Stop rule: saved of what is spent after arrival", f"at least {percent(LEAST_SAVED)}"
+    mean = fmean(saved) if saved else math.nan
+    told = f"{percent(mean)} on average of {len(saved)} seeds that arrive" if saved else NOT_RUN
+    yield Target(text, wanted, told, mean >= LEAST_SAVED if saved else None)
+    text, wanted = "Stop rule: seeds that end short of 1 %", f"at most {percent(MOST_SHORT)}"
+    told = f"{short} of {runs}; {anyway} of them without the rule too" if runs else NOT_RUN
+    yield Target(text, wanted, told, short <= MOST_SHORT * runs if runs else None)

@@ -27,6 +27,7 @@ TIME = "time"  # seconds of one run
 Fidelity = Literal["data", "epochs"]  # what a share is a share of
 Stop = float | Literal["auto", "never"]
 DEFAULT_REGRET = 0.01  # of the goal: what a user would hardly notice
+DEFAULT_REPEATS = 3  # runs of one configuration on all data, where a program takes a seed
 _RESERVED: dict[str, Kind] = {COST: "money", TIME: "time"}
 _METRIC = re.compile(r"[^\s<>=@!≤≥]+")
 
@@ -215,7 +216,8 @@ class Problem:
     steps: the last step of a training, None where nobody said it. settings: the list of configurations to test, in
     that order; empty: all of the space. choices: the space, without what is not listed. gaps: pairs (id of a
     configuration, share) that cannot be tested, as a table has no result of them; only of choices that can be
-    enumerated. baseline: the user's present setting, None where nobody said it.
+    enumerated. baseline: the user's present setting, None where nobody said it. repeats: how often one configuration
+    may be run on all data, each time with another seed; 1: runs do not scatter, or nobody can make them.
     """
 
     space: Space
@@ -231,6 +233,7 @@ class Problem:
     choices: Space
     gaps: frozenset[tuple[str, Fraction]]
     baseline: Configuration | None
+    repeats: int
 
     def __init__(  # noqa: PLR0913 - all that a problem is, most of it by name
         self,
@@ -247,6 +250,7 @@ class Problem:
         settings: Iterable[Mapping[str, object]] = (),
         gaps: Iterable[tuple[str, Fraction]] = (),
         baseline: Mapping[str, object] | None = None,
+        repeats: int = 1,
     ) -> None:
         if not isinstance(space, Space):
             raise ProblemError(f"{space!r} is not a space", where="problem", hint="Write Space(lr=log(1e-5, 1e-1))")
@@ -267,6 +271,7 @@ class Problem:
         object.__setattr__(self, "choices", space.only(self.settings) if self.settings else space)
         object.__setattr__(self, "gaps", frozenset(gaps))
         object.__setattr__(self, "baseline", None if baseline is None else _checked_baseline(self.choices, baseline))
+        object.__setattr__(self, "repeats", _checked_repeats(repeats))
 
     def with_budget(self, budget: Budget) -> "Problem":
         """The same problem with another budget."""
@@ -289,10 +294,21 @@ class Problem:
             return None if self.budget.limits else DEFAULT_REGRET
         return None if self.stop == "never" else self.stop
 
+    @property
+    def curves_by_share(self) -> bool:
+        """Whether a learning curve goes by the shares that a run passes, as nobody said how many steps it has."""
+        return self.steps is None and self.snapshots and len(self.fractions) > 1
+
     def with_stop(self, stop: Stop) -> "Problem":
         """The same problem with another end."""
         changed = copy(self)
         object.__setattr__(changed, "stop", _checked_stop(stop))
+        return changed
+
+    def with_repeats(self, repeats: int) -> "Problem":
+        """The same problem with another number of runs of one configuration."""
+        changed = copy(self)
+        object.__setattr__(changed, "repeats", _checked_repeats(repeats))
         return changed
 
     @cached_property
@@ -394,6 +410,13 @@ def _checked_stop(stop: Stop) -> Stop:
         hint = "Give a share of the goal above 0 and below 1, such as 0.01, or 'never'"
         raise ProblemError(f"{stop!r} is no regret at which to stop", where="stop", hint=hint)
     return float(stop)
+
+
+def _checked_repeats(repeats: int) -> int:
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        hint = "Give how often one configuration may be run on all data, such as 3, or 1 for never again"
+        raise ProblemError(f"{repeats!r} is no number of runs", where="repeats", hint=hint)
+    return repeats
 
 
 def _checked_steps(steps: float | None) -> float | None:

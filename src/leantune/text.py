@@ -129,6 +129,16 @@ def share_of_data(fraction: Fraction, fidelity: Fidelity = "data") -> str:
     return f"all {fidelity}" if fraction == 1 else f"{fraction} of the {fidelity}"
 
 
+def at_full(fidelity: Fidelity) -> str:
+    """Where a training counts: at its largest share."""
+    return "at full data" if fidelity == "data" else "on all epochs"
+
+
+def least_share(fidelity: Fidelity) -> str:
+    """The smallest share that may be tested."""
+    return "the least data" if fidelity == "data" else "the fewest epochs"
+
+
 def limit_text(constraint: Constraint) -> str:
     """A limit as a person writes it."""
     sign = "≤" if constraint.upper else "≥"

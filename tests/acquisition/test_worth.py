@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leantune.acquisition.base import Belief, Candidates, Pairs
-from leantune.acquisition.worth import GOAL_ROOTS, LIMIT_ROOTS, Measured, Outlook, Resources, Takes, gains, places
+from leantune.acquisition.worth import (
+    GOAL_ROOTS,
+    LIMIT_ROOTS,
+    Amount,
+    Measured,
+    Outlook,
+    Resources,
+    Takes,
+    gains,
+    places,
+)
 from leantune.arrays import FloatArray
 from leantune.models.base import Surrogate
 from tests.acquisition.enumeration import beliefs_at_full, point_of, probability_of
@@ -112,16 +122,33 @@ def test_a_test_takes_the_median_of_its_dollars_and_seconds_by_its_price() -> No
     now = belief.quantities[1].model.predict(belief.candidates.points(pairs))
     assert takes.usd is not None
     assert takes.seconds is not None
-    np.testing.assert_allclose(takes.usd, np.exp(now.mean))
-    np.testing.assert_allclose(takes.seconds, takes.usd * 3600)
+    np.testing.assert_allclose(takes.usd.likely, np.exp(now.mean))
+    np.testing.assert_allclose(takes.usd.high, np.exp(now.mean + 0.5 * now.sd))
+    np.testing.assert_allclose(takes.seconds.likely, takes.usd.likely * 3600)
     assert (takes.fit(Resources(usd=1e9), 12)).all()
     assert not takes.fit(Resources(usd=1e-9), 12).any()
-    middle = float(np.median(takes.usd * np.exp(0.5 * now.sd)))
-    assert takes.fit(Resources(usd=middle), 12).sum() == np.sum(takes.usd * np.exp(0.5 * now.sd) <= middle)
+    middle = float(np.median(takes.usd.high))
+    assert takes.fit(Resources(usd=middle), 12).sum() == np.sum(takes.usd.high <= middle)
+
+
+def test_a_run_that_is_ended_takes_no_more_than_until_then() -> None:
+    belief, pairs = priced(fitted_world(FITTERS["gp"]))
+    free, most = Takes.of(belief, pairs), np.full(len(pairs), 100.0)
+    ended = free.ended_after(most, np.ones(len(pairs)))
+    assert free.seconds is not None
+    assert ended.seconds is not None
+    assert ended.usd is not None
+    np.testing.assert_allclose(ended.seconds.likely, np.minimum(free.seconds.likely, 100.0))
+    np.testing.assert_allclose(ended.usd.high, ended.seconds.high / 3600)
+    assert ended.fit(Resources(seconds=100.0), len(pairs)).all()
+
+
+def amounts(*values: float) -> Amount:
+    return Amount(*(np.array(values) for _ in range(3)))
 
 
 def test_prices_are_shares_of_what_is_left() -> None:
-    takes = Takes(np.array([1.0, 4.0]), np.array([10.0, 20.0]))
+    takes = Takes(amounts(1.0, 4.0), amounts(10.0, 20.0))
     only_money = takes.price(Resources(usd=10.0, usual_usd=2.0), 2)
     np.testing.assert_allclose(only_money, [0.16, 0.46])
     no_budget = takes.price(Resources(usual_usd=2.0), 2)
@@ -142,7 +169,7 @@ def test_prices_are_positive_and_the_scarcest_resource_counts_in_full(
     usd: float | None, seconds: float | None, trials: int | None
 ) -> None:
     left = Resources(usd, seconds, trials, usual_usd=0.5, usual_seconds=30.0)
-    takes = Takes(np.array([0.1, 0.9]), np.array([3.0, 60.0]))
+    takes = Takes(amounts(0.1, 0.9), amounts(3.0, 60.0))
     assert (takes.price(left, 2) > 0).all()
     given_ones = [name for name, rest in (("usd", usd), ("seconds", seconds), ("trials", trials)) if rest is not None]
     if given_ones:

@@ -158,15 +158,16 @@ print(sys.argv[1], os.getcwd()); print(repr(sys.stdin.read()), os.environ['COLOU
     def command(trial: object, extra: Mapping[str, str]) -> list[str]:
         assert extra["trial"] == "0"
         assert extra["attempt"] == "2"
+        assert extra["seed"] == "9"
         assert extra["log"].endswith("trial-0000/attempt-2.log")
         return python(code, extra["checkpoint_dir"])
 
     with local(tmp_path, command, environment={"COLOUR": "red"}, study="mine") as executor:
-        assert end_of(executor, terms=Terms(attempt=2)).state is TrialState.DONE
+        assert end_of(executor, terms=Terms(attempt=2, seed=9)).state is TrialState.DONE
     text = log_of(tmp_path, attempt=2)
     told, _, rest = text.partition("}\n")
     assert json.loads(told.partition('"configuration"')[0].rstrip(" ,\n") + "}") == {
-        "study": "mine", "number": 0, "attempt": 2,
+        "study": "mine", "number": 0, "attempt": 2, "seed": 9,
     }  # fmt: skip
     assert str(tmp_path / "runs/trial-0000/checkpoint") + " " + str(tmp_path) in rest
     assert "'' red" in rest, "its standard input is empty"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from leantune.clock import SimulatedClock
 from leantune.cloud.catalog import clusters
 from leantune.errors import ObservationError
-from leantune.executors.base import Begun, Finished, How, Terms
+from leantune.executors.base import Begun, Finished, How, Report, Terms
 from leantune.executors.replay import Measurement, ReplayExecutor
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize
@@ -250,3 +250,75 @@ def test_a_run_reports_nothing_where_the_table_has_nothing() -> None:
     assert [seen.fraction for seen in ends(executor, clock)[0].observations] == [TENTH, FULL]
     with pytest.raises(ObservationError, match="no measurement"):
         executor.check(history_of(1, (TENTH, HALF)).trial(0))
+
+
+SNAPSHOTS = {
+    (CONFIGURATIONS[0].id, share): Measurement({"a": float(share)}, 10.0 * float(share))
+    for share in (TENTH, HALF, FULL)
+}
+
+
+def test_shares_are_reported_when_they_are_passed() -> None:
+    clock = SimulatedClock(100.0)
+    executor = ReplayExecutor(SNAPSHOTS, clock, problem=PROBLEM, reports=True)
+    executor.start(history_of(1, (TENTH, HALF, FULL)).trial(0))
+    told = []
+    while executor.running:
+        executor.wait()
+        told += [(clock.now(), event) for event in executor.step(clock.now())]
+    assert [(time, type(event)) for time, event in told] == [
+        (101.0, Begun),
+        (101.0, Report),
+        (105.0, Report),
+        (110.0, Finished),
+    ]
+    assert [event for _, event in told[1:3]] == [
+        Report(0, 1.0, {"a": 0.1}, fraction=TENTH),
+        Report(0, 5.0, {"a": 0.5}, fraction=HALF),
+    ]
+
+
+def test_reports_change_nothing_about_the_end() -> None:
+    found = []
+    for reports in (False, True):
+        clock = SimulatedClock()
+        executor = ReplayExecutor(SNAPSHOTS, clock, problem=PROBLEM, reports=reports)
+        executor.start(history_of(1, (TENTH, HALF, FULL)).trial(0))
+        clock.sleep(20.0)
+        *before, finished = executor.step(clock.now())
+        found.append(finished)
+        assert [type(event) for event in before] == [Begun, *([Report, Report] if reports else [])]
+    assert found[0] == found[1]
+
+
+def test_a_run_that_goes_on_reports_from_its_own_start() -> None:
+    clock = SimulatedClock()
+    executor = ReplayExecutor(SNAPSHOTS, clock, problem=PROBLEM, reports=True)
+    history = history_of(1, (TENTH,))
+    smaller = executor.outcome(history.trial(0), Terms()).observations[0]
+    _, larger = history.propose(CONFIGURATIONS[0], FULL, (HALF, FULL))
+    executor.start(larger, Terms(continues=(history.trial(0), smaller)))
+    executor.wait()
+    assert executor.step(clock.now())[1:] == [Report(1, 4.0, {"a": 0.5}, fraction=HALF)]
+    executor.end(1, How.EVICT)
+    (ended,) = executor.step(clock.now())
+    assert ended == Finished(1, (), TrialState.QUEUED, "interrupted", 4.0, kept_step=0.0, continued=True)
+
+
+def test_the_dollars_of_an_interrupted_run_go_with_its_seconds() -> None:
+    """Where the table tells dollars, as no machine has a price."""
+    space = Space(n=integer(0, 9))
+    problem = Problem(space, maximize("a"), (), [TENTH, FULL])
+    configuration, clock = space.grid()[0], SimulatedClock()
+    table = {
+        (configuration.id, TENTH): Measurement({"a": 0.5}, 2.0, cost=1.0),
+        (configuration.id, FULL): Measurement({"a": 0.5}, 10.0, cost=5.0),
+    }
+    executor = ReplayExecutor(table, clock, problem=problem)
+    _, trial = History().propose(configuration, FULL)
+    executor.start(trial)
+    clock.sleep(4.0)
+    executor.end(0, How.EVICT)
+    _, ended = executor.step(clock.now())
+    assert isinstance(ended, Finished)
+    assert (ended.seconds, ended.usd) == (4.0, 2.0)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from leantune.errors import LeanTuneError
+from leantune.executors.base import Terms
 from leantune.executors.outcome import Heard
 from leantune.executors.run_folder import RunFolder
 from leantune.problem import Problem, maximize
@@ -35,11 +38,12 @@ def test_names(tmp_path: Path) -> None:
 
 def test_what_the_program_is_told(folder: RunFolder) -> None:
     problem = on(machine("m", vcpus=0.5, memory=1, usd_per_hour=0.5), nodes=2)
-    told = json.loads(folder.write_trial(trial_of(problem), 4, "s").read_text())
+    told = json.loads(folder.write_trial(trial_of(problem), Terms(attempt=4, seed=7), "s").read_text())
     assert told == {
         "study": "s",
         "number": 0,
         "attempt": 4,
+        "seed": 7,
         "configuration": {
             "n": 0,
             "cluster": {
@@ -63,6 +67,31 @@ def test_a_first_attempt_finds_nothing_and_a_second_what_was_left(folder: RunFol
     folder.prepare_checkpoint(empty=True)
     assert folder.fingerprint() == ()
     assert not (folder.path / ".checkpoint.generation").exists(), "what is noted beside it goes with it"
+
+
+def test_it_begins_with_all_of_another_checkpoint_or_with_nothing(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = folder.of(2)
+    other.make()
+    other.prepare_checkpoint(empty=True)
+    for name in ("a", "b"):
+        (other.checkpoint / name).write_text(name)
+
+    def killed(source: str, target: str, **_: object) -> None:
+        Path(target).write_text(Path(source).read_text())
+        raise KeyboardInterrupt
+
+    folder.prepare_checkpoint(empty=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copytree", partial(shutil.copytree, copy_function=killed))
+        with pytest.raises(KeyboardInterrupt):
+            folder.begin_with(other)
+    assert not folder.has_checkpoint
+    folder.prepare_checkpoint(empty=True)
+    folder.begin_with(other)
+    assert sorted(path.name for path in folder.checkpoint.iterdir()) == ["a", "b"]
+    assert not list(folder.path.glob(".checkpoint.*"))
 
 
 def test_fingerprints_tell_changes(folder: RunFolder) -> None:

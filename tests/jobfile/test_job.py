@@ -54,7 +54,7 @@ def test_the_smallest_job() -> None:
 def test_study_and_seed_reach_the_command() -> None:
     job = parsed(train="train: p {study} {seed}", seed="seed: 5")
     _, trial = History().propose(job.problem.space.configuration({"lr": 0.1}), Fraction(1))
-    assert job.command.arguments(trial, {}) == ["p", "study", "5"]
+    assert job.command.arguments(trial, {"seed": "5"}) == ["p", "study", "5"]
 
 
 def test_the_default_strategy_serves_the_problem() -> None:

@@ -138,7 +138,8 @@ def test_a_job_without_a_budget_is_refused_where_it_would_never_end() -> None:
     check_refused(text(budget=""), "there is no budget", "line 1", hint)  # one share: eic
     shares = "fractions: [1/4, 1]"
     assert parsed(budget="", x=shares).problem.regret_to_end == 0.01
-    check_refused(text(budget="", x=f"{shares}\nstop: never"), "there is no budget", "line 1", hint)
+    never = text(budget="", x=f"{shares}\nstop: never")
+    check_refused(never, "the study would never end, as there is no budget", "line 7, stop", hint)
     check_refused(text(budget="", x=f"{shares}\nstrategy: eic"), "there is no budget", "line 1", hint)
 
 
@@ -152,8 +153,10 @@ def test_when_to_stop() -> None:
 @pytest.mark.parametrize(
     ("stop", "what", "key"),
     [
-        ("soon", "'soon' is no end of a study", ""),
-        ("0.01", "'0.01' is no end of a study", ""),
+        ("soon", "'soon' where an end of the study is expected", ""),
+        ("0.01", "0.01 where an end of the study is expected", ""),
+        ("[0.01]", "a list where an end of the study is expected", ""),
+        ("", "nothing where an end of the study is expected", ""),
         ("{}", "the regret is missing", ""),
         ("{regret: 0}", "the regret is 0", ".regret"),
         ("{regret: 1.5}", "the regret is 1.5", ".regret"),
@@ -168,6 +171,27 @@ def test_a_bad_stop_is_refused(stop: str, what: str, key: str) -> None:
 def test_a_stop_that_nobody_would_heed_is_refused() -> None:
     asked = text(x="stop: {regret: 0.01}")
     check_refused(asked, "eic cannot say what going on would bring", "line 7, stop", "choose lean")
+
+
+def test_runs_are_repeated_where_the_program_takes_a_seed() -> None:
+    shares, train = "fractions: [1/4, 1]", "train: p --lr {lr} --seed {seed}"
+    assert parsed(x=shares).problem.repeats == 1
+    assert parsed(x=shares, train=train).problem.repeats == 3
+    assert parsed(x=f"{shares}\nrepeats: never", train=train).problem.repeats == 1
+    assert parsed(x=f"{shares}\nrepeats: 5").problem.repeats == 5  # a program that draws its own
+    assert parsed(x=f"{shares}\nstrategy: random", train=train).problem.repeats == 1
+
+
+@pytest.mark.parametrize("repeats", ["0", "often", "1.5", "{runs: 3}"])
+def test_bad_repeats_are_refused(repeats: str) -> None:
+    error = refused(text(x=f"fractions: [1/4, 1]\nrepeats: {repeats}"))
+    assert "line 8, repeats" in error.where
+    assert "repeats: 3, or repeats: never" in error.hint
+
+
+def test_repeats_that_nobody_would_make_are_refused() -> None:
+    asked = text(x="repeats: 3")
+    check_refused(asked, "only lean runs a configuration again, and only for a goal on all data", "line 7, repeats", "")
 
 
 @pytest.mark.parametrize(
@@ -234,6 +258,12 @@ def test_whose_checkpoints_are_kept() -> None:
     ("line", "what", "where", "hint"),
     [
         ("{keep: some}", "what is kept is not 'some'", "checkpoints.keep", "best, all, none"),
+        (
+            "{keep: bst}",
+            "what is kept is not 'bst'",
+            "checkpoints.keep",
+            "Did you mean 'best'? There are best, all, none",
+        ),
         ("{keep: 3}", "3 where a text is expected", "checkpoints.keep", "keep: best"),
         ("{at: ''}", "the name is empty", "checkpoints.at", "Name a folder"),
         ("{where: x}", "unknown key 'where'", "checkpoints.where", "at, keep"),
@@ -257,3 +287,10 @@ def test_bad_checkpoint_settings_are_refused(line: str, what: str, where: str, h
 )
 def test_bad_checkpoints_are_refused(checkpoints: str, what: str, hint: str) -> None:
     check_refused(text(checkpoints=f"checkpoints: {checkpoints}"), what, "line 7, checkpoints", hint)
+
+
+def test_a_file_is_no_folder_of_checkpoints(tmp_path: Path) -> None:
+    (tmp_path / "model.bin").touch()
+    for line in (f"{tmp_path}/model.bin", f"{{at: {tmp_path}/model.bin, keep: all}}"):
+        error = refused(text(checkpoints=f"checkpoints: {line}"))
+        assert "model.bin' is a file" in error.what and "line 7, checkpoints" in error.where

@@ -38,3 +38,17 @@ def test_singular_covariances_get_the_smallest_sufficient_jitter() -> None:
     np.testing.assert_allclose(factor @ factor.T, singular, atol=1e-6)
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         stable_cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+@pytest.mark.parametrize("rows", [[2], [0, 3, 6]])
+@pytest.mark.parametrize("form", FabolasForm)
+def test_what_is_left_out_is_as_if_it_had_never_been_observed(form: FabolasForm, rows: list[int]) -> None:
+    rng = np.random.default_rng(1)
+    x, s, targets = rng.random((7, 2)), rng.random(7), rng.standard_normal(7)
+    x[rows], s[rows] = x[rows[0]], s[rows[0]]
+    theta, kept = np.array([0.1, -0.4, 0.2, 0.5, -0.6, -3.0]), np.setdiff1d(np.arange(7), rows)
+    points = Points(x, s)
+    rest = FabolasMember(theta, points.take(kept), targets[kept], form).condition(points.take(np.array(rows[:1])))
+    mean, variance = FabolasMember(theta, points, targets, form).left_out(np.array(rows))
+    assert mean == pytest.approx(rest.mean[0], rel=1e-8)
+    assert variance == pytest.approx(rest.variance[0], rel=1e-8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -217,3 +218,23 @@ def test_a_simulated_test_is_a_refit_with_its_outcome() -> None:
     refitted = model.extend(test, now.mean).predict(at)
     np.testing.assert_allclose(after.sd[0, 0], refitted.sd, rtol=0.25)
     np.testing.assert_allclose(after.mean[0, 0], refitted.mean, atol=0.3)
+
+
+def test_what_the_others_say_of_a_point() -> None:
+    rng = np.random.default_rng(4)
+    x, s = rng.random((12, 2)), np.tile([0.0, 0.5, 1.0], 4)
+    x[5], s[5] = x[2], s[2]  # one that was observed twice
+    model = SaturatingFitter(samples=3, burn_in=4).fit(
+        Data.measured(Points(x, s), x.sum(axis=1) + 0.3 * s + 0.05 * rng.standard_normal(12)),
+        grows_with_data=False,
+        seed=0,
+        scaling=Scaling(LOG_RANGE, True),
+    )
+    asked = Points(np.stack([x[2], np.array([0.5, 0.5])]), np.ones(2))
+    kept = np.setdiff1d(np.arange(12), [2, 5])
+    without = replace(model, points=model.points.take(kept), targets=model.targets[:, kept])
+    found, first, second = model.without_own(asked), without.predict(asked), model.predict(asked)
+    np.testing.assert_allclose(found.mean, [first.mean[0], second.mean[1]], rtol=1e-6)
+    np.testing.assert_allclose(found.sd, [first.sd[0], second.sd[1]], rtol=1e-6)
+    noises = [member.noise for member in model.members]
+    assert model.noise_deviation == pytest.approx(math.exp(0.5 * np.log(noises).mean()))

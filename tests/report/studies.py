@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 
@@ -14,17 +15,21 @@ import leantune as lt
 from leantune.clock import SimulatedClock
 from leantune.errors import StudyOver
 from leantune.history import Estimate, History, Note, NoteKind, Observation, ObservationKind, Trial, TrialState, observe
+from leantune.jobfile import load_job
 from leantune.problem import COST, Budget, Goal, Problem
 from leantune.report.data import StudyView
 from leantune.space import Configuration
 from leantune.store.rows import LedgerRow, Money, ReportRow
-from leantune.strategies.proposals import Recommendation
+from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Caps
 from leantune.strategies.recommending import cheapest_measured
+from leantune.strategies.registry import named_tuner
 from leantune.strategies.strategy import Strategy
+from leantune.strategies.tuner import View
 from leantune.study import AskedTrial, Study
 from tests.toy import quick, recommended
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 FRACTIONS = ("1/60", "1/10", "1/4", "1/2", 1)
 LIMITS = ("cost <= 0.10 USD", "time <= 10 min @ 0.95")
 START = 1_794_800_000.0  # November 2026
@@ -215,6 +220,28 @@ def view_of(
         leantune_version=lt.__version__,
         verification=None,
     )
+
+
+@cache
+def epochs_view() -> StudyView:
+    """examples/10_epochs with `lean`, as far as it can be played: shares are of epochs."""
+    written = load_job(EXAMPLES / "10_epochs" / "job.yaml").problem
+    problem, tuner = written.with_budget(Budget(usd=0.1, trials=9)), named_tuner("lean")
+    history, reports = History(), list[ReportRow]()
+    while isinstance(proposal := tuner.ask(View(problem, history, 1)), Proposal):
+        history, trial = history.propose(
+            proposal.configuration, proposal.fraction, notes=proposal.notes, expected=proposal.expected
+        )
+        share, units = float(trial.fraction), float(str(trial.configuration["hidden"]))
+        value = 0.95 - 0.1 * abs(2.0 + math.log10(float(str(trial.configuration["lr"])))) - 0.05 / share / units
+        reports.append(ReportRow(trial.number, 1, share, {"accuracy": value}, 40 * share, None))
+        failed = trial.number == 2
+        kind = ObservationKind.FAILED if failed else ObservationKind.MEASURED
+        seen = observe(problem, trial, {} if failed else {"accuracy": value}, seconds=20.0 * share, kind=kind)
+        state = TrialState.FAILED if failed else TrialState.DONE
+        history = history.record(trial.number, [seen], time=START + trial.number, state=state)
+    best = recommended(tuner, problem, history, seed=1)
+    return view_of(problem, history, recommendation=best, reports=tuple(reports), stop_reason=proposal.why)
 
 
 @cache

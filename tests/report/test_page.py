@@ -15,7 +15,7 @@ import pytest
 
 from leantune.report.data import StudyView
 from leantune.report.page import report_html, write_report
-from tests.report.studies import EDGES, VIEWS, long_view, many_view, real_view
+from tests.report.studies import EDGES, VIEWS, epochs_view, long_view, many_view, real_view
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -32,7 +32,12 @@ class Outline(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
         self.feed(text)
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1][0] not in ("script", "style"):
+            self.words.append(data)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
@@ -49,6 +54,19 @@ def own_part(html: str) -> str:
     before, _, after = html.partition("<script>/**\n* plotly.js")
     assert after
     return before + "<script>" + after[after.index("</script>") :]
+
+
+def test_shares_of_epochs_are_never_called_shares_of_the_data() -> None:
+    html = own_part(report_html(epochs_view()))
+    said = [line for line in Outline(html).words if re.search(r"\bdata\b", line)]
+    assert not said
+    drawn = re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1]  # type: ignore[index]
+    assert not re.findall(r"[^\"]*\b(?:the|all|most) data\b[^\"]*", drawn)
+    for words in (
+        "Shares of the epochs", "Runs of a small share of the epochs", "Runs on parts of the epochs",
+        "Which share of the epochs each trial used", "part of the epochs", "runs on all epochs kept this limit",
+    ):  # fmt: skip
+        assert words in html, words
 
 
 @pytest.mark.parametrize("name", VIEWS)

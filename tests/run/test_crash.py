@@ -30,6 +30,12 @@ def test_killed_at_every_move(at: str, parallel: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_lost_run_is_paid_for_and_leaves_less_for_the_limits_of_later_ones() -> None:
+    """Random search predicts nothing: its limits are shares of what is left."""
+    assert campaign("--strategy", "random", "--parallel", "3", "--at", "before-move", trials=4)["killed"] == 3 * 4
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "parallel"), [("random", "1"), ("trimtuner", "3")])
 def test_the_present_setting_is_tested_once_whoever_is_killed(strategy: str, parallel: str) -> None:
     counts = campaign("--strategy", strategy, "--baseline", "--parallel", parallel, "--at", "before-move", trials=4)

@@ -13,10 +13,12 @@ import pytest
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.errors import JobError
-from leantune.history import Trial, TrialState
+from leantune.history import Trial, TrialKind, TrialState
 from leantune.jobfile import load_job
 from leantune.run.events import Event, Started
+from leantune.run.ledger import smaller_result
 from leantune.study.launch import OpenedStudy, open_job, run
+from tests.toy import told, toy_problem
 
 EPOCHS = 8
 # Notes every epoch that it trains, and goes on from the checkpoint that it finds.
@@ -91,6 +93,18 @@ def test_more_epochs_go_on_from_fewer_and_pay_the_difference(tmp_path: Path) -> 
     opened.close()
     # What may be gone on from was kept while the study ran; it is over now, and the best is left.
     assert CheckpointStore(tmp_path / "kept", "longer").places() == ["trial-0002"]
+
+
+def test_a_run_that_repeats_another_starts_from_nothing() -> None:
+    problem = toy_problem(fidelity="epochs")
+    history = told(problem, [(0, 0), (0, 2)])
+    first, (history, again) = history.trials[1], history.propose(problem.space.grid()[0], Fraction(1))
+    smaller = smaller_result(problem, lambda: history, first)
+    assert smaller is not None
+    assert smaller[0].number == 0
+    assert smaller_result(problem, lambda: history, again) is None
+    history, verifying = history.propose(problem.space.grid()[0], Fraction(1), kind=TrialKind.VERIFICATION)
+    assert smaller_result(problem, lambda: history, verifying) == smaller
 
 
 def test_with_shares_of_the_data_every_run_starts_from_nothing(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from tests.run.judged_worlds import (
     World,
     at_step,
     falling,
+    numbers,
     reached,
     states,
     world,
@@ -299,7 +300,7 @@ def test_a_verdict_dies_with_its_run(make: Callable[..., World]) -> None:
     programs = here.programs()
     programs.start(claim.trial)
     here.store.add_reports([ReportRow(0, 1, 10.0, {"loss": 1.0}, 5.0)])
-    curves = Curves(here.store, "loss")
+    curves = Curves(here.store, numbers(4))
     tuner = Scripted(at_step(5, Verdict.PAUSE), trials=1)
     judge = Judge(here.store, tuner, RULES, curves, programs, here.clock, nobody)
     judge.look(lambda closed: replace(view_of(here), closed=closed), {0: claim})

@@ -204,7 +204,7 @@ def test_a_space_of_nothing_but_a_list() -> None:
 def test_what_is_not_listed_is_no_configuration() -> None:
     space = MIXED.only(LISTED)
     assert space.configuration(LISTED[1]) == MIXED.configuration(LISTED[1])
-    with pytest.raises(SpaceError, match=r"is not listed.*Take one of the 3"):
+    with pytest.raises(SpaceError, match=r"^lr=0.02, batch=256 is not listed.*Take one of the 3"):
         space.configuration({"lr": 0.02, "batch": 256})
     with pytest.raises(SpaceError, match="no configuration is listed"):
         MIXED.only([])

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
-from leantune.acquisition.worth import Outlook
 from leantune.history import History, ObservationKind, observe
-from leantune.models.base import Roots
-from leantune.models.gp import GaussianProcess
 from leantune.problem import Budget, Problem, maximize
-from leantune.strategies.beliefs import build_belief
-from leantune.strategies.candidates import Table
-from leantune.strategies.evidence import Evidence
-from leantune.strategies.lean import measured_on_all_data, regrets, takes_of
 from leantune.strategies.proposals import Proposal, State
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.registry import at_work
@@ -252,32 +243,6 @@ def test_with_a_budget_it_ends_early_only_where_that_is_asked_for_and_says_what_
     assert f"and {20 - len(history)} trials of the budget are left" in why
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_regret_of_one_rival_is_its_expected_improvement(seed: int) -> None:
-    """By quadrature: only one configuration was not measured, and each member believes a normal value of it."""
-    problem = toy_problem()
-    history = told(problem, [(row, 2) for row in range(len(problem.space.grid()) - 1)])
-    recipe = quick_lean()
-    table = Table.of(problem, history, recipe, 0)
-    evidence = Evidence.of(problem, history)
-    belief = replace(build_belief(recipe, evidence, table.candidates, seed), seed=seed)
-    outlook = Outlook.of(belief, measured_on_all_data(table, evidence, belief), 0.0)
-    worst = int(np.where(outlook.is_measured, outlook.mean, np.inf).argmin())
-    outlook = replace(outlook, has_result=False)  # nothing else is compared with
-    rival = int(np.flatnonzero(~outlook.is_measured)[0])
-    model = belief.objective.model
-    assert isinstance(model, GaussianProcess)
-    mine = expit(outlook.mean[worst])
-    roots = Roots.of(200)
-    expected = []
-    for member in model.members:
-        there = member.condition(belief.candidates.at_full(np.array([rival])))
-        y = model.centre + model.spread * (there.mean[0] + np.sqrt(there.variance[0]) * roots.z)
-        expected.append(roots.w @ np.maximum(expit(y) - mine, 0.0))
-    wanted = float(outlook.probability[rival] * np.mean(expected) / mine)
-    assert regrets(belief, outlook, worst).mean() == pytest.approx(wanted, rel=0.25, abs=2e-3)
-
-
 def test_an_untested_favourite_says_why_the_best_measured_one_was_not_taken() -> None:
     problem = toy_problem()
     nothing = recommended(at_work(quick_lean()), problem, told(problem, [(0, 0), (5, 0), (9, 0)]), seed=1)
@@ -285,21 +250,14 @@ def test_an_untested_favourite_says_why_the_best_measured_one_was_not_taken() ->
     assert "Nothing was measured on all data yet" in nothing.why
 
 
-def test_where_epochs_go_on_only_what_lies_beyond_is_weighed() -> None:
-    problem, fresh = toy_problem(fidelity="epochs"), toy_problem()
-    history = told(problem, [(0, 1), (5, 1), (9, 1)])
-    recipe = quick_lean()
-    whole, rest = (_takes_on_all_data(one, history, recipe) for one in (fresh, problem))
-    assert rest[0] < whole[0]
-    assert rest[1] == whole[1], "a configuration that was never tested starts from nothing"
-
-
-def _takes_on_all_data(problem: Problem, history: History, recipe: Recipe) -> tuple[float, float]:
-    table = Table.of(problem, history, recipe, 0)
-    belief = build_belief(recipe, Evidence.of(problem, history), table.candidates, 1)
-    takes = takes_of(table, belief, belief.candidates.full_pairs(np.array([0, 1])))
-    assert takes.usd is not None
-    return float(takes.usd[0]), float(takes.usd[1])
+def test_shares_of_epochs_are_called_so() -> None:
+    problem, tuner = toy_problem(fidelity="epochs"), at_work(quick_lean())
+    advice = recommended(tuner, problem, told(problem, [(0, 0), (5, 0), (9, 0)]), seed=1)
+    assert "tested up to 1/10 of the epochs, not on all epochs. Nothing was measured on all epochs yet." in advice.why
+    failed = told(problem, [(0, 0), (5, 0), (9, 0)], ObservationKind.FAILED)
+    notes = [asked(tuner, problem, known, seed=1).notes[0].text for known in (told(problem, PAIRS), failed)]
+    assert "epochs" in notes[0] and notes[1].endswith("on the fewest epochs")
+    assert "data" not in " ".join([advice.why, *notes])
 
 
 def test_where_the_promising_are_too_dear_a_cheaper_one_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,12 +265,26 @@ def test_where_the_promising_are_too_dear_a_cheaper_one_is_tested(monkeypatch: p
     problem = toy_problem(budget=Budget(usd=1.0))
     history = told(problem, PAIRS)
     dearest = max(trial.cost for trial in history.trials)
-    poor = problem.with_budget(Budget(usd=history.cost + dearest / 4))
+    poor = problem.with_budget(Budget(usd=history.cost + dearest))
     many = at_work(modelled_lean()).ask(View(poor, history, 1))
     monkeypatch.setattr("leantune.strategies.lean.NEAR", 1)
     few = at_work(modelled_lean()).ask(View(poor, history, 1))
     assert isinstance(many, Proposal)
     assert isinstance(few, Proposal)
+
+
+def test_where_no_test_on_all_data_fits_any_more_small_ones_are_not_bought() -> None:
+    """Unless nothing was measured on all data: then they make a better guess."""
+    problem = toy_problem(budget=Budget(usd=1.0))
+    history = told(problem, PAIRS)
+    cheapest = min(trial.cost for trial in history.trials)
+    poor = problem.with_budget(Budget(usd=history.cost + 2 * cheapest))
+    answer = at_work(modelled_lean()).ask(View(poor, history, 1))
+    assert isinstance(answer, Over)
+    assert "the best result is measured" in answer.why
+    small = told(problem, [(row, level) for row, level in PAIRS if level < 2])
+    poor = problem.with_budget(Budget(usd=small.cost + 2 * cheapest))
+    assert isinstance(at_work(modelled_lean()).ask(View(poor, small, 1)), Proposal)
 
 
 def test_a_study_does_not_end_while_something_is_under_way() -> None:

@@ -375,3 +375,36 @@ def test_the_present_setting_is_asked_for_first_and_compared_with() -> None:
     plain = Study(lt.Space(lr=lt.choice(1, 2)), lt.maximize("a"), strategy="random")
     plain.tell(plain.ask(), {"a": 0.5}, seconds=3.0)
     assert plain.comparison() is None
+
+
+def test_a_function_is_given_another_seed_when_a_configuration_is_run_again(tmp_path: Path) -> None:
+    def opened() -> Study:
+        return Study(
+            lt.Space(x=lt.ordinal(1, 2)), lt.maximize("accuracy"), budget=lt.Budget(trials=6), strategy="lean", seed=4,
+            repeats=3, store=f"sqlite:///{tmp_path}/s.db",
+        )  # fmt: skip
+
+    study, seen = opened(), []
+    asked = [study.enqueue({"x": 1}), study.enqueue({"x": 2}), study.enqueue({"x": 1})]
+    study.close()
+    again = opened()
+    for trial in asked:
+        again.tell(trial, {"accuracy": 0.8 + 0.01 * trial.number})
+
+    def train(trial: AskedTrial) -> dict[str, float]:
+        assert current_trial().seed == trial.seed
+        seen.append(trial.seed)
+        return {"accuracy": 0.9 + 0.01 * len(seen)}
+
+    again.optimize(train, trials=1)
+    assert [trial.seed for trial in asked[:2]] == [4, 4]
+    assert len({4, asked[2].seed, seen[0]}) == 3
+    assert again.enqueue({"x": 1}).seed not in (4, asked[2].seed)
+    again.close()
+
+
+def test_repeats_that_nobody_would_make_are_refused() -> None:
+    with pytest.raises(StrategyError, match="only lean runs a configuration again"):
+        Study(toy_space(), lt.maximize("accuracy"), strategy="random", repeats=2)
+    with pytest.raises(InvalidInput, match="0 is no number of runs"):
+        Study(toy_space(), lt.maximize("accuracy"), repeats=0)

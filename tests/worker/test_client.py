@@ -29,6 +29,7 @@ def made(sent: list[dict[str, object]], own_process: bool = False) -> CurrentTri
     return CurrentTrial(
         number=3,
         attempt=1,
+        seed=5,
         fraction=Fraction(1, 2),
         snapshots=(Fraction(1, 10), Fraction(1, 2)),
         parameters={"lr": 0.1},
@@ -42,7 +43,7 @@ def made(sent: list[dict[str, object]], own_process: bool = False) -> CurrentTri
 def pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """The other end of the pipe of a trial that is found by the environment."""
     told = {
-        "study": "s", "number": 3, "attempt": 2, "configuration": {"lr": 0.1, "cluster": CLUSTER},
+        "study": "s", "number": 3, "attempt": 2, "seed": 7, "configuration": {"lr": 0.1, "cluster": CLUSTER},
         "fraction": "1/2", "snapshots": ["1/10", "1/2"], "checkpoint_dir": str(tmp_path / "checkpoint"),
     }  # fmt: skip
     (tmp_path / "trial.json").write_text(json.dumps(told))
@@ -63,7 +64,7 @@ def test_outside_of_a_trial_there_is_none(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_trial_from_the_environment(pipe: int, tmp_path: Path) -> None:
     trial = current_trial()
     assert current_trial() is trial
-    assert (trial.number, trial.attempt, trial.fraction) == (3, 2, Fraction(1, 2))
+    assert (trial.number, trial.attempt, trial.seed, trial.fraction) == (3, 2, 7, Fraction(1, 2))
     assert trial.snapshots == (Fraction(1, 10), Fraction(1, 2))
     assert trial["lr"] == 0.1
     assert "lr" in trial

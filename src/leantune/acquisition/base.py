@@ -203,7 +203,10 @@ class Belief:
         return tuple(g.at(where) for g in self.grid)
 
     def at_full(self, configurations: IntArray) -> tuple[Gaussian, ...]:
-        return self.at(self.candidates.full_pairs(configurations))
+        """Belief about every quantity at these configurations at full data; each [B]."""
+        if self.simulated:
+            return self.at(self.candidates.full_pairs(configurations))
+        return tuple(g.at((configurations,)) for g in self.full_beliefs)
 
     def feasibility(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> FloatArray:
         """Probability that all limits hold."""

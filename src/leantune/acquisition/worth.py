@@ -9,6 +9,7 @@ measured y whose limits held (none yet: a little below what is expected of the o
     price      sum over the resources of the budget, each by how soon it would run out at the present pace:
                (what the test takes + 0.3 of what tests take) / what is left
 
+and where only trials are limited (1 + thrift x dollars in usual ones) / trials left,
 so that a recommendation that nobody has tested counts for nothing until it beats what was measured by more than half a
 deviation, and that a cheap test on little data is bought only as long as it leads to a dear one. Source:
 shared/design/MODEL.md, "How to decide within a budget".
@@ -36,6 +37,7 @@ USUAL = (
 )
 LARGEST_LOG = 500.0
 HIGH = 0.5  # deviations that a test may take more than expected, to be taken for one that fits
+SURPRISE = 2.0  # deviations after which it takes far more than what it was chosen for
 LEAST_REST = 0.05  # of a whole run, what one that goes on from an earlier one takes at least
 ROUNDING = 1e-9
 
@@ -51,21 +53,25 @@ class Measured:
 
 @dataclass(frozen=True)
 class Resources:
-    """What is left of a budget, None where it has no such limit, and what a test has taken on average."""
+    """What is left of a budget, None where it has no such limit, and what a test has taken on average.
+
+    thrift: where only trials are limited, what the dollars of a usual test count for beside the trial that it takes.
+    """
 
     usd: float | None = None
     seconds: float | None = None
     trials: int | None = None
     usual_usd: float = 0.0
     usual_seconds: float = 0.0
+    thrift: float = 0.0
 
     def without(self, takes: Takes) -> Resources:
         """What is left after one test."""
         usd, seconds = self.usd, self.seconds
         if usd is not None and takes.usd is not None:
-            usd -= float(takes.usd[0])
+            usd -= float(takes.usd.likely[0])
         if seconds is not None and takes.seconds is not None:
-            seconds -= float(takes.seconds[0])
+            seconds -= float(takes.seconds.likely[0])
         return replace(self, usd=usd, seconds=seconds, trials=None if self.trials is None else self.trials - 1)
 
     @property
@@ -194,64 +200,95 @@ def _expected_best(factors: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArr
 
 
 @dataclass(frozen=True)
-class Takes:
-    """What tests will probably take, by the median: dollars and seconds, each [B], None where nothing is known of them.
-    The mean of a log-normal belief grows with its uncertainty, and would make every test on much data too dear.
-
-    high: factor by which they may well take more, half a deviation.
+class Amount:
+    """Dollars, or seconds, that tests take: probably, if it is a little more than expected, and if it is a surprise;
+    each [B].
     """
 
-    usd: FloatArray | None
-    seconds: FloatArray | None
-    high: FloatArray | None = None
+    likely: FloatArray
+    high: FloatArray
+    surprise: FloatArray
+
+    @classmethod
+    def of(cls, log_mean: FloatArray, log_sd: FloatArray) -> Amount:
+        """Of a log-normal belief: its median, and so many deviations above it."""
+        likely = np.exp(np.minimum(log_mean, LARGEST_LOG))
+        high, surprise = (likely * np.exp(np.minimum(times * log_sd, LARGEST_LOG / 10)) for times in (HIGH, SURPRISE))
+        return cls(likely, high, surprise)
+
+    def times(self, factor: FloatArray) -> Amount:
+        return Amount(self.likely * factor, self.high * factor, self.surprise * factor)
+
+    def at_most(self, most: FloatArray) -> Amount:
+        return Amount(*(np.minimum(amount, most) for amount in (self.likely, self.high, self.surprise)))
+
+    def without(self, paid: FloatArray) -> Amount:
+        """What is left after this was paid before; [B]. Never nothing: a run has to be started."""
+        wholes = (self.likely, self.high, self.surprise)
+        return Amount(*(np.maximum(whole - paid, LEAST_REST * whole) for whole in wholes))
+
+    def take(self, indices: IntArray) -> Amount:
+        return Amount(self.likely[indices], self.high[indices], self.surprise[indices])
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What tests will probably take, by the median: dollars and seconds, None where nothing is known of them.
+    The mean of a log-normal belief grows with its uncertainty, and would make every test on much data too dear.
+    """
+
+    usd: Amount | None
+    seconds: Amount | None
 
     @classmethod
     def of(cls, belief: Belief, pairs: Pairs) -> Takes:
         points = belief.candidates.points(pairs)
-        found: dict[str, FloatArray] = {}
-        high: FloatArray | None = None
+        found: dict[str, Amount] = {}
         for quantity in belief.quantities:
             if quantity.name in (COST, TIME):
                 expected = quantity.model.predict(points)
                 sign = -1.0 if quantity.transform.descending else 1.0  # both are modelled by their logarithm
-                found[quantity.name] = np.exp(np.minimum(sign * expected.mean, LARGEST_LOG))
-                high = np.exp(np.minimum(HIGH * expected.sd, 3.0))
+                found[quantity.name] = Amount.of(sign * expected.mean, expected.sd)
         usd, seconds = found.get(COST), found.get(TIME)
         if belief.candidates.rates is not None:
-            rates = belief.candidates.rates[pairs.configuration] / SECONDS_PER_HOUR
+            rates = np.maximum(belief.candidates.rates[pairs.configuration] / SECONDS_PER_HOUR, 1e-12)
             if usd is None and seconds is not None and belief.spend_in_seconds:
-                usd = seconds * rates
+                usd = seconds.times(rates)
             elif seconds is None and usd is not None:
-                seconds = usd / np.maximum(rates, 1e-12)
-        return cls(usd, seconds, high)
+                seconds = usd.times(1.0 / rates)
+        return cls(usd, seconds)
+
+    def ended_after(self, most: FloatArray, rates: FloatArray | None) -> Takes:
+        """What they take where each is ended after so many seconds, [B]. rates: USD per hour, [B]."""
+        usd, seconds = self.usd, self.seconds
+        if usd is not None and rates is not None:
+            usd = usd.at_most(most * rates / SECONDS_PER_HOUR)
+        return Takes(usd, None if seconds is None else seconds.at_most(most))
 
     def without(self, usd: FloatArray, seconds: FloatArray) -> Takes:
-        """What is left of them after these were paid before; [B] each. Never nothing: a run has to be started."""
-
-        def rest(whole: FloatArray | None, paid: FloatArray) -> FloatArray | None:
-            return None if whole is None else np.maximum(whole - paid, LEAST_REST * whole)
-
-        return replace(self, usd=rest(self.usd, usd), seconds=rest(self.seconds, seconds))
+        """What is left of them after these were paid before; [B] each."""
+        dollars = None if self.usd is None else self.usd.without(usd)
+        return Takes(dollars, None if self.seconds is None else self.seconds.without(seconds))
 
     def take(self, indices: IntArray) -> Takes:
-        usd, seconds, high = (None if one is None else one[indices] for one in (self.usd, self.seconds, self.high))
-        return Takes(usd, seconds, high)
+        dollars = None if self.usd is None else self.usd.take(indices)
+        return Takes(dollars, None if self.seconds is None else self.seconds.take(indices))
 
     def fit(self, left: Resources, count: int) -> BoolArray:
         """Which of the tests fit into what is left, if they take a little more than expected; [B]."""
-        fits, high = np.ones(count, dtype=np.bool_), 1.0 if self.high is None else self.high
+        fits = np.ones(count, dtype=np.bool_)
         if left.usd is not None and self.usd is not None:
-            fits &= high * self.usd <= left.usd
+            fits &= self.usd.high <= left.usd
         if left.seconds is not None and self.seconds is not None:
-            fits &= high * self.seconds <= left.seconds
+            fits &= self.seconds.high <= left.seconds
         return fits
 
     def price(self, left: Resources, count: int) -> FloatArray:
         """The share of what is left that each test uses up, summed over the resources; without a budget its dollars
         (seconds where nothing is priced, 1 where nothing is known).
         """
-        usd = None if self.usd is None else self.usd + USUAL * left.usual_usd
-        seconds = None if self.seconds is None else self.seconds + USUAL * left.usual_seconds
+        usd = None if self.usd is None else self.usd.likely + USUAL * left.usual_usd
+        seconds = None if self.seconds is None else self.seconds.likely + USUAL * left.usual_seconds
         price = np.zeros(count)
         if not left.any:
             spent = usd if usd is not None else seconds
@@ -263,6 +300,8 @@ class Takes:
             price = price + weight["seconds"] * seconds / max(left.seconds, 1e-12)
         if left.trials is not None or not price.any():
             price = price + weight["trials"] / max(left.trials or 1, 1)
+        if left.only_trials and self.usd is not None and left.usual_usd > 0:
+            price = price * (1.0 + left.thrift * self.usd.likely / left.usual_usd)
         return price
 
 

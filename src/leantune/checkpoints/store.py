@@ -43,7 +43,7 @@ class CheckpointStore:
     def __init__(self, location: str | Path, study: str) -> None:
         """location: a folder, or a file:// URL of one; it is made where there is none."""
         self._root = _local_folder(location)
-        self._study = _safe_name(study)
+        self._study = study_folder(study)
         try:
             self._store = LocalStore(prefix=self._root, automatic_cleanup=True, mkdir=True)
         except OSError as error:
@@ -298,7 +298,7 @@ def _local_folder(location: str | Path) -> Path:
     return Path(text).absolute()
 
 
-def _safe_name(study: str) -> str:
+def study_folder(study: str) -> str:
     """A folder name of the study, different for different studies, also where files ignore case."""
     if _STUDY.fullmatch(study):
         return study

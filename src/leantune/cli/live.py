@@ -112,7 +112,7 @@ def _running(progress: Progress, now: float) -> Table:
         (trial, duration(max(0.0, now - trial.moves[-1].time)), _text("on another worker", "dim"))
         for trial in progress.elsewhere
     ]
-    table = _table("running", "configuration", "data", "time", "last report")
+    table = _table("running", "configuration", fidelity, "time", "last report")
     for trial, time, report in rows[:RUNS_SHOWN]:
         words = (f"trial {trial.number}", described(trial.configuration), str(trial.fraction), time)
         table.add_row(*map(_text, words), report)
@@ -128,7 +128,9 @@ def _time(run: Run, now: float) -> str:
 
 def _ended(progress: Progress) -> Table:
     standing = progress.standing
-    table = _table("ended", "state", "data", "time", *(["dollars"] if standing.has_dollars else []), "outcome")
+    table = _table(
+        "ended", "state", standing.problem.fidelity, "time", *(["dollars"] if standing.has_dollars else []), "outcome"
+    )
     for event in reversed(progress.ended):
         trial = event.trial
         dollars = [usd(event.dollars)] if standing.has_dollars else []

@@ -29,11 +29,11 @@ from leantune.lab.replay.pool import Done, Source, Task, run_all
 from leantune.lab.replay.runs import Row, Settings, check
 from leantune.lab.replay.summary import Arrivals, Regret, Summary, summarise
 from leantune.lab.replay.tables import MeasuredTable, default_data, preset_names, preset_text
-from leantune.lab.replay.tables.description import ProblemText, parse_description
+from leantune.lab.replay.tables.description import Description, ProblemText, parse_description
 from leantune.lab.replay.truth import Truth
-from leantune.problem import At, Direction, Problem
+from leantune.problem import At, Direction, Fidelity, Problem
 from leantune.strategies.registry import RECIPES
-from leantune.text import counted, duration, listed, percent, quantity, share_of_data, significant, usd
+from leantune.text import at_full, counted, duration, listed, percent, quantity, share_of_data, significant, usd
 
 Runs = Mapping[Settings, Mapping[int, Sequence[Row]]]  # the rows of each seed
 
@@ -56,21 +56,23 @@ def presets(data: Path | None) -> Answer:
             for problem, described in description.problems.items()
         }
         tables.append({"name": name, "problems": problems, "file": file, "there": file.is_file()})
-        flags = ((f"--problem {key}" if key else "main", _wanted(one)) for key, one in description.problems.items())
+        named = description.problems.items()
+        flags = ((f"--problem {key}" if key else "main", _wanted(one, description)) for key, one in named)
         lines += [f"  {name}", *aligned(flags, "    "), *([] if file.is_file() else [f"    no file {file}"])]
     if not all(preset["there"] for preset in tables):
         lines.append("Name the folder that holds the files with --data DIR (or LEANTUNE_DATA).")
     return Answer({"presets": tables}, lines)
 
 
-def _wanted(problem: ProblemText) -> str:
+def _wanted(problem: ProblemText, description: Description) -> str:
+    fidelity = problem.own.get("fidelity", description.fidelity)
     limits = listed(limit.written for limit in problem.limits)
-    goal = f"{problem.goal.direction.value} {problem.goal.metric}, {_at(problem.goal.at)}"
+    goal = f"{problem.goal.direction.value} {problem.goal.metric}, {_at(problem.goal.at, fidelity)}"
     return f"{goal}, subject to {limits}" if limits else goal
 
 
-def _at(at: At) -> str:
-    return "at any share of the data" if at is At.ANYWHERE else f"at {at.value} data"
+def _at(at: At, fidelity: Fidelity) -> str:
+    return f"at any share of the {fidelity}" if at is At.ANYWHERE else at_full(fidelity)
 
 
 def table_facts(source: Source) -> Answer:
@@ -147,7 +149,7 @@ def compare(
     lines = [*table_lines(table), *summary_lines(table.problem, summaries)]
     if wanted.calibration:
         document["calibration"] = calibrations = calibrate(table.problem, labelled, rule)
-        lines += calibration_lines(calibrations)
+        lines += calibration_lines(table.problem, calibrations)
     return Answer(document, lines)
 
 
@@ -240,12 +242,8 @@ def facts_lines(table: MeasuredTable, facts: Mapping[str, object]) -> list[str]:
     rows.append(("within 5 % of the best", str(facts["near_optimal"])))
     if isinstance(best, float):
         price = f" for {usd(cost)}" if isinstance(cost, float) and metric != "cost" else ""
-        rows.append(
-            (
-                "best",
-                f"{metric} {quantity(metric, best)}{price}, on {share_of_data(Fraction(str(facts['best_fraction'])))}",
-            )
-        )
+        share = share_of_data(Fraction(str(facts["best_fraction"])), table.problem.fidelity)
+        rows.append(("best", f"{metric} {quantity(metric, best)}{price}, on {share}"))
         chosen = facts["best_configuration"]
         assert isinstance(chosen, Mapping)
         rows.append(("", ", ".join(f"{name} = {value}" for name, value in _flat(chosen).items())))
@@ -255,7 +253,7 @@ def facts_lines(table: MeasuredTable, facts: Mapping[str, object]) -> list[str]:
 def table_lines(table: MeasuredTable) -> list[str]:
     """Which table and problem, and what is odd about the file."""
     named = f", problem {table.problem_name}" if table.problem_name else ""
-    at = "" if len(table.problem.fractions) == 1 else f" ({_at(table.problem.goal.at)})"
+    at = "" if len(table.problem.fractions) == 1 else f" ({_at(table.problem.goal.at, table.problem.fidelity)})"
     return [
         f"Table {table.name}{named}: {goal_words(table.problem)}{at}",
         *(f"  note: {remark.text}" for remark in table.remarks),
@@ -274,7 +272,7 @@ def summary_lines(problem: Problem, summaries: Iterable[Summary]) -> list[str]:
         rows = [(_level_words(problem, arrived), _arrival_words(arrived)) for arrived in summary.arrivals]
         close = f"{percent(summary.within_5)} within 5 % of the best, {percent(summary.within_1)} within 1 %"
         end = f"{percent(summary.feasible)} of the seeds feasible, {percent(summary.tested)} tested, {close}"
-        rows += [("at the end", end), *map(_regret_words, summary.regrets), ("a test", _test_words(summary))]
+        rows += [("at the end", end), *map(_regret_words, summary.regrets), ("a test", _test_words(problem, summary))]
         lines += [f"{summary.strategy}: {head}{money}", *aligned(rows)]
     return lines
 
@@ -287,7 +285,7 @@ def _regret_words(regret: Regret) -> tuple[str, str]:
     return f"regret {at}", "{} on average, median {}, worst {}".format(*amounts)
 
 
-def calibration_lines(calibrations: Iterable[Calibration]) -> list[str]:
+def calibration_lines(problem: Problem, calibrations: Iterable[Calibration]) -> list[str]:
     """What was believed of recommendations that were not tested on all the data, and what was true."""
     lines = []
     for one in calibrations:
@@ -302,14 +300,14 @@ def calibration_lines(calibrations: Iterable[Calibration]) -> list[str]:
             rows += [(f"limits, P {decile.low:.1f} to {decile.high:.1f}", held)] if decile.count else []
         rows += [("limits, off by", f"{one.limits_off:.3f} on average")] if one.limits else []
         what = counted(one.cases, "recommendation")
-        lines += [f"{one.strategy}, {what} before they were tested on all the data:", *aligned(rows)]
+        lines += [f"{one.strategy}, {what} before they were tested on all the {problem.fidelity}:", *aligned(rows)]
     return lines
 
 
 def _level_words(problem: Problem, arrived: Arrivals) -> str:
     if problem.goal.direction is Direction.MAXIMIZE:
         return f"{percent(arrived.level)} of the best"
-    full = " at full data" if arrived.full else ""
+    full = f" {at_full(problem.fidelity)}" if arrived.full else ""
     return f"{arrived.level:g} x the best{full}"
 
 
@@ -326,10 +324,10 @@ def _arrival_words(arrived: Arrivals) -> str:
     return f"{reached}; median {spent}"
 
 
-def _test_words(summary: Summary) -> str:
+def _test_words(problem: Problem, summary: Summary) -> str:
     parts = [f"{usd(summary.dollars_per_test)} on average"] if summary.dollars_per_test > 0 else []
     if math.isfinite(summary.share_of_data):
-        parts.append(f"on {percent(summary.share_of_data)} of the data after the start")
+        parts.append(f"on {percent(summary.share_of_data)} of the {problem.fidelity} after the start")
         parts.append(f"chosen in {duration(summary.ask_seconds)}")
     return ", ".join(parts) or "none after the start"
 

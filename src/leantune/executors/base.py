@@ -37,7 +37,8 @@ class Terms:
     earlier_seconds, earlier_usd: how long earlier attempts ran and what they cost; they count as part of the training
     where a checkpoint is found. So do the metrics that earlier attempts reported last: a program that has nothing left
     to do need not say them again. continues: a done trial of the configuration at a smaller share, and what it showed
-    there, that the run may go on from (fidelity: epochs). keep: what it leaves as its checkpoint is saved also when it
+    there, that the run may go on from (fidelity: epochs). seed: for the program, the study's own, or another for a run
+    that repeats one. keep: what it leaves as its checkpoint is saved also when it
     has come through.
     """
 
@@ -50,6 +51,7 @@ class Terms:
     reported: Mapping[str, float] = field(default_factory=dict)
     continues: tuple[Trial, Observation] | None = None
     keep: bool = False
+    seed: int = 0
 
 
 class How(StrEnum):

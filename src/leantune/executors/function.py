@@ -171,6 +171,7 @@ class _Call:
         current = self._executor._current = CurrentTrial(
             number=self._trial.number,
             attempt=self._terms.attempt,
+            seed=self._terms.seed,
             fraction=self._trial.fraction,
             snapshots=self._trial.snapshots,
             parameters=self._trial.configuration,
@@ -181,7 +182,7 @@ class _Call:
         self._began = self._executor._clock.monotonic()
         step = None if any(restored) else 0.0
         self._executor._news.append(Begun(self._trial.number, self._executor._clock.now(), step))
-        self._earlier = restored.earlier_seconds(self._terms)
+        self._earlier, self._earlier_usd = restored.earlier_seconds(self._terms), restored.earlier_usd(self._terms)
         try:
             failure = self._call(current)
         except BaseException:
@@ -226,7 +227,8 @@ class _Call:
         share = self._heard.share(parse_share(shot.fraction))
         if share is not None:
             seconds = None if shot.seconds is None else shot.seconds + self._earlier
-            self._take(share, shot.metrics, seconds, shot.cost)
+            cost = None if shot.cost is None else shot.cost + self._earlier_usd
+            self._take(share, shot.metrics, seconds, cost)
 
     def _take(self, share: Fraction, metrics: Mapping[str, object], seconds: float | None, cost: float | None) -> None:
         numbers = {name: number for name, value in metrics.items() if (number := real_number(value)) is not None}

@@ -5,7 +5,6 @@ Copying gigabytes takes a while, so it happens in a thread of its own and the ex
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -114,7 +113,7 @@ class Keeper:
             if self._store is not None:
                 self._store.borrow(source.key, self._folder.checkpoint)
             else:
-                shutil.copytree(source.checkpoint, self._folder.checkpoint, symlinks=True, dirs_exist_ok=True)
+                self._folder.begin_with(source)
         except CheckpointError as error:
             why = error.what
         except OSError as error:

@@ -158,6 +158,7 @@ class LocalRun:
             "attempt": str(self.terms.attempt),
             "log": str(self._folder.log(self.terms.attempt)),
             "study": self._setting.study,
+            "seed": str(self.terms.seed),
         }
         argv = [str(part) for part in self._setting.arguments(self.trial, extra)]
         if not argv:
@@ -208,7 +209,7 @@ class LocalRun:
             )
             if self._restored.own:
                 self._folder.recall(self._heard)
-            told = self._folder.write_trial(self.trial, self.terms.attempt, self._setting.study)
+            told = self._folder.write_trial(self.trial, self.terms, self._setting.study)
             with self._guard:
                 self._began = self.ended = self._setting.clock.monotonic()
                 if self._lease_is_over():

@@ -65,6 +65,12 @@ class Restored(NamedTuple):
         smaller = terms.continues[1].seconds if self.continued and terms.continues is not None else None
         return own + (smaller or 0.0)
 
+    def earlier_usd(self, terms: Terms) -> float:
+        """What it cost to train what it goes on from."""
+        own = terms.earlier_usd if self.own else 0.0
+        smaller = terms.continues[1].cost if self.continued and terms.continues is not None else None
+        return own + (smaller or 0.0)
+
 
 @dataclass
 class Told:
@@ -188,7 +194,8 @@ def outcome(
     faulty = next((share for share in shares if not _good(heard, share, any(restored))), None)
     left_early = evicted and ending.why == "stop"
     if left_early or (ending.why in ("stop", "signal") and (failure or faulty is not None)):
-        return Finished(number, (), TrialState.QUEUED, _sentence("interrupted", ending), ending.seconds, resumed)
+        cause, went_on = _sentence("interrupted", ending), restored.continued
+        return Finished(number, (), TrialState.QUEUED, cause, ending.seconds, resumed, continued=went_on)
     # A program that broke down did so on its way to its largest share; what it told before that stands.
     at = faulty if faulty is not None and not failure else shares[-1]
     failure = failure or (heard.fault(faulty) if faulty is not None else "")

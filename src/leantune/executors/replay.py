@@ -1,14 +1,15 @@
 """Runs trials by looking them up in a table of measurements, on a simulated clock: hours pass in no time."""
 
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from leantune.clock import SimulatedClock
 from leantune.errors import ObservationError
-from leantune.executors.base import BaseExecutor, Begun, Capacity, Event, Finished, How, Terms
-from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
+from leantune.executors.base import BaseExecutor, Begun, Capacity, Event, Finished, How, Report, Terms
+from leantune.history import Observation, ObservationKind, Trial, TrialState, observe, told_dollars
 from leantune.problem import Problem
 from leantune.units import Seconds
 
@@ -34,10 +35,18 @@ Drawn = Callable[[Measurement, int], Measurement]  # of a measurement, for a tri
 Table = Mapping[tuple[str, Fraction], Measurement]  # by configuration id and share of the data
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Run:
+    """usd: its dollars, None where they are seconds times the machine's price. reports: what it tells on the way."""
+
     end: float
     finished: Finished
+    usd: float | None = None
+    reports: deque[tuple[float, Report]] = field(default_factory=deque)
+
+    @property
+    def next_time(self) -> float:
+        return self.reports[0][0] if self.reports else self.end
 
 
 class ReplayExecutor(BaseExecutor):
@@ -45,14 +54,24 @@ class ReplayExecutor(BaseExecutor):
 
     A trial with snapshots takes as long as its largest share and brings one observation per snapshot, but for those
     that are gaps of the problem. A trial that goes on from one at a smaller share takes the difference. drawn: what a
-    trial measures where the table has that; by default the same.
+    trial measures where the table has that; by default the same. reports: whether a run tells of each share when it has
+    passed it, so that it can be judged midway, and not only at its end.
     """
 
-    def __init__(self, table: Table, clock: SimulatedClock, *, problem: Problem, drawn: Drawn | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        clock: SimulatedClock,
+        *,
+        problem: Problem,
+        drawn: Drawn | None = None,
+        reports: bool = False,
+    ) -> None:
         self._table = table
         self._clock = clock
         self._problem = problem
         self._drawn = drawn
+        self._reports = reports
         self._runs: dict[int, _Run] = {}  # in the order of their starts
         self._begun: list[Begun] = []  # not told yet
         self._due = -math.inf  # ends up to this moment have come, even if the clock was rounded to just before it
@@ -75,27 +94,42 @@ class ReplayExecutor(BaseExecutor):
         """Look the trial up and let it end when its seconds have passed."""
         self._refuse_twice(trial.number, self._runs)
         finished, now = self.outcome(trial, terms), self._clock.now()
-        self._runs[trial.number] = _Run(now + finished.seconds, finished)
+        seconds, dollars = _earlier(terms)
+        priced = trial.configuration.usd_per_hour is not None
+        usd = None if priced else max(0.0, told_dollars(finished.observations) - dollars)
+        told = _on_the_way(finished, seconds) if self._reports else ()
+        reports = deque((now + report.seconds, report) for report in told)
+        self._runs[trial.number] = _Run(now + finished.seconds, finished, usd, reports)
         self._begun.append(Begun(trial.number, now))
 
     def step(self, now: float) -> list[Event]:
-        """Runs that have begun, and those whose end has come."""
+        """Runs that have begun, what they told, and those whose end has come."""
         begun, self._begun = self._begun, []
         until = max(now, self._due)
+        told = self._told(until)
         ended = sorted((run for run in self._runs.values() if run.end <= until), key=_end)
         for run in ended:
             del self._runs[run.finished.number]
-        if begun and ended and begun[-1].time > ended[0].end:
-            moments = [(one.time, one) for one in begun] + [(run.end, run.finished) for run in ended]
-            return [event for _, event in sorted(moments, key=lambda moment: moment[0])]
+        if told or (begun and ended and begun[-1].time > ended[0].end):
+            moments: list[tuple[float, Event]] = [(one.time, one) for one in begun]
+            moments += [*told, *((run.end, run.finished) for run in ended)]
+            return [event for _, event in sorted(moments, key=_moment)]
         return [*begun, *(run.finished for run in ended)]
 
+    def _told(self, until: float) -> list[tuple[float, Report]]:
+        """What runs have told until then, each in its order."""
+        told = []
+        for run in self._runs.values():
+            while run.reports and run.reports[0][0] <= until:
+                told.append(run.reports.popleft())
+        return told
+
     def next_event_time(self) -> float | None:
-        """The earliest end."""
-        return min((run.end for run in self._runs.values()), default=None)
+        """The earliest end, or report before it."""
+        return min((run.next_time for run in self._runs.values()), default=None)
 
     def wait(self, timeout: Seconds | None = None) -> None:
-        """Let the clock go on to the earliest end, or by `timeout` if that comes first."""
+        """Let the clock go on to the next event, or by `timeout` if that comes first."""
         end = self.next_event_time()
         if end is None:
             return
@@ -118,8 +152,10 @@ class ReplayExecutor(BaseExecutor):
             self._begun = [begun for begun in self._begun if begun.number != number]
         elif run.end > max(now, self._due):
             seconds = max(0.0, now - (run.end - run.finished.seconds))
-            ended = Finished(number, (), TrialState.QUEUED, "interrupted", seconds, kept_step=0.0)
-            self._runs[number] = _Run(now, ended)
+            whole = run.finished
+            usd = None if run.usd is None or whole.seconds <= 0 else run.usd * seconds / whole.seconds
+            ended = Finished(number, (), TrialState.QUEUED, "interrupted", seconds, usd=usd, kept_step=0.0)
+            self._runs[number] = _Run(now, ended._replace(continued=whole.continued))
 
     def forget(self, number: int) -> None:
         """Nothing was kept."""
@@ -133,7 +169,7 @@ class ReplayExecutor(BaseExecutor):
     def outcome(self, trial: Trial, terms: Terms) -> Finished:
         """How the run ends; a failure, or its time limit, ends it before the larger snapshots."""
         observations: list[Observation] = []
-        before = 0.0 if terms.continues is None else terms.continues[1].seconds or 0.0
+        before, _ = _earlier(terms)
         limit = None if terms.time_limit is None else terms.time_limit + before
         for share in self._reported(trial):
             measurement = self._measurement(trial, share)
@@ -181,6 +217,25 @@ class ReplayExecutor(BaseExecutor):
 
 def _end(run: _Run) -> float:
     return run.end
+
+
+def _moment(event: tuple[float, Event]) -> float:
+    return event[0]
+
+
+def _on_the_way(finished: Finished, before: float) -> list[Report]:
+    """What a run tells at the shares that it passes, without its end; before: seconds of what it goes on from."""
+    return [
+        Report(finished.number, max(0.0, (seen.seconds or 0.0) - before), seen.metrics, fraction=seen.fraction)
+        for seen in finished.observations[:-1]
+    ]
+
+
+def _earlier(terms: Terms) -> tuple[float, float]:
+    """Seconds and dollars of what a run goes on from."""
+    if terms.continues is None:
+        return 0.0, 0.0
+    return terms.continues[1].seconds or 0.0, terms.continues[1].cost or 0.0
 
 
 def _ended_at(limit: float, measurement: Measurement) -> Measurement:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from leantune.errors import LeanTuneError
+from leantune.executors.base import Terms
 from leantune.executors.outcome import Heard
 from leantune.files import write_whole
 from leantune.history import Trial
@@ -48,18 +49,19 @@ class RunFolder:
         """Where the named pipe of a running attempt lies."""
         return self.path / f"attempt-{attempt}.reports"
 
-    def write_trial(self, trial: Trial, attempt: int, study: str) -> Path:
+    def write_trial(self, trial: Trial, terms: Terms, study: str) -> Path:
         """What `current_trial()` reads."""
         told = {
             "study": study,
             "number": trial.number,
-            "attempt": attempt,
+            "attempt": terms.attempt,
+            "seed": terms.seed,
             "configuration": {name: _plain(value) for name, value in trial.configuration.items()},
             "fraction": str(trial.fraction),
             "snapshots": [str(share) for share in trial.snapshots],
             "checkpoint_dir": str(self.checkpoint),
         }
-        path = self.path / f"attempt-{attempt}.json"
+        path = self.path / f"attempt-{terms.attempt}.json"
         with self._told("written to"):
             path.write_text(json.dumps(told, indent=1), encoding="utf-8")
         return path
@@ -70,6 +72,12 @@ class RunFolder:
             if empty:
                 self.remove_checkpoint()
             self.checkpoint.mkdir(exist_ok=True)
+
+    def begin_with(self, other: RunFolder) -> None:
+        """Copy another trial's checkpoint into the empty one: all of it, or (killed meanwhile) nothing."""
+        unfinished = self.path / f".{self.checkpoint.name}.unfinished"  # `remove_checkpoint` knows it
+        shutil.copytree(other.checkpoint, unfinished, symlinks=True)
+        unfinished.replace(self.checkpoint)
 
     @property
     def began_anew(self) -> bool:

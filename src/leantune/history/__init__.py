@@ -18,7 +18,7 @@ order; a trial is charged once, however many snapshots it brings.
 from leantune.history.histories import History, counted_notes, in_order
 from leantune.history.moves import FINAL_STATES, LEGAL_MOVES, Move, Moves, TrialState
 from leantune.history.observations import Estimate, Note, NoteKind, Observation, ObservationKind, told_dollars
-from leantune.history.trials import Trial, TrialKind, moved, observe, proposed, recorded
+from leantune.history.trials import Trial, TrialKind, moved, observe, proposed, recorded, was_ended
 
 __all__ = [
     "FINAL_STATES",
@@ -41,4 +41,5 @@ __all__ = [
     "proposed",
     "recorded",
     "told_dollars",
+    "was_ended",
 ]

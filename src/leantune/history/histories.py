@@ -144,6 +144,12 @@ class History:
         ]
         return max(results, key=lambda result: (result[1].fraction, result[0].number), default=None)
 
+    def repeat_of(self, trial: Trial) -> int:
+        """How many trials before it were of the same configuration up to the same share; 0: it is the first."""
+        same = (trial.configuration.id, trial.fraction)
+        earlier = self.trials[: trial.number]
+        return sum((one.configuration.id, one.fraction) == same for one in earlier)
+
     def with_trial(self, trial: Trial) -> "History":
         """With a later version of one of its trials."""
         return in_order((*self.trials[: trial.number], trial, *self.trials[trial.number + 1 :]))

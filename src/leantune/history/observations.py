@@ -69,9 +69,11 @@ class NoteKind(StrEnum):
     BASELINE = "baseline"  # the user's present setting
     START = "start"  # the proposal is part of the strategy's start
     MODELS = "models"  # the models' choice
+    FAVOURITE = "favourite"  # so is this one, tested on all data before it is recommended
     RANDOM = "random"  # drawn, as the strategy does
     FALLBACK = "fallback"  # something did not work out, and this was done instead
     CAP = "cap"  # a cap on the work bit
+    CUTOFF = "cutoff"  # a run that takes so long is ended: what it would still show is of no use
     POOL = "pool"  # the space cannot be enumerated
     EXTRA_RUNS = "extra runs"  # more runs are charged than a program with snapshots would need
 

@@ -21,10 +21,11 @@ from leantune.history.moves import (
     checked_move,
     checked_step,
 )
-from leantune.history.observations import Estimate, Note, Observation, ObservationKind, told_dollars
+from leantune.history.observations import Estimate, Note, NoteKind, Observation, ObservationKind, told_dollars
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
 
+REACHED = 0.999  # of a time limit, at which a run has reached it
 _ROUNDING = 1e-9  # relative, of sums of seconds
 _BRINGS_NO_RESULT = (ObservationKind.FAILED, ObservationKind.PARTIAL)  # so that nothing is required of them
 
@@ -343,3 +344,11 @@ def _not_negative(value: object, name: str, where: str) -> float:
     if number < 0:
         raise ObservationError(f"{name} is {number}", where=where, hint="Tell a number of at least 0")
     return number
+
+
+def was_ended(trial: Trial, seen: Observation) -> bool:
+    """Whether a run took as long as its proposal found useful, and was ended (NoteKind.CUTOFF)."""
+    if seen.kind is not ObservationKind.FAILED or trial.time_limit is None or seen.seconds is None:
+        return False
+    foreseen = any(note.kind is NoteKind.CUTOFF for note in trial.notes)
+    return foreseen and seen.seconds >= REACHED * trial.time_limit

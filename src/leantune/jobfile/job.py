@@ -21,14 +21,25 @@ from leantune.jobfile.settings import (
     RunSettings,
     read_budget,
     read_checkpoints,
+    read_repeats,
     read_run,
     read_stop,
     read_store,
 )
 from leantune.jobfile.tree import ROOT_HINT, Entry, Reader, as_yaml, read_tree
-from leantune.problem import COST, Constraint, Fidelity, Goal, Problem, maximize, minimize, parse_fractions
+from leantune.problem import (
+    COST,
+    DEFAULT_REPEATS,
+    Constraint,
+    Fidelity,
+    Goal,
+    Problem,
+    maximize,
+    minimize,
+    parse_fractions,
+)
 from leantune.space import Cluster, Clusters, Space
-from leantune.strategies.registry import STRATEGIES, check_free_machine, named_tuner
+from leantune.strategies.registry import STRATEGIES, check_free_machine, check_repeats, named_tuner, repeats_runs
 from leantune.units import parse_share
 
 KEYS = (
@@ -44,6 +55,7 @@ KEYS = (
     "stop",
     "strategy",
     "seed",
+    "repeats",
     "snapshots",
     "run",
     "store",
@@ -112,14 +124,21 @@ def parse_job(text: str, *, folder: Path, source: str = "job file", lines: Mappi
     run, store = read_run(given.get("run"), folder), read_store(given.get("store"), folder)
     full = read_space(given["space"])
     space = _without_machines(full, given) if run.machine == FREE else full
-    command = _command(given["train"], full, {"study": name, "seed": str(seed)})
+    command = _command(given["train"], full, {"study": name})
     problem = _problem(given, root, space, full)
     strategy, options = _strategy(given, problem, root, free=run.machine == FREE)
     if run.machine == FREE:
         with given.get("strategy", root).blamed():
             check_free_machine(strategy, problem)
     tuner = named_tuner(strategy, **options)
+    if "repeats" in given:
+        with given["repeats"].blamed():
+            check_repeats(tuner, problem)
+    elif command.uses("seed") and repeats_runs(tuner, problem):
+        problem = problem.with_repeats(DEFAULT_REPEATS)
     if not problem.budget.limits and not tuner.ends_by_itself(problem):
+        if problem.stop == "never" and tuner.ends_by_itself(problem.with_stop("auto")):
+            raise given["stop"].error("the study would never end, as there is no budget", BUDGET_HINT)
         raise root.error("there is no budget", BUDGET_HINT)  # such a study would never end
     checkpoints = read_checkpoints(given.get("checkpoints"), folder)
     if problem.fidelity == "epochs" and checkpoints.keep is Keep.NONE:
@@ -328,6 +347,7 @@ def _fidelity(entry: Entry) -> str:
 _READERS: Mapping[str, Reader] = {
     "fidelity": _fidelity,
     "stop": read_stop,
+    "repeats": read_repeats,
     "steps": partial(Entry.real, hint=_STEPS_HINT, above_0="is no number of steps"),
     "subject_to": lambda entry: [_limit(limit) for limit in entry.one_or_more()],
     "fractions": _fractions,

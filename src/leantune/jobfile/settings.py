@@ -133,7 +133,7 @@ def read_stop(entry: Entry) -> Stop:
     hint = "Write stop: {regret: 0.01}, a share of the goal, or stop: never"
     if not isinstance(entry.value, dict):
         if entry.value != "never":
-            raise entry.error(f"{entry.written!r} is no end of a study", hint)
+            raise entry.is_not("an end of the study", hint)
         return "never"
     given = entry.read({"regret": partial(Entry.real, hint=hint)}, hint)
     if "regret" not in given:
@@ -141,6 +141,12 @@ def read_stop(entry: Entry) -> Stop:
     if not 0.0 < given["regret"] < 1.0:
         raise entry.at("regret").error(f"the regret is {entry.at('regret').written}", f"{hint}; above 0 and below 1")
     return float(given["regret"])
+
+
+def read_repeats(entry: Entry) -> int:
+    """`repeats: never`, or `repeats: 3`: runs of one configuration on all data at most."""
+    hint = "Write how often one configuration may be run on all data, such as repeats: 3, or repeats: never"
+    return 1 if entry.value == "never" else entry.whole(hint, least=1)
 
 
 def read_budget(entry: Entry | None) -> Budget:
@@ -230,7 +236,10 @@ def _checkpoint_folder(entry: Entry, folder: Path) -> Path:
         if url.netloc not in ("", "localhost") or not url.path:
             raise entry.error(f"{text!r} is not a folder of this machine", "Write file:///folder, or ./checkpoints")
         text = unquote(url.path)
-    return _resolved(text or _path(entry), folder)
+    place = _resolved(text or _path(entry), folder)
+    if place.exists() and not place.is_dir():
+        raise entry.error(f"{text!r} is a file", "Name a folder, such as ./checkpoints")
+    return place
 
 
 def _resolved(path: str, folder: Path) -> Path:

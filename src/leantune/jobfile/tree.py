@@ -95,7 +95,7 @@ class Entry:
 
     def unknown(self, what: str, name: str, known: Iterable[str], listed: str = "There are") -> JobError:
         """The entry names something that does not exist: what may have been meant, and what there is."""
-        names = list(known)
+        names = [str(one) for one in known]  # a member of a StrEnum would be shown as one
         return self.error(what, f"{did_you_mean(name, names)}{listed} {', '.join(names)}")
 
     def is_not(self, wanted: str, hint: str) -> JobError:

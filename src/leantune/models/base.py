@@ -64,6 +64,15 @@ class Data:
     def __len__(self) -> int:
         return len(self.y)
 
+    def take(self, indices: IntArray) -> Data:
+        return Data(self.points.take(indices), self.y[indices], self.censored[indices], self.bounds_above)
+
+    @property
+    def content(self) -> bytes:
+        """Equal for equal observations."""
+        parts = (self.points.x, self.points.s, self.y, self.censored)
+        return b"".join(part.tobytes() for part in parts) + repr((self.points.x.shape, self.bounds_above)).encode()
+
 
 @dataclass(frozen=True)
 class Gaussian:

@@ -223,6 +223,29 @@ class GaussianProcess:
         parallel_blocks(block, len(points), LARGEST_BLOCK)
         return result
 
+    def without_own(self, points: Points) -> Gaussian:
+        """What the others say at each point, as if nothing had been observed there; [m]."""
+        found = []
+        for x, s in zip(points.x, points.s, strict=True):
+            rows = np.flatnonzero((self.points.x == x).all(axis=1) & (self.points.s == s))
+            there = Points(x[None, :], np.array([s]))
+            found.append([self._left_out(member, rows, there) for member in self.members])
+        means, variances = np.array(found, dtype=np.float64).reshape(len(points), len(self.members), 2).T
+        return self._mixed(means, variances)
+
+    @staticmethod
+    def _left_out(member: Member, rows: IntArray, there: Points) -> tuple[float, float]:
+        if len(rows):
+            return member.left_out(rows)
+        found = member.condition(there)
+        return float(found.mean[0]), float(found.variance[0])
+
+    @property
+    def noise_deviation(self) -> float:
+        """Of one observation, on the modelled scale: the geometric mean over the members."""
+        variances = np.array([member.noise for member in self.members])
+        return abs(self.spread) * math.exp(0.5 * float(np.log(np.maximum(variances, SMALLEST_VARIANCE)).mean()))
+
     def paths(self, at: Points, samples: int, seed: int) -> FloatArray:
         """Joint draws at these points, `samples` of each member; [H * samples, m]. The same points in the same order
         have the same draws.

@@ -104,6 +104,17 @@ class Member(ABC):
         mean = self.trend(points.s) + self.weights @ cross
         return Conditioned(mean, np.maximum(variance, SMALLEST_VARIANCE), whitened)
 
+    def left_out(self, rows: IntArray) -> tuple[float, float]:
+        """Mean and variance of the noise-free function at one point as if its own observations, `rows`, had not been
+        made. Of observations left out: mean y - A^-1 w and covariance A^-1, A the block of the inverse covariance, w
+        the weights there.
+        """
+        block = self.inverse_factor[:, rows].T @ self.inverse_factor[:, rows]
+        covariance = np.linalg.inv(block)
+        told = self.factor[rows[:1]] @ (self.factor.T @ self.weights) + self.trend(self.points.s[rows[:1]])
+        mean = float(told[0] - covariance[0] @ self.weights[rows])
+        return mean, max(float(covariance[0, 0]) - self.noise, SMALLEST_VARIANCE)
+
     def joint_covariance(
         self, left: Points, right: Points, whitened_left: FloatArray, whitened_right: FloatArray
     ) -> FloatArray:

@@ -27,13 +27,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leantune.arrays import BoolArray, FloatArray
+from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import UNKNOWN_SCALING, Data, Mixture, Points, Scaling
 from leantune.models.gp import GRID_BLOCK, GaussianProcess, thinned
 from leantune.models.gp_kernels import level_tables, matern52, sample_saturating, squared_differences
 from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, run_starts
 from leantune.models.threads import parallel_blocks
 
+CURVE_GAPS = (0.1, 0.2, 0.3, 0.5, np.inf)  # on the scale of s~, 0 at the least data and 1 at all of it
 Prior = tuple[float, float]  # mean and deviation; a deviation of 0 fixes a parameter
 
 
@@ -153,6 +154,8 @@ class SaturatingMember(Member):
         trend, alike, common, same, _ = self._tables(together)
         seen, asked = which[: len(self.points)], which[len(self.points) :]
         matern = matern52(self.points.x, x, self.inverse_scales)
+        if len(levels) == 1:
+            return self._predict_level(x, float(levels[0]), matern)
         groups = [np.flatnonzero(seen == level) for level in np.unique(seen)]
         u = alike[np.ix_(np.unique(seen), asked)]  # [levels of observations, levels asked for]
         parts = [self.inverse_factor[:, rows] @ matern[rows] for rows in groups]
@@ -166,11 +169,30 @@ class SaturatingMember(Member):
                 moment = np.einsum("nx,nx->x", parts[i], part)
                 variance -= (1.0 if i == j else 2.0) * moment[:, None] * (u[i] * u[j])
         variance = np.maximum(variance, SMALLEST_VARIANCE)
-        tested = np.flatnonzero((matern == 1.0).any(axis=0))  # these know their own offsets too
+        self._know_own_offsets(x, levels, matern, mean, variance)
+        return mean, variance
+
+    def _predict_level(self, x: FloatArray, level: float, matern: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """`predict_grid` at one level, by one product; each [N, 1]."""
+        together, which = np.unique(np.append(self.points.s, level), return_inverse=True)
+        trend, alike, common, same, _ = self._tables(together)
+        seen, asked = which[:-1], which[-1]
+        cross = matern * alike[seen, asked][:, None] + common[seen, asked][:, None]
+        whitened = self.inverse_factor @ cross
+        mean = (trend[asked] + self.weights @ cross)[:, None]
+        variance = (alike + common + same)[asked, asked] - np.einsum("nx,nx->x", whitened, whitened)[:, None]
+        variance = np.maximum(variance, SMALLEST_VARIANCE)
+        self._know_own_offsets(x, np.array([level]), matern, mean, variance)
+        return mean, variance
+
+    def _know_own_offsets(
+        self, x: FloatArray, levels: FloatArray, matern: FloatArray, mean: FloatArray, variance: FloatArray
+    ) -> None:
+        """Configurations that were tested know their own offsets too; mean and variance, each [N, k], in place."""
+        tested = np.flatnonzero((matern == 1.0).any(axis=0))
         for column, level in enumerate(levels):
             there = self.condition(Points(x[tested], np.full(len(tested), level)))
             mean[tested, column], variance[tested, column] = there.mean, there.variance
-        return mean, variance
 
 
 @dataclass(frozen=True)
@@ -199,12 +221,42 @@ class SaturatingProcess(GaussianProcess):
         return Mixture.of(self.centre + self.spread * means, abs(self.spread) * np.sqrt(variances))
 
 
+def telling(points: Points, limit: int) -> IntArray:
+    """Indices of the observations that say most: all, or, of more than `limit`, those that leave out parts of curves.
+
+    Of each configuration the largest share stays, and smaller ones at least `gap` apart on the scale of s~; the gap
+    grows until they fit, or only the largest of each are left. Shares near each other say nearly the same: residuals
+    are Brownian in -log s.
+    """
+    kept = np.arange(len(points))
+    if len(kept) <= limit:
+        return kept
+    which = np.unique(points.x, axis=0, return_inverse=True)[1].reshape(-1)
+    curves = [np.flatnonzero(which == number) for number in range(which.max() + 1)]
+    curves = [curve[np.argsort(-points.s[curve], kind="stable")] for curve in curves]
+    for gap in CURVE_GAPS:
+        kept = np.sort(np.concatenate([_apart(points.s, curve, gap) for curve in curves]))
+        if len(kept) <= limit:
+            break
+    return kept
+
+
+def _apart(s: FloatArray, curve: IntArray, gap: float) -> IntArray:
+    """Of a curve from its largest share downwards, those at the same share as one that stays, or `gap` below it."""
+    chosen = [int(curve[0])]
+    for index in curve[1:].tolist():
+        last = s[chosen[-1]]
+        if s[index] <= last - gap or s[index] == last:
+            chosen.append(index)
+    return np.array(chosen, dtype=np.int64)
+
+
 @dataclass(frozen=True)
 class SaturatingFitter:
     """How hyper-parameters are found: slice sampling from the prior's mean; equal data and seed give equal members.
 
-    Above `density_observations` the density uses a subset, above `posterior_observations` the posterior does (see
-    GpFitter).
+    Above `curve_observations` the curves of configurations are thinned (see `telling`). Above `density_observations`
+    the density uses a subset, above `posterior_observations` the posterior does (see GpFitter).
     """
 
     samples: int = 16
@@ -213,6 +265,7 @@ class SaturatingFitter:
     quality: SaturationPriors = QUALITY
     cost: SaturationPriors = COST
     any: SaturationPriors = ANY
+    curve_observations: int = 80
     density_observations: int = 120
     posterior_observations: int = 400
 
@@ -228,6 +281,7 @@ class SaturatingFitter:
         self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING
     ) -> SaturatingProcess:
         """Fit one quantity; see models.base.Fitter."""
+        data = data.take(telling(data.points, self.curve_observations))
         priors = self.cost if grows_with_data else self.quality if scaling.logarithmic else self.any
         form = SaturatingForm(scaling.log_range, grows_with_data, priors.mu_sd)
         turned = data.bounds_above and grows_with_data  # the process sees dollars and seconds as they grow

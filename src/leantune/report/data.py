@@ -231,9 +231,10 @@ def spending(view: StudyView) -> dict[str, float]:
     return parts
 
 
+# of data, or of epochs
 SPENDING: Mapping[str, str] = {
-    "full": "Runs on all data",
-    "part": "Runs on parts of the data",
+    "full": "Runs on all {}",
+    "part": "Runs on parts of the {}",
     "verification": "Verification run",
     "failed": "Failed runs",
     "stopped": "Runs that were stopped early",
@@ -257,6 +258,7 @@ _ORIGINS = {  # the first that a trial's notes have
     NoteKind.BASELINE: "you (baseline)",
     NoteKind.START: "the strategy's start",
     NoteKind.MODELS: "the models",
+    NoteKind.FAVOURITE: "the models",
     NoteKind.RANDOM: "chance",
 }
 

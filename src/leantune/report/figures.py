@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from leantune.history import Estimate, Trial
-from leantune.problem import COST, TIME, Constraint, Direction
+from leantune.problem import COST, TIME, Constraint, Direction, Fidelity
 from leantune.report.data import INTERVAL, Outcome, Result, StudyView, best_so_far
 from leantune.report.marks import (
     MARKS,
@@ -21,7 +21,7 @@ from leantune.report.marks import (
     scattered,
     trial_axis,
 )
-from leantune.text import clipped, counted, estimated, limit_text, percent, plain, time_unit
+from leantune.text import clipped, counted, estimated, limit_text, percent, plain, share_of_data, time_unit
 
 MOST_CURVES = 60
 MOST_STEPS = 200
@@ -61,7 +61,7 @@ def _progress(view: StudyView, name: str, title: str, axis: Axis, place: Callabl
         ends = [axis.of(place(result)) for result, _ in steps]
         values = [y.of(value) for _, value in steps]
         traces.insert(0, line([*ends, end], [*values, values[-1]], "@kept", shape="hv", width=2.5))
-    kept = "that kept every limit" if view.problem.constraints else "on all data"
+    kept = "that kept every limit" if view.problem.constraints else f"on all {view.problem.fidelity}"
     caption = f"The line is the best result so far {kept}." if steps else f"No result {kept} yet."
     if star is not None and star.sd > 0:
         traces.append(_star(goal, Estimate(end or 0.0, 0.0), star, Axis(""), y))
@@ -117,7 +117,7 @@ def _limit(view: StudyView, index: int, limit: Constraint, answers: Sequence[Res
     if goal != limit.metric and star is not None and goal_star is not None:
         traces.append(_star(goal, star, goal_star, x, y))
     kept = sum(limit.holds(value) for value in values)
-    where = "" if view.problem.goal.at == "anywhere" else " on all data"
+    where = "" if view.problem.goal.at == "anywhere" else f" on all {view.problem.fidelity}"
     caption = f"{kept:,} of {counted(len(values), 'run')}{where} kept this limit. The shaded side breaks it."
     layout = {"xaxis": x.layout(), "yaxis": y.layout()}
     return Figure(f"limit-{index}", limit_text(limit), caption + hidden + fewer, traces, layout)
@@ -165,8 +165,8 @@ def _bars(means: Sequence[float], sds: Sequence[float], axis: Axis, color: str) 
 
 
 def shares(view: StudyView) -> list[Figure]:
-    """Which share of the data each trial used, and how it ended."""
-    fractions = view.problem.fractions
+    """Which share of the data, or of the epochs, each trial used, and how it ended."""
+    fractions, noun = view.problem.fractions, view.problem.fidelity
     if not view.history.trials or len(fractions) == 1:
         return []
     traces, fewer = scattered(
@@ -179,16 +179,15 @@ def shares(view: StudyView) -> list[Figure]:
     traces.append(marks("pending", [trial.number for trial in pending], places, square, hovertext=texts))
     ticks = list(range(len(fractions)))
     yaxis = {
-        "title": {"text": "share of the data"},
+        "title": {"text": f"share of the {noun}"},
         "tickvals": ticks,
         "ticktext": ["all" if share == 1 else str(share) for share in fractions],
         "range": [-0.5, len(fractions) - 0.5],
     }
     layout = {"xaxis": trial_axis(len(view.history)), "yaxis": yaxis}
     caption = "One mark for each result, in the order in which the trials were proposed." + fewer
-    return [
-        Figure("shares", "Which share of the data each trial used", caption, traces, layout, 150 + 34 * len(fractions))
-    ]
+    title = f"Which share of the {noun} each trial used"
+    return [Figure("shares", title, caption, traces, layout, 150 + 34 * len(fractions))]
 
 
 def predictions(view: StudyView) -> list[Figure]:
@@ -245,16 +244,16 @@ def curves(view: StudyView) -> list[Figure]:
         if report.step is not None and math.isfinite(report.step + report.metrics.get(metric, math.nan)):
             rows.setdefault((report.number, report.attempt), []).append((report.step, report.metrics[metric]))
     best = None if view.recommendation is None else view.recommendation.configuration.id
-    trials = view.history.trials
+    trials, noun = view.history.trials, view.problem.fidelity
     chosen = sorted(rows, key=lambda key: (_is(trials, key[0], best), trials[key[0]].fraction, key))[-MOST_CURVES:]
     axis = metric_axis(metric, [value for key in chosen for _, value in rows[key]])
-    traces = [_curve(trials[key[0]], sorted(rows[key]), axis, _is(trials, key[0], best)) for key in chosen]
+    traces = [_curve(trials[key[0]], sorted(rows[key]), axis, noun, _is(trials, key[0], best)) for key in chosen]
     caption = f"{counted(len(chosen), 'run')} that reported steps"
-    caption += f", of {len(rows):,}: those on the most data." if len(rows) > len(chosen) else "."
+    caption += f", of {len(rows):,}: those on the most {noun}." if len(rows) > len(chosen) else "."
     if any(_is(trials, number, best) for number, _ in chosen):
         caption += " The recommended configuration is drawn bold, in green."
     if any(trials[number].fraction != 1 for number, _ in chosen):
-        caption += " Runs on parts of the data are grey."
+        caption += f" Runs on parts of the {noun} are grey."
     layout = {"xaxis": {"title": {"text": "step"}}, "yaxis": axis.layout()}
     return [Figure("curves", f"{clipped(metric)}, step by step", caption, traces, layout, 360)]
 
@@ -270,10 +269,10 @@ def _curve_metric(view: StudyView) -> str | None:
     return goal if goal in names else next(iter(names), None)
 
 
-def _curve(trial: Trial, steps: list[tuple[float, float]], axis: Axis, best: bool) -> Json:
+def _curve(trial: Trial, steps: list[tuple[float, float]], axis: Axis, noun: Fidelity, best: bool) -> Json:
     every = max(1, len(steps) // MOST_STEPS)
     kept = [*steps[:-1:every], steps[-1]]
     color = "@best" if best else "@kept" if trial.fraction == 1 else "@part"
     trace = line([step for step, _ in kept], [axis.of(value) for _, value in kept], color, width=3 if best else 1.2)
-    words = f"trial {trial.number}, {trial.fraction} of the data"
+    words = f"trial {trial.number}, {share_of_data(trial.fraction, noun)}"
     return trace | {"opacity": 1.0 if best else 0.55, "hoverinfo": "text", "hovertext": plain(words)}

@@ -111,11 +111,11 @@ def _section(view: StudyView, section: Section) -> str:
 
 def _key(view: StudyView, drawn: Sequence[Figure]) -> str:
     """What the marks mean, for those that occur."""
-    full = "" if view.problem.goal.at is At.ANYWHERE else "all data, "
+    full = "" if view.problem.goal.at is At.ANYWHERE else f"all {view.problem.fidelity}, "
     words = {
         Outcome.KEPT: f"{full}kept every limit" if view.problem.constraints else full.rstrip(", ") or "result",
         Outcome.BROKE: f"{full}broke a limit",
-        Outcome.PART: "part of the data",
+        Outcome.PART: f"part of the {view.problem.fidelity}",
         Outcome.FAILED: "failed",
     }
     names = {trace.get("name") for figure in drawn for trace in figure.data if trace.get("x")}

@@ -14,7 +14,10 @@ from leantune.report.html import amount, cell, table
 from leantune.report.marks import Figure
 from leantune.text import clipped, counted, duration, escaped, limit_text, listed, moment, usd
 
-_SHARE = "Runs on a small share of the data are cheap, and teach the models about runs on all of it."
+_SHARE = {
+    "data": "Runs on a small share of the data are cheap, and teach the models about runs on all of it.",
+    "epochs": "Runs of a small share of the epochs are cheap, and teach the models about runs of all of them.",
+}
 _PREDICTIONS = "What the models said about each run before it started, against what was measured."
 
 
@@ -37,7 +40,7 @@ def sections_of(view: StudyView) -> Iterator[Section]:
         _recommendation(view),
         Section("progress", "Progress", figures=figures.progress(view), key=True),
         _limits(view),
-        Section("shares", "Shares of the data", _SHARE, figures.shares(view), tables.shares(view), key=True, columns=1),
+        _shares(view),
         Section("predictions", "Predictions", _PREDICTIONS, figures.predictions(view), key=True, columns=3),
         _parameters(view),
         Section("curves", "Learning curves", figures=figures.curves(view), columns=1),
@@ -55,12 +58,13 @@ def _recommendation(view: StudyView) -> Section:
         return Section("recommendation", "Recommendation")
     plain = (str(note) for note in best.notes if note.kind is not NoteKind.FALLBACK)
     notes = "".join(f'<p class="soft">{escaped(note)}</p>' for note in plain)
-    html = f'{notes}<div class="pair">{tables.settings(best)}{tables.certainty(view, best)}</div>'
+    html = f'{notes}<div class="pair">{tables.settings(view, best)}{tables.certainty(view, best)}</div>'
     return Section("recommendation", "Recommendation", f"{best.state.words} {best.why}", html=html)
 
 
 def _limits(view: StudyView) -> Section:
-    where = "at any share of the data" if view.problem.goal.at is At.ANYWHERE else "on all data"
+    noun = view.problem.fidelity
+    where = f"at any share of the {noun}" if view.problem.goal.at is At.ANYWHERE else f"on all {noun}"
     predicted = view.predicted(view.problem.goal.metric)
     bars = " as predicted; its bars are 95 % ranges" if predicted is not None and predicted.sd > 0 else ""
     drawn = figures.limits(view)
@@ -68,6 +72,12 @@ def _limits(view: StudyView) -> Section:
     star = f" The star is the recommendation{bars}." if starred else ""
     intro = f"Measured values of every run {where} against each limit.{star}"
     return Section("limits", "Limits", intro, drawn, key=True)
+
+
+def _shares(view: StudyView) -> Section:
+    noun = view.problem.fidelity
+    drawn, html = figures.shares(view), tables.shares(view)
+    return Section("shares", f"Shares of the {noun}", _SHARE[noun], drawn, html, key=True, columns=1)
 
 
 def _parameters(view: StudyView) -> Section:
@@ -116,7 +126,7 @@ def _making(view: StudyView) -> Section:
         "limits": listed(limits) or "none",
         "budget": listed(filter(None, given)) or "none",
         "space": f"{len(problem.space.parameters)} settings" + ("" if size is None else f", {size:,} combinations"),
-        "shares of the data": ", ".join(str(share) for share in problem.fractions),
+        f"shares of the {problem.fidelity}": ", ".join(str(share) for share in problem.fractions),
         "strategy": f"{view.strategy}, seed {view.seed}",
         "started": moment(view.created),
         "ended": view.stop_reason or "not yet: it can go on",

@@ -33,14 +33,14 @@ _TONE = {"kept": "good", "broken": "bad"}
 MOST_ROWS = 300  # shown at once: a browser takes seconds to lay out thousands
 
 
-def settings(best: Recommendation) -> str:
+def settings(view: StudyView, best: Recommendation) -> str:
     """The recommended values, to be copied."""
     rows = [
         [cell(name), f"<td><code>{escaped(exact_text(value))}</code>{_machine(value)}</td>"]
         for name, value in best.configuration.items()
     ]
     if best.fraction != 1:
-        rows.append([cell("share of the data"), cell(best.fraction)])
+        rows.append([cell(f"share of the {view.problem.fidelity}"), cell(best.fraction)])
     return table(["setting", "value"], rows)
 
 
@@ -118,7 +118,12 @@ def spent_on(view: StudyView) -> str:
     parts = spending(view)
     total = view.history.cost
     rows = [
-        [cell(SPENDING[name]), amount(usd(dollars)), amount(percent(dollars / total)), _bar(dollars / total, name)]
+        [
+            cell(SPENDING[name].format(view.problem.fidelity)),
+            amount(usd(dollars)),
+            amount(percent(dollars / total)),
+            _bar(dollars / total, name),
+        ]
         for name, dollars in parts.items()
         if dollars > 0
     ]
@@ -146,7 +151,7 @@ def trials(view: StudyView) -> str:
     named = view.problem.space.parameters
     metrics = dict.fromkeys([view.problem.goal.metric, *view.problem.required_metrics])
     measures = [*(name for name in metrics if name not in (COST, TIME)), *([COST] if view.has_dollars else []), TIME]
-    headings = [">#", "state", ">data", *(f">{name}" for name in measures)]
+    headings = [">#", "state", f">{view.problem.fidelity}", *(f">{name}" for name in measures)]
     headings += ["limits"] if view.problem.constraints else []
     headings += [f">{name}" if _is_number(parameter) else name for name, parameter in named.items()]
     headings += ["what happened", "why it was proposed"]

@@ -11,7 +11,8 @@ that another worker runs is left to that worker, which sees the same reports.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 from leantune.clock import Clock
 from leantune.errors import Outdated
@@ -19,9 +20,9 @@ from leantune.executors.base import Executor, Finished, How
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.run.curves import Curves
 from leantune.run.events import Judged, Observer
-from leantune.run.ledger import TimeRules
+from leantune.run.ledger import TimeRules, smaller_result
 from leantune.store.base import Store
-from leantune.store.rows import Claim, JudgedMove, Money
+from leantune.store.rows import Claim, JudgedMove, Money, ReportRow
 from leantune.strategies.tuner import Judgement, Tuner, Verdict, View
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
@@ -75,8 +76,13 @@ class Judge:
         """A run is somebody else's by now: what was to become of it too."""
         self._ending.pop(number, None)
 
-    def ended(self, finished: Finished, claim: Claim) -> tuple[Finished, Judgement | None]:
-        """A run's end, as it is recorded: what was asked to end for a verdict is paused or stopped by it."""
+    def ended(
+        self, finished: Finished, claim: Claim, continues: tuple[Trial, Observation] | None = None
+    ) -> tuple[Finished, Judgement | None]:
+        """A run's end, as it is recorded: what was asked to end for a verdict is paused or stopped by it.
+
+        continues: the result at a smaller share that it may have gone on from.
+        """
         judged = self._ending.pop(finished.number, None)
         if judged is None or finished.state is not TrialState.QUEUED:
             return finished, None
@@ -86,7 +92,9 @@ class Judge:
             paid = finished.usd
             if paid is None:
                 paid = 0.0 if claim.booking.rate is None else claim.booking.rate * finished.seconds / 3600.0
-            shown = self._partial(claim.trial, paid, finished.seconds)
+            smaller = continues[1] if finished.continued and continues is not None else None
+            passed = self.curves.passed(claim.trial)
+            shown = self._shown(claim.trial, passed, paid, finished.seconds, smaller)
         return finished._replace(state=state, observations=shown, cause=judged.why), judged
 
     def resumed(self, trial: Trial) -> Trial:
@@ -129,7 +137,7 @@ class Judge:
                 state, cause = TrialState.STOPPED, self._rules.shortfall(again, money)
             else:
                 money = money._replace(reserved=money.reserved + booking.usd)
-        shown = self._partial(trial, 0.0, 0.0) if state is TrialState.STOPPED else ()
+        shown = self._shown(trial, self._passed(trial), 0.0, 0.0) if state is TrialState.STOPPED else ()
         resumed = trial.moved_dollars if shown else 0.0
         return JudgedMove(trial.number, trial.state, state, cause, shown, resumed), money
 
@@ -150,11 +158,42 @@ class Judge:
             self._observer(Judged(trial, judged))
         return True
 
-    def _partial(self, trial: Trial, dollars: float, seconds: float) -> tuple[Observation, ...]:
-        """What a trial had shown when it was stopped, with the dollars and seconds of all its attempts."""
+    def _passed(self, trial: Trial) -> list[ReportRow]:
+        """Of a trial that does not run; nobody knows any more whether its runs went on from a smaller share, and so how
+        long they would have taken from nothing.
+        """
+        smaller = smaller_result(self.curves.problem, self._store.history, trial)
+        return self.curves.passed(trial) if smaller is None else []
+
+    def _shown(
+        self,
+        trial: Trial,
+        passed: Sequence[ReportRow],
+        dollars: float,
+        seconds: float,
+        smaller: Observation | None = None,
+    ) -> tuple[Observation, ...]:
+        """What a trial had shown when it was stopped: results at the shares that it passed, and what it told last, with
+        the dollars and seconds of all its attempts. smaller: what it went on from; like a done trial's, its seconds and
+        dollars are then those of a run from nothing.
+        """
         metrics = {name: value for name, value in self.curves.latest(trial.number).items() if math.isfinite(value)}
-        if not metrics:
+        if not metrics and not passed:
             return ()
-        cost = trial.moved_dollars + dollars
-        spent = trial.runs.seconds + seconds
-        return (Observation(trial.fraction, ObservationKind.PARTIAL, metrics, spent, cost),)
+        before = (0.0, 0.0) if smaller is None else (smaller.seconds or 0.0, smaller.cost or 0.0)
+        spent, cost = trial.runs.seconds + seconds, trial.moved_dollars + dollars
+        rate = cost / spent if spent > 0 else 0.0
+        shown = []
+        for row in passed:
+            took = min(_earlier_seconds(trial, row.attempt) + row.seconds, spent)
+            share = row.fraction or trial.fraction
+            seen = Observation(share, ObservationKind.MEASURED, row.metrics, before[0] + took, before[1] + rate * took)
+            shown.append(seen)
+        last = Observation(trial.fraction, ObservationKind.PARTIAL, metrics, before[0] + spent, before[1] + cost)
+        return (*shown, last)
+
+
+def _earlier_seconds(trial: Trial, attempt: int) -> float:
+    """How long the runs before an attempt took, as far as somebody measured them."""
+    ends = [after.seconds or 0.0 for run, after in pairwise(trial.moves) if run.state is TrialState.RUNNING]
+    return math.fsum(ends[: attempt - 1])

@@ -12,12 +12,11 @@ bound of what they predict. Pure functions: the store calls them inside its tran
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from leantune.executors.base import Finished
-from leantune.history import Estimate, History, Observation, Trial, told_dollars
+from leantune.history import Estimate, History, Observation, Trial, TrialKind, told_dollars
 from leantune.history.trials import proposed
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
@@ -27,6 +26,7 @@ from leantune.units import SECONDS_PER_HOUR
 KILL_SECONDS = 1.0  # between SIGKILL and the end of the last process
 FIRST_SHARE = 4  # of what a run could pay for, while nothing is known
 UPPER_SDS = 3.0  # standard deviations (of log seconds) in the models' upper bound
+LEAST_REST = 1e-3  # seconds of a run that goes on from one that had taken all that it may
 LEAST_LIMIT = 5.0  # seconds: a busy machine may keep the quickest program waiting
 AGAIN = 2.0  # times all that a training took so far per step, where everything may have to be done again
 LEAST_HEADROOM = 10.0  # times the predicted mean: trees that have seen little were seen to be wrong by a factor of 7
@@ -41,7 +41,8 @@ class TimeRules:
     this world, in which programs save and die (grace). setup: seconds that are paid for beside the run. worst_rate: USD
     per hour that a run may cost at most where its configuration names no machine (the placement chooses one). adds_up:
     what all attempts were billed is the cost of a result, whatever was lost on the way. steps: the last one of a
-    training, where that is known.
+    training, where that is known. ends_useless: runs that break a limit are ended although nothing else is enforced (a
+    table of measurements).
     """
 
     time_limit: float | None = None
@@ -54,6 +55,7 @@ class TimeRules:
     worst_rate: float | None = None
     adds_up: bool = False
     steps: float | None = None
+    ends_useless: bool = False
 
     def rate(self, configuration: Configuration) -> float | None:
         """USD per hour that a run of it is booked at; None where nobody pays."""
@@ -79,14 +81,19 @@ class TimeRules:
 
         expected rest = max(predicted seconds - those of the smaller one, predicted seconds x the share that is left)
 
-        A limit that the user gave stands, and so does one that nothing was predicted for.
+        A limit that the user gave stands, and so does one that nothing was predicted for. What the whole may take is
+        never exceeded by both together.
         """
         predicted = self._predicted(dict(trial.expected), self.rate(trial.configuration))
-        if self.time_limit is not None or not self.enforced or predicted is None:
+        if self.time_limit is not None:
             return trial
+        whole = math.inf if trial.time_limit is None else max(trial.time_limit - (smaller.seconds or 0.0), LEAST_REST)
+        if not self.enforced or predicted is None:
+            return trial if trial.time_limit is None or self.enforced else replace(trial, time_limit=whole)
         left = predicted.mean * float(1 - smaller.fraction / trial.fraction)
         rest = Estimate(max(predicted.mean - (smaller.seconds or 0.0), left), predicted.sd)
-        return replace(trial, time_limit=max(upper_bound(rest), self.speed * LEAST_LIMIT), expected={TIME: rest})
+        limit = min(max(upper_bound(rest), self.speed * LEAST_LIMIT), whole)
+        return replace(trial, time_limit=limit, expected={TIME: rest})
 
     @property
     def overhead(self) -> float:
@@ -94,11 +101,20 @@ class TimeRules:
         moments = 2 if self.billed else 1
         return self.setup + self.speed * (self.grace + moments * KILL_SECONDS)
 
-    def first_limit(self, rate: float | None, expected: dict[str, Estimate], money: Money) -> float | None:
-        """Seconds that a newly proposed run may take; None: no limit is known.
+    def first_limit(
+        self, rate: float | None, expected: dict[str, Estimate], money: Money, useful: float | None = None
+    ) -> float | None:
+        """Seconds that a newly proposed run may take; None: no limit is known. useful: see Proposal.
 
         enforced=False: a run that nobody can end (a function in this process) has no limit.
         """
+        limit = self._affordable_limit(rate, expected, money)
+        if useful is None or not (self.enforced or self.ends_useless):
+            return limit
+        return useful if limit is None else min(limit, useful)
+
+    def _affordable_limit(self, rate: float | None, expected: dict[str, Estimate], money: Money) -> float | None:
+        """By the user's word, the models or the money that is left."""
         if self.time_limit is not None or not self.enforced:
             return self.time_limit
         predicted = self._predicted(expected, rate)
@@ -160,19 +176,22 @@ def dollars(rate: float | None, seconds: float) -> float:
 
 
 def smaller_result(problem: Problem, history: Callable[[], History], trial: Trial) -> tuple[Trial, Observation] | None:
-    """What a run of the trial may go on from; None where shares are of the data: each run reads it from the start."""
+    """What a run of the trial may go on from; None where shares are of the data: each run reads it from the start. So
+    does one that repeats another, to see how much runs scatter.
+    """
     if problem.fidelity == "data":
         return None
-    return history().continued(trial.configuration.id, trial.fraction)
+    past = history()
+    if trial.kind is TrialKind.SEARCH and past.repeat_of(trial):
+        return None
+    return past.continued(trial.configuration.id, trial.fraction)
 
 
-def continued_dollars(finished: Finished, continues: tuple[Trial, Observation] | None) -> float:
+def continued_dollars(observations: Sequence[Observation], smaller: Observation | None) -> float:
     """Of the dollars that a run's observations tell, those that the result it went on from has paid for; a run that
     goes on costs no less than nothing.
     """
-    if continues is None or not finished.continued:
-        return 0.0
-    return min(continues[1].cost or 0.0, told_dollars(finished.observations))
+    return 0.0 if smaller is None else min(smaller.cost or 0.0, told_dollars(observations))
 
 
 def predicted_seconds(expected: dict[str, Estimate], rate: float | None) -> Estimate | None:

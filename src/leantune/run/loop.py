@@ -25,7 +25,7 @@ from leantune.checkpoints import Keep
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
 from leantune.executors.base import Capacity, Executor, Finished, How, Placed, Report, Stayed, Terms
-from leantune.history import History, Observation, Trial, TrialState
+from leantune.history import History, Observation, Trial, TrialState, was_ended
 from leantune.problem import Budget, Problem
 from leantune.run.events import (
     Ended,
@@ -43,6 +43,7 @@ from leantune.run.events import (
 from leantune.run.heartbeat import Heartbeat
 from leantune.run.keeping import Checkpoints
 from leantune.run.ledger import TimeRules, continued_dollars, dollars, smaller_result
+from leantune.run.seeds import seed_of
 from leantune.run.workers import dead_workers, this_worker
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
 from leantune.strategies.baseline import next_test
@@ -138,7 +139,7 @@ class Loop:
         from leantune.run.curves import Curves
         from leantune.run.judging import Judge
 
-        plan, curves = self._plan, Curves(self._store, self._plan.problem.goal.metric)
+        plan, curves = self._plan, Curves(self._store, self._plan.problem)
         return Judge(self._store, plan.tuner, plan.rules, curves, self._executor, self._clock, self._observer)
 
     def interrupt(self) -> None:
@@ -300,7 +301,8 @@ class Loop:
             return
         judged: Judgement | None = None
         if self._judge is not None:
-            finished, judged = self._judge.ended(finished, claim)
+            finished, judged = self._judge.ended(finished, claim, self._continues.get(finished.number))
+        finished = _stopped_where_useless(finished, claim.trial)
         rate = claim.booking.rate
         spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
         already, counted_again = claim.trial.moved_dollars, 0.0
@@ -309,8 +311,8 @@ class Loop:
         elif finished.resumed and finished.observations:
             before = dollars(rate, self._earlier_seconds(claim.trial))
             counted_again = min(already, before) if finished.usd is None else already
-        if finished.continued:
-            counted_again += continued_dollars(finished, self._continues[finished.number])
+        smaller = self._continues[finished.number] if finished.continued else None
+        counted_again += continued_dollars(finished.observations, smaller and smaller[1])
         try:
             trial = self._store.finish(
                 claim,
@@ -399,6 +401,7 @@ class Loop:
             self._reported(claim) if claim.attempt > 1 else {},
             smaller_result(self._plan.problem, self._store.history, claim.trial),
             keep=self._checkpoints.wanted(claim.trial),
+            seed=seed_of(claim.trial, self._store.history(), self._plan.seed),
         )
         self._continues[claim.trial.number] = terms.continues
         self._claims[claim.trial.number] = claim
@@ -428,7 +431,7 @@ class Loop:
     def _reported(self, claim: Claim) -> Mapping[str, float]:
         """What earlier attempts of a trial reported last of its own share."""
         number, share = claim.trial.number, claim.trial.fraction
-        if self._judge is not None:
+        if self._judge is not None and not self._plan.problem.curves_by_share:
             return self._judge.curves.latest(number)
         rows = (row for row in self._store.reports(number) if row.fraction in (None, share))
         return {name: value for row in rows for name, value in row.metrics.items()}
@@ -510,7 +513,8 @@ class Loop:
             self._nothing_more = (known, answer)
             return self._end_when_idle(End(Outcome.OVER, answer.why), look.history)
         self._proposal_seconds = self._clock.now() - began
-        limit = rules.first_limit(rules.rate(answer.configuration), dict(answer.expected), money)
+        rate = rules.rate(answer.configuration)
+        limit = rules.first_limit(rate, dict(answer.expected), money, answer.useful_seconds)
         draft = look.history.propose(
             answer.configuration,
             answer.fraction,
@@ -612,3 +616,12 @@ class Loop:
         for number, claim in list(self._claims.items()):
             seconds = self._unmeasured_seconds(claim, self._clock.now())
             self._record(Finished(number, (), TrialState.QUEUED, cause, seconds))
+
+
+def _stopped_where_useless(finished: Finished, trial: Trial) -> Finished:
+    """A run that took as long as its proposal found useful was stopped by us: no failure of the program."""
+    if finished.state is not TrialState.FAILED or not any(was_ended(trial, seen) for seen in finished.observations):
+        return finished
+    seconds = f"{trial.time_limit:.4g} s"
+    cause = f"it took longer than {seconds}: what it would still show is of no use"
+    return finished._replace(state=TrialState.STOPPED, cause=cause)

@@ -119,9 +119,8 @@ class Schema:
             column = self._column[name]
             active = bool(self.activity(codes)[0, column]) if self.parameters[name].conditions else True
             if active and name not in values:
-                raise SpaceError(
-                    f"parameter {name!r} is missing", where=where, hint=f"Give a value to each of {self.names}"
-                )
+                hint = f"Give a value to each of {', '.join(self.names)}"
+                raise SpaceError(f"parameter {name!r} is missing", where=where, hint=hint)
             if not active and name in values:
                 hint = f"Leave it out; it exists only when {_conditions(self.parameters[name])}"
                 raise SpaceError(f"parameter {name!r} does not exist in this configuration", where=where, hint=hint)

@@ -137,7 +137,8 @@ class Space:
         found = Configuration(checked, (self._schema, row))
         if self._listed is not None and self._listed.index_of(found) is None:
             hint = f"Take one of the {len(self._listed)} that are"
-            raise SpaceError(f"{dict(checked)} is not listed", where="configuration", hint=hint)
+            shown = ", ".join(f"{name}={value}" for name, value in checked.items())
+            raise SpaceError(f"{shown} is not listed", where="configuration", hint=hint)
         return found
 
     def __repr__(self) -> str:

@@ -332,17 +332,20 @@ class Store(ABC):
         time: float,
         state: TrialState = TrialState.DONE,
         cause: str = "",
+        seconds: float | None = None,
+        resumed_dollars: float = 0.0,
     ) -> Trial:
         """End a trial with a result that was told, whoever ran it; what it cost goes through the ledger as well.
 
-        A worker that runs the trial at that moment loses it.
+        seconds, resumed_dollars: where it went on from another trial, how long it took itself, and those dollars of its
+        observations that were paid before. A worker that runs the trial at that moment loses it.
         """
         shown = storable(self.name, number, observations)
-        end = Move(TrialState(state), float(time), clean(cause))
+        end = Move(TrialState(state), float(time), clean(cause), seconds=seconds)
         with self._changing() as change:
             before = run = change.run(number)
-            trial = recorded(change.trial(number), shown, end)
-            dollars = told_dollars(trial.observations)
+            trial = recorded(change.trial(number), shown, end, resumed_dollars)
+            dollars = told_dollars(trial.observations) - resumed_dollars
             if run.worker is None:  # it is over before we heard of it
                 run = Run(run.attempt + 1, "", end.time, booking=Booking(0.0, trial.configuration.usd_per_hour, None))
                 change.reserve(number, run)

@@ -9,14 +9,15 @@ failed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
 from leantune.acquisition.base import Belief, Candidates, Limit, Quantity, Requirement
 from leantune.arrays import BoolArray, FloatArray
 from leantune.history import Estimate
-from leantune.models.base import Gaussian, Scaling
+from leantune.models.base import Data, Fitter, Gaussian, Scaling, Surrogate
 from leantune.models.scales import Transform
 from leantune.models.threads import parallel_map
 from leantune.problem import COST, TIME, At, Constraint, Problem
@@ -26,6 +27,7 @@ from leantune.strategies.recipe import Recipe
 from leantune.units import SECONDS_PER_HOUR
 
 SUCCESS = "success"
+KEPT_FITS = 8  # models of the last history or two
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int, pa
     problem = evidence.problem
     wanted = [problem.goal.metric, spend.metric, *(spend.modelled(c.metric, evidence) for c in problem.constraints)]
     names = [name for name in dict.fromkeys(wanted) if name is not None]
-    if evidence.failed.any():
+    if (evidence.failed & ~evidence.ended).any():
         names.append(SUCCESS)
 
     def fitted(name: str) -> Quantity:
@@ -63,16 +65,36 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int, pa
         if name != SUCCESS:
             transform = evidence.transform(name, natural=recipe.natural_scales)
         data = evidence.successes() if name == SUCCESS else evidence.data(name, transform)
-        model = models.fit(
-            data,
-            grows_with_data=name in (COST, TIME),
-            seed=derived_seed(seed, name),
-            pairs=pairs,
-            scaling=_scaling(problem, name, transform),
-        )
-        return Quantity(name, model, transform)
+        scaling = _scaling(problem, name, transform)
+        request = _Request(models, data.content, name in (COST, TIME), derived_seed(seed, name), pairs, scaling, data)
+        return Quantity(name, _fitted(request), transform)
 
     return tuple(parallel_map(fitted, names))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """All that decides a fitted model; `content` stands for the data where two are compared."""
+
+    models: Fitter
+    content: bytes
+    grows_with_data: bool
+    seed: int
+    pairs: int
+    scaling: Scaling
+    data: Data = field(compare=False, repr=False)
+
+
+@lru_cache(maxsize=KEPT_FITS)
+def _fitted(request: _Request) -> Surrogate:
+    """Whoever asks for a test, then whether the study is over, then for advice, of one history, fits once."""
+    return request.models.fit(
+        request.data,
+        grows_with_data=request.grows_with_data,
+        seed=request.seed,
+        pairs=request.pairs,
+        scaling=request.scaling,
+    )
 
 
 def _scaling(problem: Problem, name: str, transform: Transform) -> Scaling:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leantune.arrays import BoolArray, FloatArray, IntArray
-from leantune.history import History, ObservationKind
+from leantune.history import History, ObservationKind, was_ended
 from leantune.models.base import Data, Points
 from leantune.models.scales import Kind, Transform
 from leantune.problem import COST, TIME, Direction, Problem, Scale
@@ -25,7 +25,8 @@ RATE_TOLERANCE = 0.01
 class Evidence:
     """n observations: where (points, level), and what. NaN where a value is not known.
 
-    failed: the program's own fault, no metrics. cut: seconds and cost are only lower bounds (censored or failed).
+    failed: no metrics, by the program's own fault or because we ended it as of no more use (ended). cut: seconds and
+    cost are only lower bounds (censored or failed).
     """
 
     problem: Problem
@@ -33,6 +34,7 @@ class Evidence:
     level: IntArray
     metrics: dict[str, FloatArray]
     failed: BoolArray
+    ended: BoolArray
     cut: BoolArray
     rates: FloatArray | None
 
@@ -53,6 +55,7 @@ class Evidence:
             level,
             metrics,
             np.array([kind is ObservationKind.FAILED for kind in kinds], dtype=np.bool_),
+            np.array([was_ended(trial, seen) for trial, seen in rows], dtype=np.bool_),
             np.array([kind is not ObservationKind.MEASURED for kind in kinds], dtype=np.bool_),
             tested.rates,
         )
@@ -100,8 +103,12 @@ class Evidence:
         return Data(points, transform.forward(values), bounds, bounds_above=transform.descending)
 
     def successes(self) -> Data:
-        """+1 where the program came through, -1 where it failed."""
-        return Data.measured(self.points, np.where(self.failed, -1.0, 1.0))
+        """+1 where the program came through, -1 where it failed. What was ended as of no more use says neither: that it
+        takes long is for the model of its seconds.
+        """
+        there = ~self.ended
+        points = Points(self.points.x[there], self.points.s[there])
+        return Data.measured(points, np.where(self.failed[there], -1.0, 1.0))
 
     @property
     def dollars_follow_seconds(self) -> bool:

@@ -6,6 +6,7 @@
     last test    the favourite, on all data, while the budget still allows that
     recommend    the best after a deviation is taken off, the chance of breaking a limit included
                  what can no longer be tested gives way to the best measured result
+    noise        favourites are run again where runs scatter, and their mean counts (strategies.repeating)
 
 The cheapest anywhere, which needs no test on all data, is constrained expected improvement by the same models.
 """
@@ -15,34 +16,37 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, Pairs, largest
-from leantune.acquisition.worth import Measured, Outlook, Resources, Takes, gains, places
-from leantune.arrays import BoolArray, FloatArray, IntArray
-from leantune.history import History, Note, NoteKind
-from leantune.models.base import Gaussian
-from leantune.models.gp import GaussianProcess
-from leantune.models.scales import Transform
+from leantune.acquisition.base import Pairs, largest
+from leantune.acquisition.worth import Amount, Outlook, Takes, gains, places
+from leantune.arrays import BoolArray
+from leantune.history import Estimate, History, Note, NoteKind
 from leantune.models.threads import one_blas_thread
-from leantune.problem import At, Problem
-from leantune.strategies.beliefs import build_belief, expectations
+from leantune.problem import TIME, At, Problem
+from leantune.strategies.beliefs import expectations
 from leantune.strategies.budgets import resources
 from leantune.strategies.candidates import Table
+from leantune.strategies.cutoffs import Cutoffs, useful_seconds
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
+from leantune.strategies.prospects import Prospects
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Judgement, Over, View
+from leantune.text import least_share
+
+if TYPE_CHECKING:  # what few studies need is loaded by those
+    from leantune.strategies.repeating import Repeats
+    from leantune.strategies.trial_ends import StoppedTrial
 
 CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
-RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
-RIVALS, DRAWS = 100, 32  # configurations, and draws of each member, among which the best of all is sought
 UNLIKELY = 0.1  # chance that something better exists, at which a study may end
-SMALLEST = 1e-12
-UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all data."
+ALL_TESTED = "every pair that the strategy may test has been tested"
+UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all {}."
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
 
@@ -55,8 +59,8 @@ class Lean:
 
     @property
     def judges(self) -> bool:
-        """Every test runs to its end."""
-        return False
+        """Whether a test that will not pay is stopped."""
+        return self.recipe.curves
 
     def check(self, problem: Problem) -> None:
         """See Tuner."""
@@ -76,141 +80,192 @@ class Lean:
         return answer.why if isinstance(answer, Over) else None
 
     def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
-        """Nothing: every trial runs to its end."""
-        return {}
+        """See trial_ends: whoever will not beat the best measured result is stopped, if the recipe says so."""
+        if not self.recipe.curves:
+            return {}
+        from leantune.strategies.trial_ends import judgements
+
+        return judgements(view, only)
 
     def ask(self, view: View) -> Proposal | Over:
         """The next test; pending ones count as tested, with the outcome that the models predict."""
-        if view.problem.goal.at is At.ANYWHERE:
-            return Strategy(self.recipe).ask(view)
         reason = Strategy(self.recipe).stop_reason(view)
         if reason is not None:
             return Over(reason)
         with one_blas_thread():
-            return self._propose(view.problem, view.history, view.seed)
+            if view.problem.goal.at is At.ANYWHERE:
+                answer = Strategy(self.recipe).ask(view)
+                return _ended_early(view, answer) if isinstance(answer, Proposal) else answer
+            return self._propose(view)
 
     def recommend(self, view: View) -> Recommendation | None:
         """The configuration to use, given what is known now; None before the first result."""
         problem, history, seed = view.problem, view.history, view.seed
-        if problem.goal.at is At.ANYWHERE:
+        evidence = Evidence.of(problem, history)
+        if problem.goal.at is At.ANYWHERE or evidence.failed.all():
             return cheapest_measured(problem, history)
         with one_blas_thread():
             table = Table.of(problem, history, self.recipe, derived_seed(seed, "recommendation", len(history.trials)))
-            evidence = Evidence.of(problem, history)
-            if evidence.failed.all():
-                return cheapest_measured(problem, history)
-            belief = build_belief(self.recipe, evidence, table.candidates, derived_seed(seed, len(history.trials)))
-            outlook = Outlook.of(belief, measured_on_all_data(table, evidence, belief), 0.0)
-            row, qualified = favourite(belief, outlook)
-            if outlook.is_measured[row] and qualified:
-                return cheapest_measured(problem, history)
-            if outlook.has_result and not can_be_tested(table, belief, row, resources(problem, history)):
-                measured = cheapest_measured(problem, history)
+            known = self._known(view, table, evidence, derived_seed(seed, len(history.trials)), advising=True)
+            row, qualified = known.favourite
+            measured = self._measured(known, evidence)
+            if known.outlook.is_measured[row] and qualified:
+                return measured
+            if known.outlook.has_result and not known.can_be_tested(row):
                 assert measured is not None
-                return replace(measured, why=f"{measured.why} {UNTESTABLE}")
+                return replace(measured, why=f"{measured.why} {UNTESTABLE.format(problem.fidelity)}")
             everything = np.arange(len(table.configurations))
-            advice = recommendation_at(table, belief, row, qualified, everything, self.recipe.incumbent)
-            return replace(advice, why=f"{advice.why} {_why_not_measured(problem, belief, outlook)}")
+            advice = recommendation_at(table, known.belief, row, qualified, everything, self.recipe.incumbent)
+            return replace(advice, why=f"{advice.why} {_why_not_measured(known)}")
+
+    def _known(self, view: View, table: Table, evidence: Evidence, seed: int, *, advising: bool = False) -> Prospects:
+        kappa = 0.0 if advising else self.kappa
+        stopped: tuple[StoppedTrial, ...] = ()
+        if self.recipe.curves:
+            from leantune.strategies.trial_ends import stopped_trials
+
+            stopped = stopped_trials(view)
+        return Prospects.of(table, evidence, self.recipe, seed, stopped, kappa=kappa, pending=not advising)
+
+    @staticmethod
+    def _measured(known: Prospects, evidence: Evidence) -> Recommendation | None:
+        """The best measured result; by the mean of its runs, where runs were repeated."""
+        if known.standing is None:
+            return cheapest_measured(known.table.problem, known.table.history)
+        from leantune.strategies.repeating import mean_recommended
+
+        return mean_recommended(known.table, evidence, known.belief, known.standing)
 
     # -- the next test
 
-    def _propose(self, problem: Problem, history: History, seed: int) -> Proposal | Over:
-        left = resources(problem, history)
+    def _propose(self, view: View) -> Proposal | Over:
+        problem, history, seed = view.problem, view.history, view.seed
         start = self.recipe.start.next(problem, history, seed)
         if start is not None:
             shares = _snapshots(problem, history, start.configuration.id, start.snapshots[-1])
-            return Proposal(start.configuration, shares[-1], shares, {}, (Note(NoteKind.START, "start"),))
+            draft = Proposal(start.configuration, shares[-1], shares, {}, (Note(NoteKind.START, "start"),))
+            return _ended_early(view, draft)
         seed = derived_seed(seed, len(history.trials))
         table = Table.of(problem, history, self.recipe, seed)
         untested = table.untested(self.recipe)
-        if left.only_trials and untested[:, -1].any():
+        if resources(problem, history).only_trials and untested[:, -1].any():
             untested[:, :-1] = False
-        if not untested.any():
-            return Over("every pair that the strategy may test has been tested")
         evidence = Evidence.of(problem, history)
+        if not untested.any() and (problem.repeats == 1 or evidence.failed.all()):
+            return Over(ALL_TESTED)
         if evidence.failed.all():
-            return self._at_random(table, untested, seed)
-        belief = build_belief(self.recipe, evidence, table.candidates, seed)
-        measured = measured_on_all_data(table, evidence, belief)
-        belief = _with_pending(belief, table)
-        outlook = Outlook.of(belief, measured, self.kappa if left.any else 0.0)
-        ending = self._ending(table, belief, outlook, untested, left)
-        return ending or self._choose(table, belief, outlook, untested, left)
+            return _ended_early(view, self._at_random(table, untested, seed))
+        known = self._known(view, table, evidence, seed)
+        repeats = self._repeats(known, evidence)
+        if not untested.any():
+            return self._due(known, repeats, at_end=True) or self._repeat(known, repeats, 0.0) or Over(ALL_TESTED)
+        ending = self._ending(known, untested)
+        due = self._due(known, repeats, at_end=isinstance(ending, Over))
+        if due is None and isinstance(ending, Over):
+            due = self._repeat(known, repeats, 0.0, known.noticed(problem.regret_to_end or 0.0))
+        return due or ending or self._choose(known, untested, repeats)
 
-    def _ending(
-        self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources
-    ) -> Proposal | Over | None:
+    @staticmethod
+    def _repeats(known: Prospects, evidence: Evidence) -> Repeats | None:
+        """What may be run again; None where nothing is."""
+        if known.table.problem.repeats == 1:
+            return None
+        from leantune.strategies.repeating import Repeats
+
+        return Repeats.of(known.table, evidence, known.settled, known.standing, known.measured_favourite)
+
+    def _due(self, known: Prospects, repeats: Repeats | None, *, at_end: bool) -> Proposal | None:
+        """A favourite that is run again before it is believed."""
+        due = None if repeats is None else repeats.due(at_end=at_end)
+        if due is None or not known.can_be_tested(due[0]):
+            return None
+        return self._proposal(known, known.on_all_data(due[0]), due[1], NoteKind.FAVOURITE)
+
+    def _repeat(self, known: Prospects, repeats: Repeats | None, above: float, least: float = 0.0) -> Proposal | None:
+        """The repeat that gains most for its price, if that is more than what a new test does; least: gain that is
+        worth a run at all.
+        """
+        if repeats is None:
+            return None
+        rows, gain = repeats.candidates(known.outlook)
+        rows, gain = rows[gain > least], gain[gain > least]
+        pairs = known.belief.candidates.full_pairs(rows)
+        takes = known.takes(pairs)
+        score = np.where(takes.fit(known.left, len(pairs)), gain / takes.price(known.left, len(pairs)), 0.0)
+        if not len(rows) or score.max() <= above:
+            return None
+        why = "runs scatter, and which of the best is best is in doubt: it is run once more with another seed"
+        return self._proposal(known, pairs.take(np.array([score.argmax()])), why)
+
+    def _ending(self, known: Prospects, untested: BoolArray) -> Proposal | Over | None:
         """The end of a study in which nothing promises more than the user would notice; before it, the favourite is
         tested on all data.
         """
-        least = table.problem.regret_to_end
+        least = known.table.problem.regret_to_end
         if least is None:
             return None
-        row, qualified = favourite(belief, outlook)
-        chance = float((regrets(belief, outlook, row) > least).mean())
+        row, qualified = known.favourite
+        chance = float((known.regrets(row) > least).mean())
         if not qualified or chance > UNLIKELY:
             return None
         words = f"the chance that something better by {least:.2%} of the goal exists is {chance:.0%}"
-        if outlook.is_measured[row]:  # what is still under way may show otherwise
-            return None if table.history.pending else Over(words + left.words)
-        pair = belief.candidates.full_pairs(np.array([row]))
-        if not untested[row, -1] or not can_be_tested(table, belief, row, left):
+        if known.outlook.is_measured[row]:  # what is still under way may show otherwise
+            return None if known.table.history.pending else Over(words + known.left.words)
+        if not untested[row, -1] or not known.can_be_tested(row):
             return None
-        return self._proposal(table, belief, pair, f"it is the favourite, and is tested on all data: {words}")
+        why = f"it is the favourite, and is tested on all {known.table.problem.fidelity}: {words}"
+        return self._proposal(known, known.on_all_data(row), why, NoteKind.FAVOURITE)
 
-    def _choose(
-        self, table: Table, belief: Belief, outlook: Outlook, untested: BoolArray, left: Resources
-    ) -> Proposal | Over:
+    def _choose(self, known: Prospects, untested: BoolArray, repeats: Repeats | None) -> Proposal | Over:
+        outlook, full = known.outlook, len(known.belief.candidates.levels) - 1
         open_rows = np.flatnonzero(untested.any(axis=1))
-        near = open_rows[largest(outlook.improvement[open_rows], NEAR)]
-        pairs, takes = _affordable(table, belief, untested, near, left)
+        pairs, takes = known.affordable(untested, open_rows[largest(outlook.improvement[open_rows], NEAR)])
         if not len(pairs):  # the most promising ones are too dear by now
-            pairs, takes = _affordable(table, belief, untested, open_rows, left)
+            pairs, takes = known.affordable(untested, open_rows)
             cheap = largest(outlook.improvement[pairs.configuration], NEAR)
             pairs, takes = pairs.take(cheap), takes.take(cheap)
         if not len(pairs):
-            return Over("no test fits into what is left of the budget")
+            return self._repeat(known, repeats, 0.0) or Over("no test fits into what is left of the budget")
+        if outlook.has_result and not known.full_tests_fit(untested):
+            noun = known.table.problem.fidelity
+            return Over(f"no test on all {noun} fits into what is left of the budget, and the best result is measured")
         near = np.unique(pairs.configuration)
-        gain = gains(belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
-        score = gain / takes.price(left, len(pairs))
-        best = int(score.argmax()) if gain.any() else _hope(outlook, pairs, len(belief.candidates.levels))
-        why = _why(belief, outlook, bool(pairs.level[best] == len(belief.candidates.levels) - 1))
+        gain = gains(known.belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
+        score = gain / takes.price(known.left, len(pairs))
+        best = int(score.argmax()) if gain.any() else _hope(outlook, pairs, full + 1)
+        why = _why(known, bool(pairs.level[best] == full))
         if not gain.any():
             why = f"no test promises much; {why}"
-        last = self._last_test(table, belief, outlook, untested, left, takes.take(np.array([best])))
-        pair = pairs.take(np.array([best]))
+        last = self._last_test(known, untested, takes.take(np.array([best])))
         if last is not None:
-            pair, why = last, "it is the favourite, and is tested on all data while the budget allows that"
-        return self._proposal(table, belief, pair, why)
+            noun = known.table.problem.fidelity
+            why = f"it is the favourite, and is tested on all {noun} while the budget allows that"
+            return self._proposal(known, last, why, NoteKind.FAVOURITE)
+        again = self._repeat(known, repeats, float(score[best]))
+        return again or self._proposal(known, pairs.take(np.array([best])), why)
 
-    def _last_test(
-        self,
-        table: Table,
-        belief: Belief,
-        outlook: Outlook,
-        untested: BoolArray,
-        left: Resources,
-        next_takes: Takes,
-    ) -> Pairs | None:
+    def _last_test(self, known: Prospects, untested: BoolArray, next_takes: Takes) -> Pairs | None:
         """The favourite's test on all data, if it was not made yet and could not be paid for after the next test."""
-        row, _ = favourite(belief, outlook)
-        if outlook.is_measured[row] or not untested[row, -1] or not left.any:
+        row, _ = known.favourite
+        if known.outlook.is_measured[row] or not untested[row, -1] or not known.left.any:
             return None
-        pair = belief.candidates.full_pairs(np.array([row]))
-        takes = takes_of(table, belief, pair)
-        if not takes.fit(left, 1).all():
+        pair = known.on_all_data(row)
+        takes = known.takes(pair)
+        if not takes.fit(known.left, 1).all():
             return None
-        is_last = left.trials is not None and left.trials <= 1
-        after = left.without(next_takes)
+        is_last = known.left.trials is not None and known.left.trials <= 1
+        after = known.left.without(next_takes)
         return pair if is_last or not takes.fit(after, 1).all() else None
 
-    def _proposal(self, table: Table, belief: Belief, pair: Pairs, why: str) -> Proposal:
+    def _proposal(self, known: Prospects, pair: Pairs, why: str, kind: NoteKind = NoteKind.MODELS) -> Proposal:
+        table, belief = known.table, known.belief
         row, level = int(pair.configuration[0]), int(pair.level[0])
         configuration = table.configurations[row]
         shares = _snapshots(table.problem, table.history, configuration.id, table.problem.fractions[level])
         beliefs = tuple(q.model.predict(belief.candidates.points(pair)) for q in belief.quantities)
-        notes = (Note(NoteKind.MODELS, why), *table.notes)
-        return Proposal(configuration, shares[-1], shares, expectations(belief, beliefs, row), notes)
+        useful, cut = useful_seconds(float(known.ended_after(pair)[0]))
+        notes = (Note(kind, why), *cut, *table.notes)
+        return Proposal(configuration, shares[-1], shares, expectations(belief, beliefs, row), notes, useful)
 
     def _at_random(self, table: Table, untested: BoolArray, seed: int) -> Proposal:
         """Nothing was measured yet, as every run failed."""
@@ -218,86 +273,49 @@ class Lean:
         least = int(untested.any(axis=0).argmax())
         row = int(rng.choice(np.flatnonzero(untested[:, least])))
         share = table.problem.fractions[least]
-        note = Note(NoteKind.FALLBACK, "no result to learn from yet; at random, on the least data")
+        words = f"no result to learn from yet; at random, on {least_share(table.problem.fidelity)}"
+        note = Note(NoteKind.FALLBACK, words)
         return Proposal(table.configurations[row], share, (share,), {}, (note, *table.notes))
 
 
-def favourite(belief: Belief, outlook: Outlook) -> tuple[int, bool]:
-    """Row of the configuration to recommend, and whether it keeps the limits as surely as asked.
-
-    The largest value(m - sd) min(P / asked, 1). Whoever keeps the limits as surely as asked is not held back by
-    them; else their chance counts, so that a good one that may well keep them is not passed over for a bad one that
-    surely does. A measured result has sd = 0 and P of 0 or 1: it gives way only to what promises more by more than its
-    own error.
-    """
-    assurance = belief.assurance(belief.full_beliefs, belief.everything)
-    assurance[outlook.is_measured] = outlook.probability[outlook.is_measured]
-    value = _value(belief.objective.transform, outlook.mean - RESERVE * outlook.sd)
-    row = int((value * assurance).argmax())
-    return row, bool(assurance[row] >= 1.0)
+def _ended_early(view: View, draft: Proposal) -> Proposal | Over:
+    """A proposal that no model of `lean` has weighed, ended when it is of no more use."""
+    left = resources(view.problem, view.history)
+    cutoffs = Cutoffs.of(view.problem, Evidence.of(view.problem, view.history), left)
+    rate = draft.configuration.usd_per_hour
+    expected = None if TIME not in draft.expected else _amount(draft.expected[TIME])
+    most = float(cutoffs.after(None if rate is None else np.array([rate]), expected)[0])
+    if cutoffs.is_pointless(most):
+        return Over("what is left of the budget pays for no run")
+    useful, cut = useful_seconds(most)
+    return replace(draft, useful_seconds=useful, notes=(*draft.notes, *cut))
 
 
-def _why(belief: Belief, outlook: Outlook, on_all_data: bool) -> str:
+def _amount(seconds: Estimate) -> Amount:
+    """Of a log-normal with that mean and deviation."""
+    variance = np.log1p((seconds.sd / max(seconds.mean, 1e-12)) ** 2)
+    return Amount.of(np.array([np.log(max(seconds.mean, 1e-12)) - variance / 2]), np.array([np.sqrt(variance)]))
+
+
+def _why(known: Prospects, on_all_data: bool) -> str:
     """What a test is for, in words for a newcomer."""
+    noun = known.table.problem.fidelity
     if not on_all_data:
-        return "a look at a part of the data, which tells most for what it takes"
-    if not outlook.has_result:
-        return "nothing that was measured on all data keeps the limits yet, and this one may"
-    return f"it may be better than the best measured on all data, {_best_measured(belief, outlook):.4g}"
+        return f"a look at a part of the {noun}, which tells most for what it takes"
+    if not known.outlook.has_result:
+        return f"nothing that was measured on all {noun} keeps the limits yet, and this one may"
+    return f"it may be better than the best measured on all {noun}, {known.best_measured:.4g}"
 
 
-def _best_measured(belief: Belief, outlook: Outlook) -> float:
-    """The floor on the goal's own scale."""
-    return float(belief.objective.transform.expectation(Gaussian(np.array([outlook.floor]), np.zeros(1)))[0])
-
-
-def can_be_tested(table: Table, belief: Belief, row: int, left: Resources) -> bool:
-    """Whether a configuration's test on all data fits into what is left of the budget."""
-    if left.trials is not None and left.trials < 1:
-        return False
-    pair = belief.candidates.full_pairs(np.array([row]))
-    return bool(takes_of(table, belief, pair).fit(left, 1).all())
-
-
-def _why_not_measured(problem: Problem, belief: Belief, outlook: Outlook) -> str:
+def _why_not_measured(known: Prospects) -> str:
     """Why the best measured result is not the one recommended."""
-    if not outlook.is_measured.any():
-        return "Nothing was measured on all data yet."
-    if not outlook.has_result:
-        return "Nothing that was measured on all data kept the limits."
-    best = f"{_best_measured(belief, outlook):.4g}"
-    return f"The best measured on all data, {best}, is worse than this by more than the error of the prediction."
-
-
-def regrets(belief: Belief, outlook: Outlook, row: int) -> FloatArray:
-    """Max over x that keeps the limits of max(a(x) - a(row), 0) / |a(row)|: what the best of all is better than the
-    favourite by, as a share of it, in joint draws on all data at those that promise most. a: the goal on its own scale.
-    """
-    model = belief.objective.model
-    assert isinstance(model, GaussianProcess)
-    rivals = places(outlook, RIVALS)
-    rivals = rivals[(rivals != row) & ~outlook.is_measured[rivals]]
-    drawn = model.paths(belief.candidates.at_full(np.append(rivals, row)), DRAWS, belief.seed)
-    sign = -1.0 if belief.objective.transform.descending else 1.0
-
-    def own_scale(y: FloatArray) -> FloatArray:
-        return sign * belief.objective.transform.expectation(Gaussian(y, np.zeros_like(y)))
-
-    mine = own_scale(np.full(len(drawn), outlook.mean[row]) if outlook.is_measured[row] else drawn[:, -1])
-    keeps = np.random.default_rng(belief.seed).random((len(drawn), len(rivals))) < outlook.probability[rivals]
-    more = np.where(keeps, own_scale(drawn[:, :-1]) - mine[:, None], 0.0).max(axis=1, initial=0.0)
-    if outlook.has_result:
-        more = np.maximum(more, float(own_scale(np.array([outlook.floor]))[0]) - mine)
-    return np.asarray(more / max(abs(float(mine.mean())), SMALLEST))
-
-
-def _value(transform: Transform, y: FloatArray) -> FloatArray:
-    """What y on its modelled scale is worth, positive, for products with probabilities: a share itself, a ratio of a
-    logarithm, the rank by a normal distribution of anything else; [N].
-    """
-    if transform.kind == "log":
-        return np.asarray(np.exp(y - y.max()))
-    return transform.merit(Gaussian(y, np.zeros_like(y)), float(y.mean()), float(y.std()) or 1.0)
+    noun = known.table.problem.fidelity
+    if not known.outlook.is_measured.any():
+        return f"Nothing was measured on all {noun} yet."
+    if not known.outlook.has_result:
+        return f"Nothing that was measured on all {noun} kept the limits."
+    best = f"{known.best_measured:.4g}"
+    return f"The best measured on all {noun}, {best}, is worse than this by more than the error of the prediction."
 
 
 def _hope(outlook: Outlook, pairs: Pairs, levels: int) -> int:
@@ -307,66 +325,9 @@ def _hope(outlook: Outlook, pairs: Pairs, levels: int) -> int:
     return int(np.where(on_all, hope, -1.0).argmax() if on_all.any() else hope.argmax())
 
 
-def _affordable(
-    table: Table, belief: Belief, untested: BoolArray, rows: IntArray, left: Resources
-) -> tuple[Pairs, Takes]:
-    """Open pairs of these configurations that fit into what is left of the budget, and what they take."""
-    mask = np.zeros_like(untested)
-    mask[rows] = untested[rows]
-    pairs = Pairs.of(mask)
-    takes = takes_of(table, belief, pairs)
-    fit = np.flatnonzero(takes.fit(left, len(pairs)))
-    return pairs.take(fit), takes.take(fit)
-
-
-def takes_of(table: Table, belief: Belief, pairs: Pairs) -> Takes:
-    """What tests take; where shares are of epochs, only what lies beyond the result that each goes on from."""
-    takes = Takes.of(belief, pairs)
-    if table.problem.fidelity == "data":
-        return takes
-    paid = np.zeros((2, len(pairs)))
-    tested = {int(row) for row in table.rows if row >= 0}
-    for place, (row, level) in enumerate(zip(pairs.configuration.tolist(), pairs.level.tolist(), strict=True)):
-        if row in tested:
-            smaller = table.history.continued(table.configurations[row].id, table.problem.fractions[level])
-            if smaller is not None:
-                paid[:, place] = smaller[1].cost or 0.0, smaller[1].seconds or 0.0
-    return takes.without(*paid)
-
-
 def _snapshots(problem: Problem, history: History, configuration: str, share: Fraction) -> tuple[Fraction, ...]:
     """Where a test reports: on the way at every share that was not tested yet, where the program can do that."""
     if not problem.snapshots:
         return (share,)
     tested = history.tested(configuration)
     return (*(smaller for smaller in problem.fractions if smaller < share and smaller not in tested), share)
-
-
-def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> Measured:
-    """Results on all data, those of one configuration together: their mean, and whether all of them kept the limits."""
-    rows = np.array([table.row_of(trial) for trial, _ in table.history.observations], dtype=np.int64)
-    goal = evidence.metrics[table.problem.goal.metric]
-    last = len(table.problem.fractions) - 1
-    there = (evidence.level == last) & (rows >= 0) & (evidence.failed | np.isfinite(goal))
-    kept = evidence.kept_limits()
-    values = belief.objective.transform.forward(np.where(np.isfinite(goal), goal, 0.5))
-    found: dict[int, list[int]] = {}
-    for place in np.flatnonzero(there).tolist():
-        found.setdefault(int(rows[place]), []).append(place)
-    means = [float(values[np.array(where)].mean()) for where in found.values()]
-    all_kept = [bool(kept[np.array(where)].all()) for where in found.values()]
-    return Measured(
-        np.array(list(found), dtype=np.int64), np.array(means, dtype=np.float64), np.array(all_kept, dtype=np.bool_)
-    )
-
-
-def _with_pending(belief: Belief, table: Table) -> Belief:
-    """Pending trials believed to turn out as predicted."""
-    pending = [(table.row_of(trial), trial) for trial in table.history.trials if trial.pending]
-    pairs = [(row, table.problem.level_of(share)) for row, trial in pending if row >= 0 for share in trial.snapshots]
-    if not pairs:
-        return belief
-    rows, levels = np.array(pairs, dtype=np.int64).T
-    believed = Pairs(rows, levels)
-    outcomes = [q.model.predict(belief.candidates.points(believed)).mean for q in belief.quantities]
-    return belief.extended(believed, outcomes, simulated=False)

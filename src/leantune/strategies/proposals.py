@@ -18,7 +18,7 @@ class Proposal:
     """A test to run: `configuration` up to `fraction`, reporting at `snapshots`.
 
     expected: what the models predict for it (empty in the start and in random search). notes: what it comes from, every
-    fallback and every cap that bit.
+    fallback and every cap that bit. useful_seconds: a run that takes longer has broken a limit, and may be ended.
     """
 
     configuration: Configuration
@@ -26,6 +26,7 @@ class Proposal:
     snapshots: tuple[Fraction, ...]
     expected: Mapping[str, Estimate] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    useful_seconds: float | None = None
 
 
 class State(StrEnum):

@@ -66,7 +66,9 @@ class Recipe:
     modelled by its logit, and a positive goal that is to be small by its logarithm, where the user says nothing; a
     machine by those of its columns that say something new.
     decides: by the acquisition and the incumbent's rule, or by what tests are worth above the best result within the
-    budget (strategies.lean); then the acquisition serves the cheapest anywhere.
+    budget (strategies.lean); then the acquisition serves the cheapest anywhere. curves: whether `lean` stops runs that
+    will not pay, by their learning curves (strategies.trial_ends). thrift: what dollars count for to `lean` where only
+    trials are limited (acquisition.worth).
     """
 
     name: str
@@ -82,6 +84,8 @@ class Recipe:
     snapshots: bool = False
     natural_scales: bool = False
     decides: Literal["acquisition", "worth"] = "acquisition"
+    curves: bool = False
+    thrift: float = 0.0
     stops: tuple[StopRule, ...] = ()
     caps: Caps = Caps()
 

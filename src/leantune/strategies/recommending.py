@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from leantune.acquisition.base import Belief
-from leantune.arrays import IntArray
+from leantune.arrays import FloatArray, IntArray
 from leantune.errors import StudyOver
 from leantune.history import Estimate, History, Note, NoteKind, Observation, ObservationKind, Trial
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
@@ -17,6 +17,7 @@ from leantune.strategies.beliefs import expectations
 from leantune.strategies.candidates import Table
 from leantune.strategies.proposals import Believed, Recommendation
 from leantune.strategies.recipe import Incumbent
+from leantune.text import at_full
 
 
 def recommendation_at(
@@ -31,7 +32,7 @@ def recommendation_at(
     configuration = table.configurations[row]
     tested = _measured_fractions(table.history, configuration.id)
     goal = metrics[problem.goal.metric]
-    why = f"{best_word(problem)} predicted {problem.goal.metric} at full data, {goal}"
+    why = f"{best_word(problem)} predicted {problem.goal.metric} {at_full(problem.fidelity)}, {goal}"
     notes: tuple[Note, ...] = ()
     if problem.constraints and rule.constrained:
         meeting = int(belief.qualifies(belief.at_full(among), among).sum())
@@ -48,7 +49,7 @@ def recommendation_at(
         probabilities,
         feasible,
         Fraction(1) in tested,
-        f"{why}; {_tested_words(tested)}.",
+        f"{why}; {_tested_words(problem, tested)}.",
         (*notes, *table.notes),
         Believed(belief.objective.transform, float(beliefs[0].mean[0]), float(beliefs[0].sd[0])),
         tested[-1] if tested else None,
@@ -56,18 +57,24 @@ def recommendation_at(
 
 
 def probability_of(belief: Belief, constraint: Constraint, row: IntArray) -> float:
-    """P(the constraint holds at full data) for one configuration; dollars and seconds may be modelled as each other."""
+    """P(the constraint holds at full data) for one configuration."""
+    index, bound, upper = limit_on(belief, constraint, int(row[0]))
+    below = float(belief.at_full(row)[index].below(bound)[0])
+    return below if upper else 1.0 - below
+
+
+def limit_on(belief: Belief, constraint: Constraint, row: int) -> tuple[int, FloatArray, bool]:
+    """The quantity that a constraint limits, the bound on its modelled scale [1], and whether it is an upper one there;
+    dollars and seconds may be modelled as each other.
+    """
     names = [quantity.name for quantity in belief.quantities]
     metric, limit = constraint.metric, constraint.limit
     if metric not in names:
-        rate = float(belief.candidates.rates[row[0]]) / 3600.0 if belief.candidates.rates is not None else 1.0
+        rate = float(belief.candidates.rates[row]) / 3600.0 if belief.candidates.rates is not None else 1.0
         metric, limit = (TIME, limit / rate) if metric == COST else (COST, limit * rate)
     index = names.index(metric)
-    quantity = belief.quantities[index]
-    gaussian = belief.at_full(row)[index]
-
-    below = float(gaussian.below(quantity.transform.forward(np.array([limit])))[0])
-    return below if constraint.upper != quantity.transform.descending else 1.0 - below
+    transform = belief.quantities[index].transform
+    return index, transform.forward(np.array([limit])), constraint.upper != transform.descending
 
 
 def required(found: Recommendation | None) -> Recommendation:
@@ -168,9 +175,10 @@ def best_word(problem: Problem) -> str:
     return "Smallest" if problem.goal.direction is Direction.MINIMIZE else "Largest"
 
 
-def _tested_words(tested: list[Fraction]) -> str:
+def _tested_words(problem: Problem, tested: list[Fraction]) -> str:
+    full = at_full(problem.fidelity)
     if not tested:
         return "it was not tested itself"
     if tested[-1] == 1:
-        return "it was tested at full data"
-    return f"it was tested up to {tested[-1]} of the data, not at full data"
+        return f"it was tested {full}"
+    return f"it was tested up to {tested[-1]} of the {problem.fidelity}, not {full}"

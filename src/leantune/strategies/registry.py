@@ -7,6 +7,7 @@ imported by the function itself, so that a study loads its own strategy alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from inspect import signature
@@ -32,6 +33,7 @@ from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Tuner
 
 FULL_DATA = frozenset({At.FULL})
+THRIFT = 0.0  # of `lean` (docs/lean.md has the trade)
 
 
 def _direct(share: float) -> Filter:
@@ -55,13 +57,17 @@ FILTERS: dict[str, Callable[[float], Filter]] = {
 }
 
 
-def lean(points: int = 3, members: int = 16) -> Recipe:
+def lean(points: int = 3, members: int = 16, curves: bool = False, thrift: float = THRIFT) -> Recipe:
     """LeanTune's own: the best that the budget can find, tested before it is recommended (strategies.lean).
 
-    points: of the start. members: hyper-parameter samples of each model. Why so, and what else was tried: docs/lean.md.
+    points: of the start. members: hyper-parameter samples of each model. curves: stop runs that will not pay, by their
+    learning curves. thrift: where only trials are limited, what the dollars of a usual test count for beside the trial
+    that it takes; 0 is the best result whatever it costs. Why so, and what else was tried: docs/lean.md.
     """
     from leantune.models.saturation import SaturatingFitter
 
+    if not 0.0 <= thrift < math.inf:
+        raise StrategyError(f"thrift is {thrift}", where="lean", hint="Give a number of at least 0, such as 0.3")
     return Recipe(
         name="lean",
         start=BudgetedStart(points),
@@ -71,6 +77,8 @@ def lean(points: int = 3, members: int = 16) -> Recipe:
         snapshots=True,
         natural_scales=True,
         decides="worth",
+        curves=curves,
+        thrift=thrift,
     )
 
 
@@ -296,6 +304,20 @@ def check_free_machine(name: str, problem: Problem) -> None:
     if name == "lean" and any(limit.metric == TIME for limit in problem.constraints):
         what = "the machine is free, so that lean cannot foresee seconds: they depend on which one was to be had"
         raise StrategyError(what, where="subject_to", hint=f"{hint}choose spottune or random, which measure them")
+
+
+def repeats_runs(tuner: Tuner, problem: Problem) -> bool:
+    """Whether the strategy may run one configuration several times, to see through the scatter of runs."""
+    from leantune.strategies.lean import Lean
+
+    return isinstance(tuner, Lean) and problem.goal.at is At.FULL
+
+
+def check_repeats(tuner: Tuner, problem: Problem) -> None:
+    """Refuse `repeats` that nobody would make."""
+    if problem.repeats > 1 and not repeats_runs(tuner, problem):
+        what = "only lean runs a configuration again, and only for a goal on all data"
+        raise StrategyError(what, where="repeats", hint="Leave repeats out, or choose lean")
 
 
 def named_filter(name: str, share: float) -> Filter:

@@ -118,7 +118,7 @@ class SpotTune:
             raise StrategyError("how many steps a training has is not said", where="steps", hint=hint)
         if len(problem.fractions) > 1:
             shares = ", ".join(map(str, problem.fractions))
-            what = f"SpotTune trains on all the data, and fractions is [{shares}]"
+            what = f"SpotTune trains on all the {problem.fidelity}, and fractions is [{shares}]"
             raise StrategyError(what, where="fractions", hint="Leave fractions out, or choose 'lean'")
         if problem.goal.metric in (COST, TIME):
             what = f"SpotTune follows learning curves, and {problem.goal.metric} has none"

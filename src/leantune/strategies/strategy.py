@@ -31,6 +31,7 @@ from leantune.strategies.recipe import Recipe, Shares
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
 from leantune.strategies.stops import BudgetSpent, StopView, check_stop
 from leantune.strategies.tuner import Judgement, Over, View
+from leantune.text import least_share
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Strategy:
         check_stop(self.recipe.name, problem, foresees=self.recipe.decides == "worth" and problem.goal.at is At.FULL)
         if self.recipe.tests is Shares.PARTIAL and len(problem.fractions) == 1:
             raise StrategyError(
-                f"{self.recipe.name} tests only on parts of the data, and fractions is [1]",
+                f"{self.recipe.name} tests only on parts of the {problem.fidelity}, and fractions is [1]",
                 where="strategy",
                 hint="Give fractions=[1/20, 1/4, 1], or choose 'eic'",
             )
@@ -102,7 +103,7 @@ class Strategy:
                 note = Note(NoteKind.FALLBACK, "no result to learn from yet; at random")
                 least = int(untested.any(axis=0).argmax())
                 if untested[:, least + 1 :].any():
-                    note = replace(note, text=f"{note.text}, on the least data")
+                    note = replace(note, text=f"{note.text}, on {least_share(problem.fidelity)}")
                     untested[:, least + 1 :] = False
             return self._proposal(table, _random_pair(untested, rng), {}, (note, *table.notes))
         known, acquisition = replace(belief, open_pairs=Pairs.of(untested)), recipe.acquisition

@@ -4,7 +4,7 @@
     ask(view)            the next test: Proposal, or Wait for a result, or Over
     judge(view)          which of the live and the paused trials are not simply to go on
     recommend(view)      the configuration to use, given what is known
-    stop_reason(view)    why nothing more will be proposed, or None: the cheap part of `ask`
+    stop_reason(view)    why nothing more will be proposed, or None: as dear as `ask` where models decide the end
 
 Our recipes, SpotTune and other people's tuners are all of this kind. Every answer is a pure function of the view:
 nothing is carried over between calls, so that a resumed study, another worker or a replay gives the same answer.
@@ -26,8 +26,9 @@ from leantune.strategies.proposals import Proposal, Recommendation
 class LearningCurve:
     """The goal's metric as a run has reported it so far.
 
-    steps: increasing; a step that is done again after a revocation is left out. values: one for each step, NaN where
-    it was no number. A curve may grow; what it holds never changes.
+    steps: increasing; a step that is done again after a revocation is left out; shares of the data where nobody said
+    how many steps a training has (`Problem.curves_by_share`). values: one for each step, NaN where it was no number. A
+    curve may grow; what it holds never changes.
     """
 
     steps: Sequence[float]

@@ -26,7 +26,7 @@ from leantune.store.study import StudyStore
 from leantune.strategies.registry import STRATEGIES
 
 # whatever they are, the trials so far stay comparable
-HARMLESS = ("budget", "stop", "run", "store", "checkpoints", "baseline")
+HARMLESS = ("budget", "stop", "repeats", "run", "store", "checkpoints", "baseline")
 _ORDERED = ("fractions",)  # lists whose order means something
 
 
@@ -53,6 +53,8 @@ def describe(problem: Problem, strategy: str, options: Mapping[str, object], see
         described["fidelity"] = problem.fidelity
     if problem.stop != "auto":
         described["stop"] = problem.stop
+    if problem.repeats != 1:
+        described["repeats"] = problem.repeats
     if problem.steps is not None:
         described["steps"] = problem.steps
     if problem.settings:

@@ -91,7 +91,7 @@ class OpenedStudy:
 
     def _view(self, history: History) -> View:
         problem = self.problem
-        if problem.steps is None:
+        if not self.strategy.judges:
             return View(problem, history, self.job.seed)
         from leantune.run.curves import learning_curves
 
@@ -375,7 +375,7 @@ def dry_run(job: Job) -> DryRun:
             over = proposal.why
             break
         rate = rules.rate(proposal.configuration)
-        limit = rules.first_limit(rate, dict(proposal.expected), money)
+        limit = rules.first_limit(rate, dict(proposal.expected), money, proposal.useful_seconds)
         worst = None if rate is None or limit is None else rules.worst_case(rate, limit)
         forecasts.append(Forecast(proposal, limit, worst))
         foreseen, _ = foreseen.propose(proposal.configuration, proposal.fraction, proposal.snapshots)

@@ -12,12 +12,15 @@ study.recommendation()
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, overload
 
+from leantune.checkpoints import Keep
+from leantune.checkpoints.store import study_folder
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, ObservationError, Outdated, StudyOver
 from leantune.executors.function import FunctionExecutor
@@ -26,23 +29,25 @@ from leantune.history import (
     History,
     Note,
     NoteKind,
+    Observation,
     ObservationKind,
     Trial,
     TrialKind,
     TrialState,
     observe,
 )
-from leantune.problem import Budget, Constraint, Goal, Problem, Stop
+from leantune.problem import Budget, Constraint, Fidelity, Goal, Problem, Stop
 from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
-from leantune.run.ledger import TimeRules
+from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
 from leantune.run.loop import Loop, Plan
+from leantune.run.seeds import seed_of
 from leantune.space import Configuration, Space
 from leantune.strategies.baseline import Comparison, compared, next_test
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import required
-from leantune.strategies.registry import at_work, named_tuner
+from leantune.strategies.registry import at_work, check_repeats, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.study.definition import describe, kept_open, open_or_create
 from leantune.units import parse_share
@@ -56,7 +61,7 @@ Metrics = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What one run showed when it passed `fraction` of the data; seconds count from the start of the run."""
+    """What one run showed when it passed `fraction`; seconds and dollars count from the start of the run."""
 
     fraction: Fraction
     metrics: Metrics
@@ -66,7 +71,12 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class AskedTrial:
-    """A test to run: trial["lr"], trial.fraction; expected: what the models predict; notes: where it comes from."""
+    """A test to run: trial["lr"], trial.fraction; expected: what the models predict; notes: where it comes from. seed:
+    the study's, and another for a run that repeats one.
+
+    continues: with fidelity="epochs", the number of the trial of the same configuration at a smaller share that it may
+    go on from, if one came through.
+    """
 
     number: int
     configuration: Configuration
@@ -74,11 +84,14 @@ class AskedTrial:
     snapshots: tuple[Fraction, ...]
     expected: Mapping[str, Estimate]
     notes: tuple[Note, ...]
+    seed: int = 0
+    continues: int | None = None
 
     @classmethod
-    def of(cls, trial: Trial) -> AskedTrial:
+    def of(cls, trial: Trial, seed: int, continues: int | None = None) -> AskedTrial:
         """The trial as its training function sees it."""
-        return cls(trial.number, trial.configuration, trial.fraction, trial.snapshots, trial.expected, trial.notes)
+        shares = trial.fraction, trial.snapshots
+        return cls(trial.number, trial.configuration, *shares, trial.expected, trial.notes, seed, continues)
 
     def __getitem__(self, name: str) -> Any:
         return self.configuration[name]
@@ -97,7 +110,11 @@ class AskedTrial:
 
     @property
     def checkpoint_dir(self) -> Path:
-        """Within `study.optimize(train)`: a folder for checkpoints, there again when the trial is run again."""
+        """Within `study.optimize(train)`: a folder for checkpoints.
+
+        What is in it is there again when the trial is run again, where the study has a place for it (`checkpoints=`).
+        With fidelity="epochs" it begins with what trial `continues` has left.
+        """
         return current_trial().checkpoint_dir
 
 
@@ -105,7 +122,20 @@ Train = Callable[[AskedTrial], Metrics | Sequence[Snapshot] | None]
 
 
 class Study:
-    """A tuning study. Every proposal is a pure function of the problem, the history and the seed."""
+    """A tuning study. Every proposal is a pure function of the problem, the history and the seed.
+
+    snapshots: one run of the training program reports at every fraction it passes (then tell them with
+    `snapshots=`). fidelity: "data", fractions are of the data; "epochs", they are of the epochs, and a larger share
+    goes on from a smaller one and pays the difference. steps: the last step of a training, which SpotTune needs.
+    settings: the configurations to test; none: all of the space. baseline: your present setting, tested first and
+    compared with. stop: `lean` ends the study when nothing is likely to be better by this share of the goal, or
+    "never"; by default 0.01 where there is no budget. repeats: how often `lean` may run one configuration on all data,
+    each time with another `trial.seed`. store, name: where the study is kept, such as
+    "sqlite:///leantune.db", and as what; a study that is there already goes on, if it is the same. Without a store
+    it lives as long as this object. checkpoints: the folder in which `optimize` keeps those of its trials, of
+    finished ones that of the best result; without one they live as long as their runs, and with fidelity="epochs"
+    as long as this object.
+    """
 
     def __init__(  # noqa: PLR0913 - the options of PRODUCT.md, all but two by name
         self,
@@ -118,21 +148,17 @@ class Study:
         strategy: str | Recipe | Tuner = DEFAULT_STRATEGY,
         seed: int = 0,
         snapshots: bool = False,
+        fidelity: Fidelity = "data",
         steps: float | None = None,
         settings: Iterable[Mapping[str, object]] = (),
         baseline: Mapping[str, object] | None = None,
         stop: Stop = "auto",
+        repeats: int = 1,
         store: str = IN_MEMORY,
         name: str = "study",
+        checkpoints: str | Path | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """snapshots: one run of the training program reports at every fraction it passes (then tell them with
-        `snapshots=`). steps: the last step of a training, which SpotTune needs. settings: the configurations to test;
-        none: all of the space. baseline: your present setting, tested first and compared with. stop: `lean` ends the
-        study when nothing is likely to be better by this share of the goal, or "never"; by default 0.01 where there is
-        no budget. store, name: where the study is kept, such as "sqlite:///leantune.db", and as what; a study that is
-        there already goes on, if it is the same. Without a store it lives as long as this object.
-        """
         self.problem = Problem(
             space,
             goal,
@@ -140,18 +166,21 @@ class Study:
             fractions,
             budget or Budget(),
             snapshots=snapshots,
+            fidelity=fidelity,
             steps=steps,
             settings=settings,
             baseline=baseline,
             stop=stop,
+            repeats=repeats,
         )
         self.strategy, strategy_name, options = _tuner(strategy)
         self.strategy.check(self.problem)
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
-        self.seed = seed
+        check_repeats(self.strategy, self.problem)
+        self.seed = _checked_seed(seed)
         self._clock = clock or RealClock()
         self._shared = store != IN_MEMORY
+        self._checkpoints = None if checkpoints is None else Path(checkpoints) / study_folder(name)
+        self._temporary: TemporaryDirectory[str] | None = None
         document = describe(self.problem, strategy_name, options, seed)
         with kept_open(store) as self._database:
             self.store = open_or_create(self._database, name, self.problem, document, "", self._clock)
@@ -163,7 +192,8 @@ class Study:
 
     @property
     def _view(self) -> View:
-        return View(self.problem, self.history, self.seed, learning_curves(self.store, self.problem))
+        curves = learning_curves(self.store, self.problem) if self.strategy.judges else {}
+        return View(self.problem, self.history, self.seed, curves)
 
     @property
     def stop_reason(self) -> str | None:
@@ -209,8 +239,13 @@ class Study:
                 )
             except Outdated:
                 continue  # another process has proposed meanwhile: take that into account
-            asked.append(AskedTrial.of(trial))
+            asked.append(self._asked(trial))
         return asked
+
+    def _asked(self, trial: Trial) -> AskedTrial:
+        smaller = smaller_result(self.problem, lambda: self.history, trial)
+        seed = seed_of(trial, self.history, self.seed)
+        return AskedTrial.of(trial, seed, None if smaller is None else smaller[0].number)
 
     def enqueue(self, configuration: Mapping[str, object], fraction: int | float | str | Fraction = 1) -> AskedTrial:
         """A trial of your own choice, to be told like any other; it may repeat one."""
@@ -218,7 +253,7 @@ class Study:
         share = self.problem.fractions[self.problem.level_of(parse_share(fraction))]
         notes, kind = (Note(NoteKind.PLAIN, "enqueued by the user"),), TrialKind.ENQUEUED
         trial = self.store.propose(checked, share, time=self._clock.now(), notes=notes, kind=kind, queue=False)
-        return AskedTrial.of(trial)
+        return self._asked(trial)
 
     def tell(
         self,
@@ -230,11 +265,14 @@ class Study:
         snapshots: Sequence[Snapshot] = (),
         cut: bool = False,
         failed: str = "",
+        continues: int | None = None,
     ) -> None:
         """The result of a trial: metrics and seconds, or snapshots, or the cause of its failure.
 
         cut: the run was stopped at a limit, so that seconds and dollars are lower bounds. cost: dollars, where they are
-        not seconds times the machine's rate.
+        not seconds times the machine's rate. continues: with fidelity="epochs", the trial at a smaller share whose
+        checkpoint the run went on from, such as `trial.continues`; seconds and dollars are then told of the rest, which
+        is what the study pays. None: it started from nothing.
         """
         stored = self.history.trial(trial if isinstance(trial, int) else trial.number)
         kind = ObservationKind.FAILED if failed else ObservationKind.CENSORED if cut else ObservationKind.MEASURED
@@ -245,12 +283,34 @@ class Study:
             raise ObservationError("both snapshots and a result", where=where, hint=either)
         if metrics is None and not failed and not snapshots:
             raise ObservationError("nothing was told", where=where, hint="Give metrics, snapshots or failed=")
+        smaller = None if continues is None else self._continued(stored, continues)
         observed = partial(observe, self.problem, stored, kind=kind, cause=failed)
-        observations = [
+        told = [
             observed(shot.metrics, seconds=shot.seconds, cost=shot.cost, fraction=shot.fraction) for shot in snapshots
         ] or [observed(metrics or {}, seconds=seconds, cost=cost)]
-        state = TrialState.FAILED if failed else TrialState.DONE
-        self.store.record(stored.number, observations, time=self._clock.now(), state=state, cause=failed)
+        observations = [seen if smaller is None else _whole(seen, smaller) for seen in told]
+        self.store.record(
+            stored.number,
+            observations,
+            time=self._clock.now(),
+            state=TrialState.FAILED if failed else TrialState.DONE,
+            cause=failed,
+            seconds=None if smaller is None else max(told, key=lambda seen: seen.fraction).seconds,
+            resumed_dollars=continued_dollars(observations, smaller),
+        )
+
+    def _continued(self, trial: Trial, number: int) -> Observation:
+        """The result that a trial says that it went on from."""
+        other, where = self.history.trial(number), f"trial {trial.number}"
+        if self.problem.fidelity == "data":
+            what, hint = "a larger share of the data starts from nothing", "Give Study(..., fidelity='epochs')"
+            raise ObservationError(what, where=where, hint=hint)
+        came_through = other.state is TrialState.DONE and other.results[-1].kind is ObservationKind.MEASURED
+        same = other.configuration == trial.configuration and other.fraction < trial.fraction
+        if not (same and came_through):
+            hint = "Name one of the same configuration at a smaller share that came through, such as trial.continues"
+            raise ObservationError(f"it cannot go on from trial {number}", where=where, hint=hint)
+        return other.results[-1]
 
     def optimize(
         self,
@@ -273,9 +333,10 @@ class Study:
             raise InvalidInput("the study has no end", where="optimize", hint=hint)
         executor = FunctionExecutor(
             self.problem,
-            lambda current: train(AskedTrial.of(self.history.trial(current.number))),
+            lambda current: train(self._asked(self.history.trial(current.number))),
             self._clock,
             catch=catch,
+            runs=self._place_of_checkpoints(),
         )
         plan = Plan(
             self.problem,
@@ -284,9 +345,21 @@ class Study:
             TimeRules(enforced=False),
             lease=LEASE if self._shared else None,
             max_failures=None,
+            keep=Keep.NONE if self._checkpoints is None else Keep.BEST,
         )
         Loop(self.store, plan, executor, self._clock, observer).run(trials=trials)
         return self.recommendation()
+
+    def _place_of_checkpoints(self) -> Path | None:
+        """A folder for those of the trials; None: each lives as long as its run."""
+        if self._checkpoints is not None or self.problem.fidelity == "data":
+            return self._checkpoints
+        if self._shared:
+            what = "the study outlives this program, and what a larger share is to go on from would not"
+            hint = "Give Study(..., checkpoints='./checkpoints')"
+            raise InvalidInput(f"fidelity='epochs': {what}", where="optimize", hint=hint)
+        self._temporary = self._temporary or TemporaryDirectory(prefix="leantune-checkpoints-")
+        return Path(self._temporary.name)
 
     @property
     def _limited(self) -> bool:
@@ -302,8 +375,23 @@ class Study:
         return compared(self.problem, self.history, advice.configuration, advice.fraction, advice.metrics)
 
     def close(self) -> None:
-        """Let go of the store; nothing is lost."""
+        """Let go of the store; nothing is lost but checkpoints that have no place of their own."""
         self._database.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+
+def _whole(rest: Observation, smaller: Observation) -> Observation:
+    """What a run that went on from a smaller share showed, with the seconds and dollars of the whole training."""
+    seconds = None if rest.seconds is None or smaller.seconds is None else rest.seconds + smaller.seconds
+    cost = None if rest.cost is None or smaller.cost is None else rest.cost + smaller.cost
+    return replace(rest, seconds=seconds, cost=cost)
+
+
+def _checked_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise InvalidInput(f"the seed is {seed!r}", where="Study", hint="Give a whole number, such as seed=1")
+    return seed
 
 
 def _nothing_to_ask(answer: Wait | Over) -> StudyOver:

@@ -324,6 +324,15 @@ class StoreContract(JudgingContract):
         with pytest.raises(IllegalMove, match="done already"):
             peer.record(0, seen, time=7.0)
 
+    def test_a_result_that_went_on_from_another_trial_is_paid_for_the_rest(self, study: Store, peer: Store) -> None:
+        study.propose(SMALL, FULL, time=1.0, queue=False)
+        study.record(0, [measured(0.5, seconds=50.0)], time=4.0, seconds=20.0, resumed_dollars=0.375)
+        trial = peer.history().trial(0)
+        assert (trial.cost, trial.seconds) == (0.125, 20.0)
+        assert (trial.observations[0].cost, trial.observations[0].seconds) == (0.5, 50.0)
+        assert peer.money() == Money(10.0, 0.125, 0.0)
+        assert [row.settled for row in peer.ledger()] == [0.125]
+
     def test_telling_a_running_trial_takes_it_from_its_worker(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=1.0)
         claim = self.claim(study, usd=2.0)

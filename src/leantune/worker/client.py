@@ -59,11 +59,12 @@ class ClusterView:
 class CurrentTrial:
     """The trial that this program runs: trial["lr"] is a parameter, trial.report(...) tells how it goes."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a program may ask of its trial
         self,
         *,
         number: int,
         attempt: int,
+        seed: int,
         fraction: Fraction,
         snapshots: tuple[Fraction, ...],
         parameters: Mapping[str, Any],
@@ -71,9 +72,11 @@ class CurrentTrial:
         send: Callable[[dict[str, object]], None],
         own_process: bool,
     ) -> None:
-        """Made by LeanTune. own_process: whether it is the whole process that is asked to stop, by SIGTERM."""
+        """Made by LeanTune. seed: the study's, or another for a run that repeats one. own_process: whether it is the
+        whole process that is asked to stop, by SIGTERM.
+        """
         self.number, self.attempt, self.fraction, self.snapshots = number, attempt, fraction, snapshots
-        self.parameters = parameters
+        self.seed, self.parameters = seed, parameters
         self._checkpoint_dir, self._send, self._own_process = checkpoint_dir, send, own_process
         self._listening = not own_process
         self._asked_to_stop = False
@@ -245,6 +248,7 @@ def _read_trial(path: Path) -> CurrentTrial:
         return CurrentTrial(
             number=told["number"],
             attempt=told["attempt"],
+            seed=told["seed"],
             fraction=Fraction(told["fraction"]),
             snapshots=tuple(map(Fraction, told["snapshots"])),
             parameters=MappingProxyType(parameters),

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from statistics import median
 
 from benchmarks.arena.budgets import BUDGETS, OPEN
-from benchmarks.arena.contests import LEAN, Contest, Entrant, Place, Played
+from benchmarks.arena.contests import LEAN, Contest, Entrant, Place, Played, Side
+from benchmarks.arena.generated import Generated
 from benchmarks.arena.problems import ArenaProblem, facts
-from benchmarks.lean.generated import Generated
 from benchmarks.papers.results import Run
 from tests.benchmarks.papers.made import advice, row
 
@@ -39,3 +39,8 @@ def played(regrets: Mapping[str, list[float]], *, seeds: int = 4, runs: float = 
                 number: made_run(number, regrets[entrant.name], runs) for number in range(seeds)
             }
     return Played(contest, made)
+
+
+def beside(contest: Played, side: Side, runs: Mapping[int, Run]) -> Played:
+    """The contest with these runs of a side."""
+    return Played(contest.contest, {**contest.runs, Place(PROBLEM.name, side.name, OPEN.name): runs})

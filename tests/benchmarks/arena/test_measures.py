@@ -85,7 +85,7 @@ def test_calibrations_taken_together_are_those_of_all_runs() -> None:
     source = PROBLEM.source(0)
     runs = [replay(source.load(), BUDGETS["10 tests"].settings(LEAN, 1.0), seed) for seed in (0, 1)]
     runs.append(
-        replay(source.load(), open_settings("trimtuner-gp", 6), 0)
+        replay(source.load(), open_settings("trimtuner-gp", 1.0, (), 6), 0)
     )  # small tests: recommended is what is untested
     problem = facts(source).truth.problem
     (whole,) = calibrate(problem, {LEAN: runs}, PAPER)

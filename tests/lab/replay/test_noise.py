@@ -127,6 +127,20 @@ def _means(table: MeasuredTable) -> list[dict[str, float]]:
     return [one for one in found if one is not None]
 
 
+def test_a_noisy_replay_of_lean_repeats_and_a_plain_one_never_does(tmp_path: Path) -> None:
+    table = noisy(tmp_path, factor=0.02)
+
+    def repeats(settings: Settings) -> int:
+        on_all = [str(row.configuration) for row in replay(table, settings, 0) if row.fraction == "1"]
+        return len(on_all) - len(set(on_all))
+
+    budget = Settings("lean", iterations=None, trials=8)
+    assert repeats(replace(budget, noise=1.0)) >= 1
+    assert repeats(replace(budget, noise=1.0, repeats=1)) == 0
+    assert repeats(budget) == 0
+    assert repeats(replace(budget, strategy="eic", noise=1.0)) == 0
+
+
 @pytest.mark.parametrize("noise", [-0.1, float("nan"), float("inf")])
 def test_a_factor_that_is_none_is_refused(noise: float) -> None:
     with pytest.raises(StrategyError, match="noise is"):

@@ -58,7 +58,8 @@ def contender(spec: str, filter_spec: str = "") -> Contender:
     """The strategy of that text, with another filter if one is named.
 
     The common rule: the largest E[a(x, 1)] among all configurations that meet the limits with 90 %, by the strategy's
-    own models, or by Gaussian processes where it has none. A tuner of your own keeps its own recommendation.
+    own models, or by Gaussian processes where it has none. A tuner of your own keeps its own recommendation, unless it
+    has an attribute `common`, the Tuner that recommends for it under the common rule.
     """
     name, options = _parsed(spec)
     made = _own(name, options) if ":" in name else _named(name, options, spec)
@@ -66,7 +67,7 @@ def contender(spec: str, filter_spec: str = "") -> Contender:
     if not isinstance(made, Recipe):
         if other_filter:
             raise StrategyError("only recipes of LeanTune have a filter", where=spec, hint="Leave --filter out")
-        return Contender(made, made)
+        return Contender(made, getattr(made, "common", made))
     if other_filter and made.acquisition is None:
         raise StrategyError(f"{made.name} has no acquisition to filter for", where=spec, hint="Leave --filter out")
     if other_filter:
@@ -89,12 +90,15 @@ def parse_filter(text: str) -> Filter:
 
 
 def source_files(spec: str) -> list[Path]:
-    """Files besides LeanTune's own that decide what this strategy does: the module of one's own tuner."""
+    """Files besides LeanTune's own that decide what this strategy does: the module of one's own tuner, and those that
+    it lists in DECISIVE_FILES.
+    """
     name, _ = _parsed(spec)
     if ":" not in name:
         return []
-    file = _module(name).__file__
-    return [] if file is None else [Path(file)]
+    module = _module(name)
+    own = [] if module.__file__ is None else [Path(module.__file__)]
+    return [*own, *getattr(module, "DECISIVE_FILES", ())]
 
 
 def _parsed(spec: str) -> tuple[str, dict[str, object]]:

@@ -5,8 +5,8 @@ executor looks runs up in a table, on a simulated clock.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,16 +19,18 @@ from leantune.lab.replay.contenders import Contender, contender
 from leantune.lab.replay.noise import Noise, has_deviations
 from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import Truth, Verdict
-from leantune.problem import At, Budget, Problem, Stop
+from leantune.problem import DEFAULT_REPEATS, At, Budget, Problem, Stop
+from leantune.run.curves import learning_curves
 from leantune.run.events import Ended, Event
 from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
 from leantune.run.loop import Loop, Plan
 from leantune.store.database import Database
 from leantune.strategies.proposals import Proposal, Recommendation
+from leantune.strategies.registry import repeats_runs
 from leantune.strategies.stops import budget_spent
 from leantune.strategies.tuner import Judgement, Over, Tuner, View, Wait
 from leantune.study.definition import describe, open_or_create
-from leantune.units import SECONDS_PER_HOUR
+from leantune.units import SECONDS_PER_HOUR, Seconds
 
 PAPER, COMMON = "paper", "common"
 RULES = (PAPER, COMMON)
@@ -43,8 +45,12 @@ class Settings:
     None: until the budget is spent or nothing is left. trials, usd, hours: the budget, which the strategy knows; a test
     that would exceed it is not started. overshoot: it is, as in the papers; only the one after it is not. parallel:
     tests at once. noise: factor on the table's standard deviations; 0: every test measures the means, 1: it scatters as
-    runs did. Recommendations are judged on the means. stop: the expected regret at which `lean` ends; never, so that
-    a replay shows what becomes of the recommendation.
+    runs did. Recommendations are judged on the means. repeats: runs of one configuration on all data at most, where
+    tests scatter. stop: the expected regret at which `lean` ends; never, so that
+    a replay shows what becomes of the recommendation. own_at, common_at: budgets at whose end a recommendation is asked
+    for by the strategy's own rule, and by the common one, beside the end of the replay; None: after every test. For one
+    test at a time: most of a replay's seconds go into recommendations. A replay that serves several budgets in this way
+    ends when all of `common_at` are used.
     """
 
     strategy: str
@@ -56,10 +62,16 @@ class Settings:
     overshoot: bool = False
     parallel: int = 1
     noise: float = 0.0
+    repeats: int = DEFAULT_REPEATS
     stop: Stop = "never"
+    own_at: tuple[Budget, ...] | None = None
+    common_at: tuple[Budget, ...] | None = None
 
     def __post_init__(self) -> None:
         budget = self.budget  # refused where it is none
+        if self.parallel > 1 and not (self.own_at is None and self.common_at is None):
+            hint = "Leave own_at and common_at out"
+            raise StrategyError("several tests at once have no order to be cut at", where="replay", hint=hint)
         if self.iterations is None and not budget.limits:
             raise StrategyError("a replay without an end", where="replay", hint="Give iterations or a budget")
         for name, count in (("iterations", self.iterations), ("parallel", self.parallel)):
@@ -142,6 +154,7 @@ class _Timed:
     tuner: Tuner
     settings: Settings
     executor: ReplayExecutor
+    rules: TimeRules
     clock: Clock
     seconds: dict[int, float] = field(default_factory=dict)
     bills: dict[int, tuple[float, float]] = field(default_factory=dict)
@@ -184,15 +197,23 @@ class _Timed:
         iterations = self.settings.iterations
         if iterations is not None and _tests(view.history) >= iterations:
             return f"all {iterations} tests are made"
+        marks, history = self.settings.common_at, view.history
+        if marks and all(budget_spent(budget, history) is not None for budget in marks):
+            return "every budget is used"
         return budget_spent(view.problem.budget, view.history)
 
     def _exceeded(self, view: View, proposal: Proposal) -> str | None:
         """Which limit of the budget the test would exceed, those that are running being paid for; None: it fits."""
         history, budget = view.history, view.problem.budget
-        draft = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots)[1]
+        limit = proposal.useful_seconds
+        draft = history.propose(proposal.configuration, proposal.fraction, proposal.snapshots, time_limit=limit)[1]
         smaller = smaller_result(view.problem, lambda: history, draft)
-        finished = self.executor.outcome(draft, Terms(continues=smaller))
-        bill = finished.seconds, told_dollars(finished.observations) - continued_dollars(finished, smaller)
+        if smaller is not None:
+            limit = self.rules.difference(draft, smaller[1]).time_limit
+        terms = Terms(time_limit=None if limit is None else Seconds(limit), continues=smaller)
+        finished = self.executor.outcome(draft, terms)
+        shown, paid = finished.observations, smaller[1] if smaller is not None and finished.continued else None
+        bill = finished.seconds, told_dollars(shown) - continued_dollars(shown, paid)
         owed = [self.bills[trial.number] for trial in history.pending]
         seconds, dollars = (math.fsum(amounts) for amounts in zip(bill, *owed, strict=True))
         if budget.usd is not None and history.cost + dollars > budget.usd * (1.0 + ROUNDING):
@@ -216,6 +237,8 @@ def check(table: MeasuredTable, settings: Settings) -> tuple[Contender, Problem]
     """The strategy and the problem with its budget; a StrategyError where they do not go together."""
     chosen = contender(settings.strategy, settings.filter)
     problem = table.problem.with_budget(settings.budget).with_stop(settings.stop)
+    if settings.noise and repeats_runs(chosen.tuner, problem):
+        problem = problem.with_repeats(settings.repeats)
     chosen.tuner.check(problem)
     if settings.usd is not None and all(one.cost is None for one in table.measurements.values()):
         hint = "Give iterations instead, or say in its description what a run costs"
@@ -231,20 +254,24 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
     chosen, problem = check(table, settings)
     drawn = Noise.of(table, settings.noise, seed).drawn if settings.noise else None
     clock, database = SimulatedClock(), Database("sqlite://")
-    executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn)
-    timed = _Timed(chosen.tuner, settings, executor, RealClock())
+    judges = chosen.tuner.judges
+    executor = ReplayExecutor(table.measurements, clock, problem=problem, drawn=drawn, reports=judges)
+    rules = TimeRules(enforced=False, parallel=settings.parallel, ends_useless=True)
+    timed = _Timed(chosen.tuner, settings, executor, rules, RealClock())
     try:
         document = describe(problem, settings.strategy, {}, seed)
         store = open_or_create(database, "replay", problem, document, "", clock)
-        watch = _Watch(Truth.of(table), problem, chosen, seed)
-        rules = TimeRules(enforced=False, parallel=settings.parallel)
+        watch = _Watch(Truth.of(table), chosen, settings)
         plan = Plan(problem, timed, seed, rules, lease=None, poll=None, max_failures=None)
 
         def observe(event: Event) -> None:
             if isinstance(event, Ended):
-                watch.ended(event.trial, store.history(), timed.seconds[event.trial.number])
+                curves = learning_curves(store, problem) if judges else {}
+                view = View(problem, store.history(), seed, curves)
+                watch.ended(event.trial, view, timed.seconds[event.trial.number])
 
         Loop(store, plan, executor, clock, observe).run()
+        watch.add_marked(View(problem, store.history(), seed, learning_curves(store, problem) if judges else {}))
     finally:
         database.close()
     return watch.rows
@@ -255,13 +282,12 @@ class _Watch:
     """Notes after every test what is recommended, and how good that is."""
 
     truth: Truth
-    problem: Problem
     contender: Contender
-    seed: int
+    settings: Settings
     rows: list[Row] = field(default_factory=list)
 
-    def ended(self, trial: Trial, history: History, ask_seconds: float) -> None:
-        last = trial.observations[-1]
+    def ended(self, trial: Trial, view: View, ask_seconds: float) -> None:
+        history = view.history
         self.rows.append(
             Row(
                 test=len(self.rows) + 1,
@@ -270,30 +296,51 @@ class _Watch:
                 fraction=str(trial.fraction),
                 test_dollars=trial.cost,
                 test_seconds=trial.seconds,
-                cut=last.kind is ObservationKind.CENSORED,
+                cut=any(seen.kind is ObservationKind.CENSORED for seen in trial.observations[-1:]),
                 dollars=history.cost,
                 seconds=history.seconds,
                 ask_seconds=ask_seconds,
                 notes=tuple(map(str, trial.notes)),
-                advice=self._advice(history),
+                advice=self._advice(view, self._now()) if self._now() else {},
             )
         )
 
-    def _advice(self, history: History) -> dict[str, Advice]:
-        paper = self._advised(self.contender.tuner, history)
-        if paper is None:
-            return {}
-        # Cheapest anywhere has one rule for everybody: the cheapest measured pair.
-        same = self.contender.common is self.contender.tuner or self.problem.goal.at is At.ANYWHERE
-        common = paper if same else self._advised(self.contender.common, history)
-        return {PAPER: paper, COMMON: common or paper}
+    def add_marked(self, view: View) -> None:
+        """Advice at the ends of the budgets that were asked for; tests were made one at a time."""
+        for name, marks in ((PAPER, self.settings.own_at), (COMMON, self.settings.common_at)):
+            for place in () if marks is None else self._ends(marks):
+                row = self.rows[place]
+                if name not in row.advice:
+                    until_then = replace(view, history=History(view.history.trials[: place + 1]))
+                    advice = self._advice(until_then, (name,))
+                    self.rows[place] = replace(row, advice={**row.advice, **advice})
 
-    def _advised(self, tuner: Tuner, history: History) -> Advice | None:
-        found = tuner.recommend(View(self.problem, history, self.seed))
+    def _ends(self, marks: tuple[Budget, ...]) -> list[int]:
+        """The last row within each budget, and the last of all."""
+        if not self.rows:
+            return []
+        ends = [_last_within(budget, self.rows) for budget in marks]
+        return sorted({place for place in ends if place is not None} | {len(self.rows) - 1})
+
+    def _now(self) -> tuple[str, ...]:
+        """Rules by which something is recommended after every test."""
+        asked = {PAPER: self.settings.own_at, COMMON: self.settings.common_at}
+        return tuple(name for name, marks in asked.items() if marks is None)
+
+    def _advice(self, view: View, rules: Collection[str]) -> dict[str, Advice]:
+        # Cheapest anywhere has one rule for everybody: the cheapest measured pair.
+        same = self.contender.common is self.contender.tuner or view.problem.goal.at is At.ANYWHERE
+        paper = self._advised(self.contender.tuner, view) if same or PAPER in rules else None
+        common = paper if same else self._advised(self.contender.common, view) if COMMON in rules else None
+        found = {PAPER: paper, COMMON: common or paper}
+        return {name: advice for name, advice in found.items() if advice is not None and (same or name in rules)}
+
+    def _advised(self, tuner: Tuner, view: View) -> Advice | None:
+        found = tuner.recommend(view)
         if found is None:
             return None
         verdict = self.truth.judge((found.configuration.id, found.fraction))
-        anywhere = self.problem.goal.at is At.ANYWHERE
+        anywhere = view.problem.goal.at is At.ANYWHERE
         return Advice(
             found.configuration.as_json(),
             str(found.fraction),
@@ -302,8 +349,17 @@ class _Watch:
             found.tested and (anywhere or found.fraction == 1),
             dict(found.metrics),
             dict(found.probabilities),
-            _modelled(found, verdict.metrics.get(self.problem.goal.metric)),
+            _modelled(found, verdict.metrics.get(view.problem.goal.metric)),
         )
+
+
+def _last_within(budget: Budget, rows: Sequence[Row]) -> int | None:
+    """Index of the last row before the first one that exceeds the budget; None where the first does."""
+    most_usd = math.inf if budget.usd is None else budget.usd * (1.0 + ROUNDING)
+    most_seconds = math.inf if budget.hours is None else budget.hours * SECONDS_PER_HOUR * (1.0 + ROUNDING)
+    most_trials = math.inf if budget.trials is None else budget.trials
+    fit = [row.test <= most_trials and row.dollars <= most_usd and row.seconds <= most_seconds for row in rows]
+    return None if not fit[0] else (fit.index(False) if False in fit else len(rows)) - 1
 
 
 def _modelled(found: Recommendation, truth: float | None) -> Modelled | None:
