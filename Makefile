@@ -45,9 +45,9 @@ papers: $(VENV)/.bench ## replay the experiments of the papers and write docs/re
 spottune: $(VENV)/.bench ## simulate SpotTune on real prices and write docs/spot-results.md (20 minutes; goes on where it was)
 	$(BIN)/python -m benchmarks.spottune
 
-arena: $(VENV)/.bench ## play lean against everybody under many budgets and write docs/arena.md (four hours; goes on where it was)
+arena: $(VENV)/.bench ## play lean against everybody under many budgets and write docs/arena.md (four hours, then with the seeds it has; goes on where it was)
 	$(BIN)/python -m benchmarks.arena.peers install
-	$(BIN)/python -m benchmarks.arena
+	$(BIN)/python -m benchmarks.arena --hours 4
 
 crash: $(VENV)/.dev ## kill studies of a real strategy at 200 random moments (some minutes)
 	$(BIN)/python -m tests.crash --trials 44 --strategy trimtuner-gp --kills 200

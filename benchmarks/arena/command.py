@@ -4,7 +4,8 @@
     python -m benchmarks.arena --only papers,demo-mnist --strategies lean,eic
 
 Replays are kept in ./leantune-arena as they come: what was run once is not run again, and an interrupted run goes on
-where it was. All seeds take about four hours on two cores; --hours ends it earlier, with fewer seeds for everybody.
+where it was. All seeds take longer than the four hours after which `make arena` ends, with fewer seeds for everybody;
+the same command goes on.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ QUICK_TESTS = 12
 
 def main(arguments: list[str] | None = None) -> None:
     """Play and write."""
-    given = _parser().parse_args(arguments)
+    given = arguments_of(arguments)
     console = Console(stderr=True)
     try:
         _run(given, console)
@@ -58,12 +59,20 @@ def _run(given: argparse.Namespace, console: Console) -> None:
         console.print(f"without {name}: {why}", highlight=False, markup=False, soft_wrap=True)
     played = _play(_contest(given, problems, entrants), given, console)
     docs = given.docs or (given.results / "quick-docs" if given.quick or given.only or given.strategies else DOCS)
-    remark = "This is a quick run: few seeds, problems and budgets, only to see that it runs." if given.quick else ""
-    written = write_page(played, Absent(refused, problems.missing), docs, remark=remark)
+    written = write_page(played, Absent(refused, problems.missing), docs, remark=remark_on(given))
     missed = sum(target.reached is False for target in written.targets)
     console.print(f"wrote {written.page}: {len(written.targets)} targets, {missed} missed", highlight=False)
     if given.json:
         print(json.dumps(_summary(written), indent=2))
+
+
+def remark_on(given: argparse.Namespace) -> str:
+    """What of the arena this run is, where it is not all of it."""
+    if given.quick:
+        return "This is a quick run: few seeds, problems and budgets, only to see that it runs."
+    asked = {"--only": given.only, "--strategies": given.strategies, "--seeds": given.seeds, "--hours": given.hours}
+    parts = " ".join(f'{name} "{value}"' for name, value in asked.items() if value)
+    return f"This is a part of the arena: `python -m benchmarks.arena {parts}`." if parts else ""
 
 
 def _entrants(given: argparse.Namespace) -> tuple[tuple[Entrant, ...], dict[str, str]]:
@@ -122,6 +131,11 @@ def _chosen(text: str, known: tuple[str, ...], where: str) -> tuple[str, ...]:
         names.append(max(fitting, key=len))
         rest = rest[len(names[-1]) :]
     return tuple(name for name in known if name in names)
+
+
+def arguments_of(arguments: list[str] | None) -> argparse.Namespace:
+    """As they were given on the command line."""
+    return _parser().parse_args(arguments)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -95,9 +95,16 @@ def cells(played: Played) -> list[Cell]:
     return [cell for cell in made if cell.everybody]
 
 
+def under_budgets(found: Sequence[Cell]) -> list[Cell]:
+    """Those with a budget that strategies can know. Without one `lean` spends a fraction of what the others do by the
+    same number of tests: there dollars are compared, not regrets.
+    """
+    return [cell for cell in found if cell.budget.told]
+
+
 def ranks(found: Sequence[Cell]) -> Ranks | None:
     """Over all budgets, and all problems but the cheapest anywhere, which most do not play."""
-    common = [cell for cell in found if cell.problem.family != CHEAPEST]
+    common = [cell for cell in under_budgets(found) if cell.problem.family != CHEAPEST]
     blocks = [
         [{method: ending.mean for method, ending in cell.best.items()} for cell in group]
         for _, group in groupby(common, key=lambda cell: cell.problem.name)
@@ -113,7 +120,7 @@ def real_ranks(found: Sequence[Cell]) -> Ranks | None:
 def losses(found: Sequence[Cell]) -> list[Loss]:
     """Every cell in which somebody's mean regret is smaller, or somebody breaks fewer limits; the largest first."""
     lost: list[Loss] = []
-    for cell in found:
+    for cell in under_budgets(found):
         lean, others = cell.best.get(LEAN), [one for name, one in cell.best.items() if name != LEAN]
         if lean is None or not others:
             continue
@@ -130,10 +137,10 @@ def losses(found: Sequence[Cell]) -> list[Loss]:
 def targets(played: Played, found: Sequence[Cell]) -> list[Target]:
     """All of them, in the order of the issue."""
     return [
-        _regret(found),
+        _regret(under_budgets(found)),
         _first(ranks(found)),
-        _random(found),
-        *_ends(found),
+        _random(under_budgets(found)),
+        *_ends(under_budgets(found)),
         *_calibrated(played),
         *_dollars(played),
         *_papers(played),
@@ -177,7 +184,7 @@ def _random(found: Sequence[Cell]) -> Target:
 
 def _ends(found: Sequence[Cell]) -> Iterator[Target]:
     """Under budgets that were told: else no strategy knows which test is the last. All of them allow for one test."""
-    lean = [cell.best[LEAN] for cell in found if LEAN in cell.best and cell.budget.told]
+    lean = [cell.best[LEAN] for cell in found if LEAN in cell.best]
     runs = sum(len(ending.regrets) for ending in lean)
     for text, wanted, share, aim in (
         ("Final recommendations that were tested on all data", "100 %", "tested", 1.0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from leantune.clock import SimulatedClock
 from leantune.executors.base import Event as ExecutorEvent
 from leantune.executors.base import Finished, Terms
 from leantune.executors.replay import Measurement, ReplayExecutor, Table
-from leantune.history import ObservationKind, Trial, TrialState
+from leantune.history import ObservationKind, Trial, TrialState, was_ended
 from leantune.problem import Budget, Fidelity, Problem
 from leantune.run.events import Ended, Event, Proposed, Recovered, Started, Stopping, Waiting, nobody
 from leantune.run.ledger import TimeRules
@@ -24,6 +25,7 @@ from leantune.run.workers import this_worker
 from leantune.store.database import Database
 from leantune.store.rows import Booking, ReportRow
 from leantune.store.study import StudyStore
+from leantune.strategies.cutoffs import useful_seconds
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
@@ -424,6 +426,7 @@ class Listed:
 
     pairs: list[tuple[int, Fraction]]
     judges: bool = False
+    useful: float | None = None
 
     def check(self, problem: Problem) -> None: ...
 
@@ -437,7 +440,8 @@ class Listed:
         if number == len(self.pairs):
             return Over("all are tested")
         row, share = self.pairs[number]
-        return Proposal(view.problem.space.grid()[row], share, (share,))
+        useful, notes = useful_seconds(math.inf if self.useful is None else self.useful)
+        return Proposal(view.problem.space.grid()[row], share, (share,), notes=notes, useful_seconds=useful)
 
     def judge(self, view: View, only: object = None) -> dict[int, Judgement]:
         return {}
@@ -445,6 +449,32 @@ class Listed:
     def recommend(self, view: View) -> None: ...
 
     def stop_reason(self, view: View) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("limit", "useful", "state"),
+    [(None, 40.0, TrialState.STOPPED), (60.0, 40.0, TrialState.STOPPED), (20.0, 40.0, TrialState.FAILED)],
+)
+def test_a_run_is_stopped_where_its_use_ends_and_fails_at_the_users_own_limit(
+    bench: Bench, limit: float | None, useful: float, state: TrialState
+) -> None:
+    """All runs on all data take longer; whoever sets the shorter limit is named."""
+    bench.strategy = Listed([(row, FULL) for row in range(3)], useful=useful)
+    bench.run(TimeRules(time_limit=limit, grace=1.0), max_failures=None)
+    trials = bench.store.history().trials
+    assert [trial.state for trial in trials] == [state] * 3
+    assert all(trial.seconds == min(limit or useful, useful) for trial in trials)
+    assert all(was_ended(trial, trial.observations[-1]) is (state is TrialState.STOPPED) for trial in trials)
+    assert all(trial.moves[-1].cause.startswith("timeout") is (state is TrialState.FAILED) for trial in trials)
+
+
+@pytest.mark.parametrize(("budget", "tests"), [(Budget(), 3), (Budget(trials=5), 5)])
+def test_a_program_that_never_ends_is_given_up_where_no_budget_ends_the_study(budget: Budget, tests: int) -> None:
+    bench = Bench(budget)
+    bench.strategy = Listed([(row, FULL) for row in range(5)], useful=40.0)
+    bench.run(TimeRules(grace=1.0), max_failures=3)
+    assert len(bench.store.history()) == tests
+    bench.database.close()
 
 
 @settings(max_examples=20, deadline=None)

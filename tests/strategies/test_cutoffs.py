@@ -17,8 +17,10 @@ from leantune.strategies.candidates import Table
 from leantune.strategies.cutoffs import Cutoffs, useful_seconds
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Proposal
+from leantune.strategies.prospects import measured_on_all_data
 from leantune.strategies.registry import at_work
 from leantune.strategies.tuner import Over, View
+from leantune.text import duration
 from tests.lab.replay.laws import LAWS, Law
 from tests.strategies.quick_lean import quick_lean
 from tests.toy import told, toy_problem
@@ -78,7 +80,7 @@ def test_what_never_ends_a_run_is_not_said() -> None:
     seconds, (note,) = useful_seconds(12.0)
     assert seconds == 12.0
     assert note.kind is NoteKind.CUTOFF
-    assert "12 s" in str(note)
+    assert str(note).endswith(duration(12.0))
 
 
 @pytest.mark.parametrize("foreseen", [True, False])
@@ -136,3 +138,40 @@ def test_what_is_left_pays_for_no_run_where_it_ends_at_a_tenth_of_the_shortest()
         for more in (1e-9, 1e9)
     ]
     assert [type(answer) for answer in answers] == [Over, Proposal]
+
+
+def test_a_limit_that_a_dear_machine_reaches_soon_ends_no_study() -> None:
+    """Only what is left of the budget can pay for no run."""
+    problem = limited("cost <= 0.001 USD").with_budget(Budget(usd=5.0))
+    history = told(problem, [(0, 2)])
+    longest = max(trial.seconds for trial in history.trials)
+    found = cutoffs(problem, Resources(usd=5.0 - history.cost), history)
+    dear = np.array([100.0])
+    assert found.after(dear, None)[0] < 0.1 * longest
+    assert not found.pays_for_none(dear)
+    assert cutoffs(problem, Resources(usd=1e-9), history).pays_for_none(dear)
+
+
+def test_a_surprise_takes_at_least_twice_what_was_expected_and_a_favourite_bears_it() -> None:
+    expected = amount(np.log(100.0), 0.01)
+    found = cutoffs(limited(), Resources(usd=1e6))
+    np.testing.assert_allclose(found.after(np.array([1.0]), expected), [200.0])
+    assert found.after(np.array([1.0]), expected, patient=True)[0] > 1e6
+
+
+def test_a_run_that_we_ended_before_it_broke_a_limit_leaves_an_earlier_result_as_it_is() -> None:
+    problem = limited("time <= 10000 s").with_budget(Budget(usd=1.0))
+    history = told(problem, [(0, 2), (5, 2), (9, 2)])
+    _, notes = useful_seconds(50.0)
+    first = history.trials[0].configuration
+    history, trial = history.propose(first, Fraction(1), notes=notes, time_limit=50.0)
+    ended = observe(
+        problem, trial, {}, seconds=50.0, kind=ObservationKind.FAILED, cause="timeout: not ended after 50 s"
+    )
+    history = history.record(trial.number, [ended], time=0.0, state=TrialState.STOPPED)
+    evidence = Evidence.of(problem, history)
+    assert evidence.harmless.tolist() == [False, False, False, True]
+    table = Table.of(problem, history, quick_lean(), 0)
+    measured = measured_on_all_data(table, evidence, build_belief(quick_lean(), evidence, table.candidates, 0))
+    assert measured.kept.all()
+    assert len(measured.rows) == 3

@@ -38,6 +38,7 @@ USUAL = (
 LARGEST_LOG = 500.0
 HIGH = 0.5  # deviations that a test may take more than expected, to be taken for one that fits
 SURPRISE = 2.0  # deviations after which it takes far more than what it was chosen for
+LEAST_SURPRISE = 2.0  # times what it was chosen for, however sure that is
 LEAST_REST = 0.05  # of a whole run, what one that goes on from an earlier one takes at least
 ROUNDING = 1e-9
 
@@ -211,10 +212,12 @@ class Amount:
 
     @classmethod
     def of(cls, log_mean: FloatArray, log_sd: FloatArray) -> Amount:
-        """Of a log-normal belief: its median, and so many deviations above it."""
+        """Of a log-normal belief: its median, and so many deviations above it; a surprise is at least twice as much, as
+        runs of one configuration scatter too.
+        """
         likely = np.exp(np.minimum(log_mean, LARGEST_LOG))
         high, surprise = (likely * np.exp(np.minimum(times * log_sd, LARGEST_LOG / 10)) for times in (HIGH, SURPRISE))
-        return cls(likely, high, surprise)
+        return cls(likely, high, np.maximum(surprise, LEAST_SURPRISE * likely))
 
     def times(self, factor: FloatArray) -> Amount:
         return Amount(self.likely * factor, self.high * factor, self.surprise * factor)

@@ -25,7 +25,7 @@ from leantune.history.observations import Estimate, Note, NoteKind, Observation,
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
 
-REACHED = 0.999  # of a time limit, at which a run has reached it
+TIMEOUT = "timeout"  # how the cause of a run that exceeded its time limit begins (executors.base)
 _ROUNDING = 1e-9  # relative, of sums of seconds
 _BRINGS_NO_RESULT = (ObservationKind.FAILED, ObservationKind.PARTIAL)  # so that nothing is required of them
 
@@ -348,7 +348,5 @@ def _not_negative(value: object, name: str, where: str) -> float:
 
 def was_ended(trial: Trial, seen: Observation) -> bool:
     """Whether a run took as long as its proposal found useful, and was ended (NoteKind.CUTOFF)."""
-    if seen.kind is not ObservationKind.FAILED or trial.time_limit is None or seen.seconds is None:
-        return False
-    foreseen = any(note.kind is NoteKind.CUTOFF for note in trial.notes)
-    return foreseen and seen.seconds >= REACHED * trial.time_limit
+    timed_out = seen.kind is ObservationKind.FAILED and seen.cause.startswith(TIMEOUT)
+    return timed_out and any(note.kind is NoteKind.CUTOFF for note in trial.notes)

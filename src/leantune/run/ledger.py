@@ -81,8 +81,8 @@ class TimeRules:
 
         expected rest = max(predicted seconds - those of the smaller one, predicted seconds x the share that is left)
 
-        A limit that the user gave stands, and so does one that nothing was predicted for. What the whole may take is
-        never exceeded by both together.
+        A limit that the user gave stands, and so does one that nothing was predicted for. Else what the whole may take
+        is not exceeded by both together.
         """
         predicted = self._predicted(dict(trial.expected), self.rate(trial.configuration))
         if self.time_limit is not None:
@@ -111,6 +111,8 @@ class TimeRules:
         limit = self._affordable_limit(rate, expected, money)
         if useful is None or not (self.enforced or self.ends_useless):
             return limit
+        if self.enforced:
+            useful = max(useful, self.speed * LEAST_LIMIT)
         return useful if limit is None else min(limit, useful)
 
     def _affordable_limit(self, rate: float | None, expected: dict[str, Estimate], money: Money) -> float | None:

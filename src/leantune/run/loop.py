@@ -25,7 +25,7 @@ from leantune.checkpoints import Keep
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
 from leantune.executors.base import Capacity, Executor, Finished, How, Placed, Report, Stayed, Terms
-from leantune.history import History, Observation, Trial, TrialState, was_ended
+from leantune.history import History, Note, NoteKind, Observation, Trial, TrialState, was_ended
 from leantune.problem import Budget, Problem
 from leantune.run.events import (
     Ended,
@@ -47,6 +47,7 @@ from leantune.run.seeds import seed_of
 from leantune.run.workers import dead_workers, this_worker
 from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
 from leantune.strategies.baseline import next_test
+from leantune.strategies.proposals import Proposal
 from leantune.strategies.tuner import Judgement, LearningCurve, Over, Tuner, View, Wait
 from leantune.units import SECONDS_PER_HOUR, Seconds
 
@@ -333,7 +334,9 @@ class Loop:
         if not trial.pending:
             self._checkpoints.ended(trial, self._store.history)
         self._results += not trial.pending
-        self._failures += finished.state in (TrialState.FAILED, TrialState.LOST)
+        # Without a budget nothing else ends a study of a program that never ends.
+        ended = finished.state is TrialState.STOPPED and judged is None and not self._plan.problem.budget.limits
+        self._failures += ended or finished.state in (TrialState.FAILED, TrialState.LOST)
         self._succeeded |= finished.state is TrialState.DONE
         if judged is not None:
             self._observer(Judged(trial, judged))
@@ -519,7 +522,7 @@ class Loop:
             answer.configuration,
             answer.fraction,
             answer.snapshots,
-            notes=answer.notes,
+            notes=_kept_notes(answer, limit),
             time=self._clock.now(),
             expected=answer.expected,
             time_limit=limit,
@@ -616,6 +619,13 @@ class Loop:
         for number, claim in list(self._claims.items()):
             seconds = self._unmeasured_seconds(claim, self._clock.now())
             self._record(Finished(number, (), TrialState.QUEUED, cause, seconds))
+
+
+def _kept_notes(answer: Proposal, limit: float | None) -> tuple[Note, ...]:
+    """Without the word on when the run is of no more use, where another limit ends it before."""
+    if limit is None or answer.useful_seconds is None or limit >= answer.useful_seconds:
+        return answer.notes
+    return tuple(note for note in answer.notes if note.kind is not NoteKind.CUTOFF)
 
 
 def _stopped_where_useless(finished: Finished, trial: Trial) -> Finished:

@@ -2,7 +2,8 @@
 
     a limit is broken       1.1 times what a limit on seconds allows, or one on dollars at the machine's price
     it is beaten            1.1 times the dollars (seconds) of the best result, where those are to be minimised
-    it is a surprise        exp(2 sd) times the seconds that it was chosen for; where dollars or hours are budgeted
+    it is a surprise        exp(2 sd) times the seconds that it was chosen for, and at least twice as many; where
+                            dollars or hours are budgeted, and not for a favourite, which is tested to be believed
     the budget              all that is left, half of it while nothing is known of the run; where so budgeted
 
 A result that breaks a limit teaches too. So no run is ended before it has taken three times its trial's share of the
@@ -21,6 +22,7 @@ from leantune.arrays import FloatArray
 from leantune.history import Note, NoteKind
 from leantune.problem import COST, TIME, At, Direction, Problem
 from leantune.strategies.evidence import Evidence
+from leantune.text import duration
 from leantune.units import SECONDS_PER_HOUR
 
 NEAR = 1.1  # times a limit or the best result
@@ -64,17 +66,17 @@ class Cutoffs:
         priced = evidence.dollars_follow_seconds or not evidence.known(COST).any()
         return cls(allowed[TIME], allowed[COST], left, priced, shortest)
 
-    def useless_after(self, rates: FloatArray | None, expected: Amount | None) -> FloatArray:
+    def useless_after(self, rates: FloatArray | None, expected: Amount | None, *, patient: bool = False) -> FloatArray:
         """Seconds after which each of B runs is of no more use whatever is left of the budget; infinite: never; [B].
 
         rates: USD per hour of their machines, [B]. expected: seconds that they are expected to take; None: nothing is
-        known of them.
+        known of them. patient: a surprise is borne.
         """
         most = np.full(_count(rates, expected), self.seconds)
         if rates is not None and self.priced:
             most = np.minimum(most, self.usd * _seconds_per_usd(rates))
         budgeted = self.left.usd is not None or self.left.seconds is not None
-        if expected is not None and budgeted:
+        if expected is not None and budgeted and not patient:
             most = np.minimum(most, expected.surprise)
         return np.asarray(np.maximum(most, self._fair(rates, len(most))))
 
@@ -93,15 +95,15 @@ class Cutoffs:
             most = np.minimum(most, share * max(self.left.usd, 0.0) * _seconds_per_usd(rates))
         return np.asarray(most)
 
-    def after(self, rates: FloatArray | None, expected: Amount | None) -> FloatArray:
+    def after(self, rates: FloatArray | None, expected: Amount | None, *, patient: bool = False) -> FloatArray:
         """Seconds after which each of B runs is ended, by what is left of the budget too; infinite for never; [B]."""
-        most = self.useless_after(rates, expected)
+        most = self.useless_after(rates, expected, patient=patient)
         share = OF_LEFT_BLIND if expected is None else 1.0
         return np.asarray(np.minimum(most, self._affordable(rates, len(most), share)))
 
-    def is_pointless(self, seconds: float) -> bool:
-        """Whether a run that is ended so early shows nothing."""
-        return self.shortest is not None and seconds < LEAST_USE * self.shortest
+    def pays_for_none(self, rates: FloatArray | None) -> bool:
+        """Whether what is left of the budget would end a run so early that it shows nothing."""
+        return self.shortest is not None and self._affordable(rates, 1, 1.0)[0] < LEAST_USE * self.shortest
 
 
 def _count(rates: FloatArray | None, expected: Amount | None) -> int:
@@ -116,4 +118,4 @@ def useful_seconds(most: float) -> tuple[float | None, tuple[Note, ...]]:
     """As a proposal says it: None where nothing ends the run, and a note where something does."""
     if not 0.0 < most < np.inf:
         return None, ()
-    return float(most), (Note(NoteKind.CUTOFF, f"of no more use after {most:.4g} s"),)
+    return float(most), (Note(NoteKind.CUTOFF, f"of no more use after {duration(most)}"),)

@@ -102,6 +102,15 @@ class Evidence:
         points = Points(self.points.x[rows], self.points.s[rows])
         return Data(points, transform.forward(values), bounds, bounds_above=transform.descending)
 
+    @property
+    def harmless(self) -> BoolArray:
+        """Runs that we ended before they had broken a limit: what they show is nothing at all."""
+        broke = np.zeros_like(self.failed)
+        for limit in self.problem.constraints:
+            if limit.metric in (COST, TIME) and limit.upper:
+                broke |= self.metrics[limit.metric] > limit.limit
+        return self.ended & ~broke
+
     def successes(self) -> Data:
         """+1 where the program came through, -1 where it failed. What was ended as of no more use says neither: that it
         takes long is for the model of its seconds.

@@ -95,7 +95,7 @@ class Lean:
         with one_blas_thread():
             if view.problem.goal.at is At.ANYWHERE:
                 answer = Strategy(self.recipe).ask(view)
-                return _ended_early(view, answer) if isinstance(answer, Proposal) else answer
+                return _ended_early(view, answer, self.recipe.thrift) if isinstance(answer, Proposal) else answer
             return self._propose(view)
 
     def recommend(self, view: View) -> Recommendation | None:
@@ -144,7 +144,7 @@ class Lean:
         if start is not None:
             shares = _snapshots(problem, history, start.configuration.id, start.snapshots[-1])
             draft = Proposal(start.configuration, shares[-1], shares, {}, (Note(NoteKind.START, "start"),))
-            return _ended_early(view, draft)
+            return _ended_early(view, draft, self.recipe.thrift)
         seed = derived_seed(seed, len(history.trials))
         table = Table.of(problem, history, self.recipe, seed)
         untested = table.untested(self.recipe)
@@ -154,7 +154,7 @@ class Lean:
         if not untested.any() and (problem.repeats == 1 or evidence.failed.all()):
             return Over(ALL_TESTED)
         if evidence.failed.all():
-            return _ended_early(view, self._at_random(table, untested, seed))
+            return _ended_early(view, self._at_random(table, untested, seed), self.recipe.thrift)
         known = self._known(view, table, evidence, seed)
         repeats = self._repeats(known, evidence)
         if not untested.any():
@@ -195,7 +195,7 @@ class Lean:
         if not len(rows) or score.max() <= above:
             return None
         why = "runs scatter, and which of the best is best is in doubt: it is run once more with another seed"
-        return self._proposal(known, pairs.take(np.array([score.argmax()])), why)
+        return self._proposal(known, pairs.take(np.array([score.argmax()])), why, NoteKind.FAVOURITE)
 
     def _ending(self, known: Prospects, untested: BoolArray) -> Proposal | Over | None:
         """The end of a study in which nothing promises more than the user would notice; before it, the favourite is
@@ -263,7 +263,7 @@ class Lean:
         configuration = table.configurations[row]
         shares = _snapshots(table.problem, table.history, configuration.id, table.problem.fractions[level])
         beliefs = tuple(q.model.predict(belief.candidates.points(pair)) for q in belief.quantities)
-        useful, cut = useful_seconds(float(known.ended_after(pair)[0]))
+        useful, cut = useful_seconds(float(known.ended_after(pair, patient=kind is NoteKind.FAVOURITE)[0]))
         notes = (Note(kind, why), *cut, *table.notes)
         return Proposal(configuration, shares[-1], shares, expectations(belief, beliefs, row), notes, useful)
 
@@ -278,16 +278,16 @@ class Lean:
         return Proposal(table.configurations[row], share, (share,), {}, (note, *table.notes))
 
 
-def _ended_early(view: View, draft: Proposal) -> Proposal | Over:
+def _ended_early(view: View, draft: Proposal, thrift: float) -> Proposal | Over:
     """A proposal that no model of `lean` has weighed, ended when it is of no more use."""
-    left = resources(view.problem, view.history)
+    left = replace(resources(view.problem, view.history), thrift=thrift)
     cutoffs = Cutoffs.of(view.problem, Evidence.of(view.problem, view.history), left)
     rate = draft.configuration.usd_per_hour
     expected = None if TIME not in draft.expected else _amount(draft.expected[TIME])
-    most = float(cutoffs.after(None if rate is None else np.array([rate]), expected)[0])
-    if cutoffs.is_pointless(most):
+    rates = None if rate is None else np.array([rate])
+    if cutoffs.pays_for_none(rates):
         return Over("what is left of the budget pays for no run")
-    useful, cut = useful_seconds(most)
+    useful, cut = useful_seconds(float(cutoffs.after(rates, expected)[0]))
     return replace(draft, useful_seconds=useful, notes=(*draft.notes, *cut))
 
 

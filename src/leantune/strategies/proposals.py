@@ -18,7 +18,7 @@ class Proposal:
     """A test to run: `configuration` up to `fraction`, reporting at `snapshots`.
 
     expected: what the models predict for it (empty in the start and in random search). notes: what it comes from, every
-    fallback and every cap that bit. useful_seconds: a run that takes longer has broken a limit, and may be ended.
+    fallback and every cap that bit. useful_seconds: a run that takes longer shows nothing of use, and may be ended.
     """
 
     configuration: Configuration

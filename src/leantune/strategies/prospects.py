@@ -122,21 +122,22 @@ class Prospects:
             return takes
         return takes.without(*self._paid(pairs))
 
-    def ended_after(self, pairs: Pairs) -> FloatArray:
-        """Seconds after which each test is ended, infinite for never; [B]."""
-        return self.cutoffs.after(self._rates(pairs), Takes.of(self.belief, pairs).seconds)
+    def ended_after(self, pairs: Pairs, *, patient: bool = False) -> FloatArray:
+        """Seconds after which each test is ended, infinite for never; [B]. patient: a surprise is borne."""
+        return self.cutoffs.after(self._rates(pairs), Takes.of(self.belief, pairs).seconds, patient=patient)
 
     def _rates(self, pairs: Pairs) -> FloatArray | None:
         rates = self.belief.candidates.rates
         return None if rates is None else rates[pairs.configuration]
 
     def _paid(self, pairs: Pairs) -> FloatArray:
-        """Dollars and seconds of the results that tests go on from; [2, B]."""
+        """Dollars and seconds of the results that tests go on from; [2, B]. What repeats a test starts from nothing."""
         table, paid = self.table, np.zeros((2, len(pairs)))
         tested = {int(row) for row in table.rows if row >= 0}
         for place, (row, level) in enumerate(zip(pairs.configuration.tolist(), pairs.level.tolist(), strict=True)):
-            if row in tested:
-                smaller = table.history.continued(table.configurations[row].id, table.problem.fractions[level])
+            share, identity = table.problem.fractions[level], table.configurations[row].id
+            if row in tested and share not in table.history.tested(identity):
+                smaller = table.history.continued(identity, share)
                 if smaller is not None:
                     paid[:, place] = smaller[1].cost or 0.0, smaller[1].seconds or 0.0
         return paid
@@ -212,6 +213,8 @@ def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> Me
     goal = evidence.metrics[table.problem.goal.metric]
     last = len(table.problem.fractions) - 1
     there = (evidence.level == last) & (rows >= 0) & (evidence.failed | np.isfinite(goal))
+    told = set(rows[there & ~evidence.failed].tolist())  # of those a run that we ended changes nothing
+    there &= ~(evidence.harmless & np.array([row in told for row in rows.tolist()], dtype=np.bool_))
     kept = evidence.kept_limits()
     values = belief.objective.transform.forward(np.where(np.isfinite(goal), goal, 0.5))
     found: dict[int, list[int]] = {}

@@ -99,7 +99,8 @@ def _results(table: Table, evidence: Evidence) -> dict[int, IntArray]:
 def _sound(table: Table, evidence: Evidence, rows: IntArray) -> BoolArray:
     """Whether no run of a configuration on all data failed, or was cut where dollars or seconds are limited; [M]."""
     limited = any(limit.metric in (COST, TIME) for limit in table.problem.constraints)
-    bad = (evidence.failed | (evidence.cut & limited)) & (evidence.level == len(table.problem.fractions) - 1)
+    bad = (evidence.failed | (evidence.cut & limited)) & ~evidence.harmless
+    bad &= evidence.level == len(table.problem.fractions) - 1
     broken = {table.row_of(trial) for (trial, _), one in zip(table.history.observations, bad, strict=True) if one}
     return np.array([row not in broken for row in rows.tolist()], dtype=np.bool_)
 
@@ -223,7 +224,8 @@ def mean_recommended(table: Table, evidence: Evidence, belief: Belief, standing:
     metrics = _metrics(evidence, belief, standing, place)
     goal, runs = metrics[problem.goal.metric], len(where)
     shown = f"mean of {runs} runs, {goal}" if runs > 1 else f"one run, {goal} by the scatter of others"
-    why = f"{best_word(problem)} {problem.goal.metric} measured on all data, runs of one configuration taken together"
+    noun = problem.fidelity
+    why = f"{best_word(problem)} {problem.goal.metric} measured on all {noun}, runs of one configuration taken together"
     if not feasible:
         why = "No configuration's runs met the limits together; this one came nearest to them"
     kept = int(evidence.kept_limits()[where].sum())

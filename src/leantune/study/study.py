@@ -384,7 +384,7 @@ class Study:
 def _whole(rest: Observation, smaller: Observation) -> Observation:
     """What a run that went on from a smaller share showed, with the seconds and dollars of the whole training."""
     seconds = None if rest.seconds is None or smaller.seconds is None else rest.seconds + smaller.seconds
-    cost = None if rest.cost is None or smaller.cost is None else rest.cost + smaller.cost
+    cost = None if rest.cost is None else rest.cost + (smaller.cost or 0.0)  # unknown is no reason to lose the rest
     return replace(rest, seconds=seconds, cost=cost)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.arena.command import main
+from benchmarks.arena.command import arguments_of, main, remark_on
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,22 @@ def test_what_is_wrong_is_refused_at_once(
     assert ended.value.code == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], ""),
+        (
+            ["--only", "demo", "--seeds", "5"],
+            'a part of the arena: `python -m benchmarks.arena --only "demo" --seeds "5"`',
+        ),
+        (["--quick"], "only to see that it runs"),
+    ],
+)
+def test_the_page_says_which_part_of_the_arena_it_is(arguments: list[str], told: str) -> None:
+    remark = remark_on(arguments_of(arguments))
+    assert (told in remark) and bool(told) is bool(remark)
 
 
 @pytest.mark.slow

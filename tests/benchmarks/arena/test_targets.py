@@ -77,9 +77,9 @@ def test_calibration_is_of_runs_without_a_budget() -> None:
     assert family_calibration(Played(contest, {place: {0: told}}), [PROBLEM]).cases == 0
 
 
-def ranked_cell(problem: ArenaProblem, *methods: str) -> Cell:
+def ranked_cell(problem: ArenaProblem, *methods: str, budget: str = "10 tests") -> Cell:
     made = {name: (Ending(name, PAPER, {0: 0.1 * index}, 0.0, 1.0, 0.1),) for index, name in enumerate(methods)}
-    return Cell(problem, OPEN, made)
+    return Cell(problem, BUDGETS[budget], made)
 
 
 def test_slow_methods_are_ranked_on_measured_tables_and_the_cheapest_leaves_nobody_out() -> None:
@@ -88,6 +88,7 @@ def test_slow_methods_are_ranked_on_measured_tables_and_the_cheapest_leaves_nobo
         ranked_cell(demo, LEAN, "eic", "slow"),
         ranked_cell(PROBLEM, LEAN, "eic"),
         ranked_cell(cheapest, "nephele", LEAN),
+        ranked_cell(PROBLEM, "eic", LEAN, budget=OPEN.name),  # where no budget is told dollars are compared
     ]
     everywhere, measured = ranks(found), real_ranks(found)
     assert everywhere is not None
