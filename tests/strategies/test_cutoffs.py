@@ -53,6 +53,16 @@ def test_where_only_trials_are_limited_nothing_is_ended() -> None:
     assert found.after(np.array([1.0]), amount()).tolist() == [np.inf]
 
 
+def test_where_only_trials_are_limited_thrift_ends_what_has_broken_a_limit() -> None:
+    found = cutoffs(limited("time <= 100 s"), Resources(trials=5, thrift=0.3))
+    np.testing.assert_allclose(found.after(np.array([1.0]), amount(np.log(1e6))), [110.0])
+
+
+def test_a_run_may_take_three_times_its_trials_share_of_the_dollars_left() -> None:
+    found = cutoffs(limited("time <= 10 s"), Resources(usd=0.36, trials=12)).after(np.array([3.6]), amount(np.log(1e6)))
+    np.testing.assert_allclose(found, [3.0 * 0.03 * 1000.0])
+
+
 def test_a_run_that_cannot_be_the_cheapest_any_more_is_ended() -> None:
     problem = Problem(toy_problem().space, minimize("time"), [], toy_problem().fractions)
     history = told(problem, [(0, 2), (5, 2)])

@@ -7,8 +7,8 @@
     the budget              all that is left, half of it while nothing is known of the run; where so budgeted
 
 A result that breaks a limit teaches too. So no run is ended before it has taken three times its trial's share of the
-dollars and hours that are left, and where only trials are limited none is. The tenth is for what comes near a limit:
-that is measured to its end.
+dollars and hours that are left, and where only trials are limited none is, unless thrift asks for it. The tenth is for
+what comes near a limit: that is measured to its end.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Cutoffs:
 
     def _fair(self, rates: FloatArray | None, count: int) -> FloatArray:
         """Seconds that each run may take at least, by its trial's share of what is left; [B]."""
-        if self.left.trials is None:
+        if self.left.trials is None or self.left.only_trials:  # of trials alone there is no share in dollars
             return np.zeros(count)
         return self._affordable(rates, count, FAIR / max(self.left.trials, 1))
 
