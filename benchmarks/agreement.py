@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.datasets import Dataset
 from benchmarks.histories import history_of, proposed
-from leantune.acquisition.base import Acquisition, Belief, Pairs, PerDollar, Times
+from leantune.acquisition.base import Acquisition, Belief, Conditions, Pairs, PerDollar, Times
 from leantune.acquisition.entropy import InformationGain
-from leantune.acquisition.trimtuner import alpha_t
+from leantune.acquisition.incumbents import alpha_t
 from leantune.arrays import FloatArray
 from leantune.history import History
 from leantune.models.gp import GpFitter
@@ -56,8 +56,8 @@ class _Recorded:
     inner: Acquisition
     answers: list[tuple[Pairs, FloatArray]] = field(default_factory=list)
 
-    def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
-        values = self.inner.values(belief, pairs)
+    def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray:
+        values = self.inner.values(belief, pairs, conditions)
         self.answers.append((pairs, values))
         return values
 

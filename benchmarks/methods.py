@@ -89,16 +89,16 @@ def sklearn_trees(problem: Problem, history: History, *, seed: int, candidates: 
     acquisition = method.acquisition
     assert acquisition is not None
     table = Table.of(problem, history, method, seed)
-    belief = build_belief(method, Evidence.of(problem, history), table.candidates, seed)
+    belief, conditions = build_belief(method, Evidence.of(problem, history), table.candidates, seed)
     pairs = untested_pairs(table, method)
     rng = np.random.default_rng(seed)
     warm = pairs.take(rng.choice(len(pairs), size=1))
-    acquisition.values(belief, warm)  # what all candidates share (predictions, p_opt now) is not counted
+    acquisition.values(belief, warm, conditions)  # what all candidates share (predictions, p_opt now) is not counted
 
     def suggest() -> FloatArray:
         sample = pairs.take(rng.choice(len(pairs), size=candidates, replace=False))
         with one_blas_thread():
-            return acquisition.values(belief, sample)
+            return acquisition.values(belief, sample, conditions)
 
     return suggest
 

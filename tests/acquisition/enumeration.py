@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import erf, exp, sqrt
 
-from leantune.acquisition.base import Belief, Limit
+from leantune.acquisition.base import Belief, Limit, RecommendationRule
 from leantune.models.base import Points, Roots, Surrogate
 from tests.acquisition.small_world import simulated_outcome
 
@@ -74,7 +74,9 @@ def models_of(belief: Belief) -> dict[int, Surrogate]:
     return {index: quantity.model for index, quantity in enumerate(belief.quantities)}
 
 
-def incumbents_after(belief: Belief, pair: tuple[int, int], roots: Roots, among: list[int]) -> list[Incumbent]:
+def incumbents_after(
+    belief: Belief, rule: RecommendationRule, pair: tuple[int, int], roots: Roots, among: list[int]
+) -> list[Incumbent]:
     """Steps 1 to 4 of TrimTuner III: predict the outcome, refit with it, find the incumbent, judge it."""
     point = point_of(belief, pair)
     involved = sorted({0, *(limit.quantity for limit in belief.limits)})
@@ -89,17 +91,19 @@ def incumbents_after(belief: Belief, pair: tuple[int, int], roots: Roots, among:
         for root in choice:
             weight *= float(roots.w[root])
         after = {c: {q: refitted[q, root][c] for q, root in zip(involved, choice, strict=True)} for c in among}
-        found.append(best_of(belief, after, weight))
+        found.append(best_of(belief, rule, after, weight))
     return found
 
 
-def best_of(belief: Belief, after: dict[int, dict[int, Normal]], weight: float = 1.0) -> Incumbent:
+def best_of(
+    belief: Belief, rule: RecommendationRule, after: dict[int, dict[int, Normal]], weight: float = 1.0
+) -> Incumbent:
     """Largest E[a] among the configurations that meet every requirement; none does: largest CEA."""
     rows = []
     for configuration, beliefs in after.items():
         qualified = all(
             probability_of(requirement.limits, beliefs, configuration) >= requirement.probability
-            for requirement in belief.requirements
+            for requirement in rule.requirements
         )
         feasibility = probability_of(belief.limits, beliefs, configuration)
         rows.append(Incumbent(weight, configuration, qualified, accuracy_of(beliefs[0]), feasibility))

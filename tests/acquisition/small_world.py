@@ -5,7 +5,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, Candidates, Limit, Pairs, Quantity, Requirement
+from leantune.acquisition.base import (
+    Belief,
+    Candidates,
+    Conditions,
+    CostModel,
+    Limit,
+    Pairs,
+    Quantity,
+    RecommendationRule,
+    Requirement,
+)
 from leantune.arrays import FloatArray
 from leantune.models.base import Data, Fitter, Gaussian, OptimumBelief, Points, Roots, Surrogate
 from leantune.models.gp import GaussianProcess, GpFitter
@@ -17,7 +27,7 @@ LEVELS = np.array([0.0, 1.0])
 
 
 @dataclass(frozen=True)
-class Known:
+class FormulaModel:
     """A surrogate whose belief is given by a formula; it learns nothing and cannot be simulated."""
 
     mean: Callable[[Points], FloatArray]
@@ -31,7 +41,7 @@ class Known:
         there = self.predict(Points(np.repeat(x, shape[1], axis=0), np.tile(levels, shape[0])))
         return Gaussian(there.mean.reshape(shape), there.sd.reshape(shape))
 
-    def extend(self, points: Points, y: FloatArray) -> "Known":
+    def extend(self, points: Points, y: FloatArray) -> "FormulaModel":
         return self
 
     def simulate(self, points: Points, roots: Roots, at: Points) -> Gaussian:
@@ -56,14 +66,11 @@ def all_pairs(belief: Belief) -> Pairs:
 
 
 def belief_of(*quantities: Quantity, x: FloatArray, levels: FloatArray = LEVELS) -> Belief:
-    """A belief without limits or costs; tests add what they are about by `replace`."""
+    """A belief without limits; tests add what they are about by `replace`."""
     return Belief(
         candidates=Candidates(x, levels),
         quantities=quantities,
         limits=(),
-        requirements=(),
-        spend=None,
-        spend_in_seconds=False,
         best=1.0,
         worst=0.0,
         centre=0.5,
@@ -91,8 +98,13 @@ def fitted_world(fitter: Fitter, *, configurations: int = 6, seed: int = 0) -> B
         for name, transform, values, grows in told
     )
     limits = (at_most(1, np.log(0.8), configurations), at_most(2, 21.0, configurations))
-    belief = belief_of(*quantities, x=x)
-    return replace(belief, limits=limits, requirements=(Requirement(limits, 0.9),), spend=1, seed=seed)
+    return replace(belief_of(*quantities, x=x), limits=limits)
+
+
+def conditions_of(belief: Belief, *, spend: int = 1, probability: float = 0.9) -> Conditions:
+    """Quantity `spend` is the cost of a test; all limits together must hold with a probability."""
+    rule = RecommendationRule((Requirement(belief.limits, probability),))
+    return Conditions(CostModel(spend, belief.quantities[spend].transform), rule)
 
 
 def _data(tested: Points, transform: Transform, values: FloatArray) -> Data:

@@ -11,12 +11,15 @@ from scipy.stats import norm
 from leantune.acquisition.base import (
     Belief,
     Candidates,
+    Conditions,
     ConstrainedAccuracy,
+    CostModel,
     Feasibility,
     Limit,
     Pairs,
     PerDollar,
     Quantity,
+    RecommendationRule,
     Requirement,
     Times,
     largest,
@@ -25,7 +28,8 @@ from leantune.acquisition.base import (
 from leantune.arrays import FloatArray
 from leantune.models.base import Gaussian, Points
 from leantune.models.scales import Transform
-from tests.acquisition.small_world import FITTERS, Known, all_pairs, at_least, at_most, belief_of, fitted_world
+from leantune.problem import At
+from tests.acquisition.small_world import FITTERS, FormulaModel, all_pairs, at_least, at_most, belief_of, fitted_world
 
 X = np.array([[0.1], [0.5], [0.9]])
 EVERY = np.arange(3)
@@ -33,10 +37,10 @@ EVERY = np.arange(3)
 
 def known_world() -> Belief:
     """Accuracy -log(1 - a) = 0.5 + x + s (sd 0.3), dollars log c = x + s - 2 (sd 0.2); three configurations."""
-    accuracy = Known(lambda p: 0.5 + p.x[:, 0] + p.s, lambda p: np.full(len(p), 0.3))
-    dollars = Known(lambda p: p.x[:, 0] + p.s - 2.0, lambda p: np.full(len(p), 0.2))
+    accuracy = FormulaModel(lambda p: 0.5 + p.x[:, 0] + p.s, lambda p: np.full(len(p), 0.3))
+    dollars = FormulaModel(lambda p: p.x[:, 0] + p.s - 2.0, lambda p: np.full(len(p), 0.2))
     quantities = (Quantity("accuracy", accuracy, Transform("share")), Quantity("cost", dollars, Transform("log")))
-    return replace(belief_of(*quantities, x=X), spend=1)
+    return belief_of(*quantities, x=X)
 
 
 class Constant:
@@ -45,7 +49,7 @@ class Constant:
     def __init__(self, value: float) -> None:
         self.value = value
 
-    def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
+    def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray:
         return np.full(len(pairs), self.value)
 
 
@@ -94,30 +98,26 @@ def test_largest_prefers_the_smaller_index_among_ties(score: list[float], count:
 
 
 @pytest.mark.parametrize("name", FITTERS)
-def test_beliefs_at_pairs_are_the_models_predictions_simulated_or_not(name: str) -> None:
+def test_beliefs_at_pairs_are_the_models_predictions_by_the_grid_or_not(name: str) -> None:
     belief = fitted_world(FITTERS[name])
     pairs = Pairs(np.array([4, 0, 2]), np.array([0, 1, 1]))
     points = Points(belief.candidates.x[[4, 0, 2]], np.array([0.0, 1.0, 1.0]))
-    for source in (belief, replace(belief, simulated=True)):
-        for quantity, found in zip(belief.quantities, source.at(pairs), strict=True):
+    for source in (belief.at, belief.predict):
+        for quantity, gaussian in zip(belief.quantities, source(pairs), strict=True):
             expected = quantity.model.predict(points)
-            np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-9)
-            np.testing.assert_allclose(found.sd, expected.sd, rtol=1e-6)
+            np.testing.assert_allclose(gaussian.mean, expected.mean, rtol=1e-9)
+            np.testing.assert_allclose(gaussian.sd, expected.sd, rtol=1e-6)
 
 
 def test_expected_dollars() -> None:
     belief = known_world()
     pairs = Pairs(EVERY, np.array([0, 1, 1]))
     expected = np.exp(np.array([0.1, 1.5, 1.9]) - 2.0 + 0.02)
-    np.testing.assert_allclose(belief.dollars(belief.at(pairs), EVERY), expected)
-    priced = replace(
-        belief, spend_in_seconds=True, candidates=replace(belief.candidates, rates=np.array([1.0, 2.0, 9.0]))
-    )
-    np.testing.assert_allclose(priced.dollars(priced.at(pairs), EVERY), expected * np.array([1.0, 2.0, 9.0]) / 3600.0)
-    unpriced = replace(belief, spend_in_seconds=True)
-    np.testing.assert_allclose(unpriced.dollars(unpriced.at(pairs), EVERY), expected)
-    unknown = replace(belief, spend=None)
-    assert unknown.dollars(unknown.at(pairs), EVERY).tolist() == [1.0, 1.0, 1.0]
+    np.testing.assert_allclose(CostModel(1).dollars(belief.at(pairs), EVERY), expected)
+    rates = np.array([1.0, 2.0, 9.0])
+    priced = CostModel(1, rates=rates)
+    np.testing.assert_allclose(priced.dollars(belief.at(pairs), EVERY), expected * rates / 3600.0)
+    assert CostModel().dollars(belief.at(pairs), EVERY).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_every_requirement_must_be_met_with_its_own_probability() -> None:
@@ -129,7 +129,7 @@ def test_every_requirement_must_be_met_with_its_own_probability() -> None:
     np.testing.assert_allclose(belief.feasibility(beliefs, EVERY), is_cheap * is_accurate)
 
     def qualified(*requirements: Requirement) -> list[bool]:
-        return [bool(met) for met in replace(belief, requirements=requirements).qualifies(beliefs, EVERY)]
+        return [bool(met) for met in RecommendationRule(requirements).qualifies(beliefs, EVERY)]
 
     assert qualified() == [True, True, True]
     assert qualified(Requirement((cheap,), 0.99)) == [True, True, False]
@@ -146,32 +146,35 @@ def test_constrained_accuracy_by_hand() -> None:
         (1.0 - np.exp(-1.6 + 0.045)) * norm(-0.9, 0.2).cdf(-1.0),
         (1.0 - np.exp(-1.4 + 0.045)) * norm(-1.1, 0.2).cdf(-1.0),
     ]
-    np.testing.assert_allclose(ConstrainedAccuracy().values(belief, pairs), expected)
-    np.testing.assert_allclose(Feasibility().values(belief, pairs), norm([-0.9, -1.1], 0.2).cdf(-1.0))
+    np.testing.assert_allclose(ConstrainedAccuracy().values(belief, pairs, Conditions()), expected)
+    np.testing.assert_allclose(Feasibility().values(belief, pairs, Conditions()), norm([-0.9, -1.1], 0.2).cdf(-1.0))
 
 
 def test_constrained_accuracy_of_an_unbounded_objective_uses_its_rank() -> None:
-    model = Known(lambda p: 10.0 * p.x[:, 0])
+    model = FormulaModel(lambda p: 10.0 * p.x[:, 0])
     belief = replace(belief_of(Quantity("reward", model, Transform("linear")), x=X), centre=4.0, spread=2.0)
     pairs = Pairs(EVERY, np.ones(3, dtype=np.int64))
-    np.testing.assert_allclose(ConstrainedAccuracy().values(belief, pairs), norm(4.0, 2.0).cdf([1.0, 5.0, 9.0]))
+    np.testing.assert_allclose(
+        ConstrainedAccuracy().values(belief, pairs, Conditions()), norm(4.0, 2.0).cdf([1.0, 5.0, 9.0])
+    )
 
 
 def test_acquisitions_compose() -> None:
-    belief = known_world()
+    belief, conditions = known_world(), Conditions(CostModel(1))
     pairs = Pairs(np.array([1]), np.array([0]))
     dollars = float(np.exp(-1.5 + 0.02))
-    assert Times((Constant(2.0), Constant(3.0), Constant(0.5))).values(belief, pairs).tolist() == [3.0]
-    assert PerDollar(Constant(2.0)).values(belief, pairs)[0] == pytest.approx(2.0 / dollars)
-    assert PerDollar(Constant(2.0), overhead=0.7).values(belief, pairs)[0] == pytest.approx(2.0 / (dollars + 0.7))
+    assert Times((Constant(2.0), Constant(3.0), Constant(0.5))).values(belief, pairs, conditions).tolist() == [3.0]
+    assert PerDollar(Constant(2.0)).values(belief, pairs, conditions)[0] == pytest.approx(2.0 / dollars)
+    dearer = PerDollar(Constant(2.0), overhead=0.7).values(belief, pairs, conditions)
+    assert dearer[0] == pytest.approx(2.0 / (dollars + 0.7))
 
 
 def test_caps_keep_the_most_promising_configurations() -> None:
-    belief = replace(known_world(), representers=2, incumbents=1, limits=(at_most(1, -0.55, 3),))
-    assert belief.optimum_at.tolist() == [1, 2]
+    belief = replace(known_world(), limits=(at_most(1, -0.55, 3),))
+    assert belief.optimum_at(2).tolist() == [1, 2]
     accuracy = 1.0 - np.exp(-np.array([1.6, 2.0, 2.4]) + 0.045)
     feasible = norm(np.array([-0.9, -0.5, -0.1]), 0.2).cdf(-0.55)
-    assert belief.incumbents_among.tolist() == [int(np.argmax(accuracy * feasible))]
+    assert belief.incumbents_among(1).tolist() == [int(np.argmax(accuracy * feasible))]
 
 
 @pytest.mark.parametrize(
@@ -198,20 +201,20 @@ def test_an_extended_belief_asks_the_refitted_models() -> None:
     belief = fitted_world(FITTERS["gp"])
     pair = Pairs(np.array([3]), np.array([1]))
     before = belief.at(pair)[0].mean
-    belief.optimum(16)
-    for simulated in (True, False):
-        after = belief.extended(pair, [before + 1.0, np.zeros(1), np.zeros(1)], simulated=simulated)
-        assert after.at(pair)[0].mean[0] > before[0] + 0.2
-        assert after.optimum(16) is not belief.optimum(16)
+    belief.optimum(6, 16, 0)
+    after = belief.extended(pair, [before + 1.0, np.zeros(1), np.zeros(1)])
+    for there in (after.at, after.predict):
+        assert there(pair)[0].mean[0] > before[0] + 0.2
+    assert after.optimum(6, 16, 0) is not belief.optimum(6, 16, 0)
     assert belief.at(pair)[0].mean[0] == before[0]
 
 
 def test_p_opt_is_sampled_once_for_each_number_of_samples() -> None:
     belief = fitted_world(FITTERS["gp"])
-    assert belief.optimum(16) is belief.optimum(16)
-    assert belief.optimum(16) is not belief.optimum(32)
-    expected = belief.objective.model.optimum(belief.candidates.at_full(np.arange(6)), 16, belief.seed)
-    assert (belief.optimum(16).probability == expected.probability).all()
+    assert belief.optimum(6, 16, 3) is belief.optimum(6, 16, 3)
+    assert belief.optimum(6, 16, 3) is not belief.optimum(6, 32, 3)
+    expected = belief.objective.model.optimum(belief.candidates.at_full(np.arange(6)), 16, 3)
+    assert (belief.optimum(6, 16, 3).probability == expected.probability).all()
 
 
 def test_all_pairs_go_configuration_by_configuration() -> None:
@@ -228,6 +231,6 @@ def test_only_results_at_full_data_raise_the_best_where_the_goal_is_there() -> N
     outcomes = [np.array([5.0]) for _ in belief.quantities]
     anywhere = belief.extended(part, outcomes)
     assert (anywhere.best, anywhere.best_of_all) == (5.0, 5.0)
-    there = replace(belief, at_full_only=True)
+    there = replace(belief, answers_at=At.FULL)
     assert (there.extended(part, outcomes).best, there.extended(part, outcomes).best_of_all) == (-9.0, -9.0)
     assert there.extended(full, outcomes).best == 5.0

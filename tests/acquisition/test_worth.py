@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leantune.acquisition.base import Belief, Candidates, Pairs
+from leantune.acquisition.base import Belief, Candidates, CostModel, Pairs
 from leantune.acquisition.worth import (
     GOAL_ROOTS,
     LIMIT_ROOTS,
@@ -118,7 +118,7 @@ def priced(belief: Belief) -> tuple[Belief, Pairs]:
 
 def test_a_test_takes_the_median_of_its_dollars_and_seconds_by_its_price() -> None:
     belief, pairs = priced(fitted_world(FITTERS["gp"]))
-    takes = Takes.of(belief, pairs)
+    takes = Takes.of(belief, CostModel(), pairs)
     now = belief.quantities[1].model.predict(belief.candidates.points(pairs))
     assert takes.usd is not None
     assert takes.seconds is not None
@@ -133,7 +133,7 @@ def test_a_test_takes_the_median_of_its_dollars_and_seconds_by_its_price() -> No
 
 def test_a_run_that_is_ended_takes_no_more_than_until_then() -> None:
     belief, pairs = priced(fitted_world(FITTERS["gp"]))
-    free, most = Takes.of(belief, pairs), np.full(len(pairs), 100.0)
+    free, most = Takes.of(belief, CostModel(), pairs), np.full(len(pairs), 100.0)
     ended = free.ended_after(most, np.ones(len(pairs)))
     assert free.seconds is not None
     assert ended.seconds is not None

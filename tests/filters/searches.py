@@ -4,12 +4,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, Pairs, Quantity
+from leantune.acquisition.base import Belief, Conditions, CostModel, Pairs, Quantity
 from leantune.arrays import BoolArray, FloatArray
 from leantune.filters.base import Search, Searched
 from leantune.models.base import Points
 from leantune.models.scales import Transform
-from tests.acquisition.small_world import Known, at_most, belief_of
+from tests.acquisition.small_world import FormulaModel, at_most, belief_of
 
 SIDE = 20
 LEVELS = np.array([0.0, 0.4, 1.0])
@@ -19,10 +19,10 @@ def grid_belief() -> Belief:
     """Accuracy grows with x_0 and s, dollars with x_1 and s; dollars are limited."""
     ticks = np.linspace(0.0, 1.0, SIDE)
     x = np.array([(a, b) for a in ticks for b in ticks])
-    accuracy = Known(lambda p: 0.4 + p.x[:, 0] + 0.5 * p.s, lambda p: 0.1 + 0.2 * p.x[:, 1])
-    dollars = Known(lambda p: 2.0 * p.x[:, 1] + p.s - 2.0, lambda p: np.full(len(p), 0.3))
+    accuracy = FormulaModel(lambda p: 0.4 + p.x[:, 0] + 0.5 * p.s, lambda p: 0.1 + 0.2 * p.x[:, 1])
+    dollars = FormulaModel(lambda p: 2.0 * p.x[:, 1] + p.s - 2.0, lambda p: np.full(len(p), 0.3))
     quantities = (Quantity("accuracy", accuracy, Transform("share")), Quantity("cost", dollars, Transform("log")))
-    return replace(belief_of(*quantities, x=x, levels=LEVELS), limits=(at_most(1, -0.5, len(x)),), spend=1)
+    return replace(belief_of(*quantities, x=x, levels=LEVELS), limits=(at_most(1, -0.5, len(x)),))
 
 
 def some_untested(share: float = 0.7) -> BoolArray:
@@ -47,12 +47,18 @@ class Recorder:
 
 
 def searching(
-    belief: Belief | None = None, untested: BoolArray | None = None, *, cap: int = 2000, seed: int = 0
+    belief: Belief | None = None,
+    untested: BoolArray | None = None,
+    *,
+    cap: int = 2000,
+    seed: int = 0,
+    dollars_left: float = np.inf,
 ) -> tuple[Search, Recorder]:
-    known = grid_belief() if belief is None else belief
-    recorder = Recorder(known)
+    belief = grid_belief() if belief is None else belief
+    recorder = Recorder(belief)
     mask = some_untested() if untested is None else untested
-    return Search(known, mask, recorder, cap, np.random.default_rng(seed)), recorder
+    conditions = Conditions(CostModel(1, belief.quantities[1].transform), dollars_left=dollars_left)
+    return Search(belief, conditions, mask, recorder, cap, np.random.default_rng(seed)), recorder
 
 
 def flat_of(searched: Searched) -> list[int]:

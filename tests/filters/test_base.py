@@ -18,7 +18,7 @@ def test_flat_indices_go_configuration_by_configuration() -> None:
 def test_constrained_accuracy_of_the_grid_is_that_of_its_pairs() -> None:
     search, _ = searching()
     scores = search.constrained_accuracy()
-    expected = ConstrainedAccuracy().values(search.belief, search.pairs(search.flat))
+    expected = ConstrainedAccuracy().values(search.belief, search.pairs(search.flat), search.conditions)
     np.testing.assert_allclose(scores[search.flat], expected, rtol=1e-12)
     assert (np.delete(scores, search.flat) == -1.0).all()
     assert expected.min() >= 0.0

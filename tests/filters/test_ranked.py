@@ -16,6 +16,7 @@ from leantune.filters.ranked import (
 )
 from leantune.history import NoteKind
 from leantune.models.base import Gaussian
+from leantune.problem import At
 from tests.acquisition.small_world import at_most
 from tests.filters.searches import LEVELS, assert_honest, flat_of, grid_belief, searching
 
@@ -31,7 +32,7 @@ def test_the_share_of_largest_constrained_accuracy_is_evaluated(share: float) ->
     search, recorder = searching()
     searched = ConstrainedAccuracyFilter(share).search(search)
     pairs = search.pairs(search.flat)
-    ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs).tolist())
+    ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs, search.conditions).tolist())
     count = int(np.ceil(share * len(pairs)))
     assert set(flat_of(searched)) == set(ranked[:count])
     assert len(searched.pairs) == count
@@ -43,7 +44,7 @@ def test_a_cap_that_bites_is_noted_and_keeps_the_best() -> None:
     search, recorder = searching(cap=10)
     searched = ConstrainedAccuracyFilter(0.1).search(search)
     pairs = search.pairs(search.flat)
-    ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs).tolist())
+    ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs, search.conditions).tolist())
     assert set(flat_of(searched)) == set(ranked[:10])
     (note,) = searched.notes
     assert note.kind is NoteKind.CAP
@@ -81,7 +82,7 @@ def test_no_filter_above_the_cap_takes_the_largest_constrained_accuracy() -> Non
 
 def test_promising_configurations_keep_all_their_levels() -> None:
     search, recorder = searching(cap=4 * len(LEVELS))
-    search = replace(search, belief=replace(search.belief, at_full_only=True))
+    search = replace(search, belief=replace(search.belief, answers_at=At.FULL))
     search.untested[7] = False
     searched = PromisingConfigurations().search(search)
     belief, everything = search.belief, search.belief.everything
@@ -101,8 +102,8 @@ def test_promising_configurations_are_all_where_nothing_is_capped() -> None:
 
 
 def test_feasible_and_affordable_pairs_at_their_means() -> None:
-    belief = replace(grid_belief(), dollars_left=0.3)
-    search, recorder = searching(belief)
+    belief = grid_belief()
+    search, recorder = searching(belief, dollars_left=0.3)
     searched = FeasibleAffordable().search(search)
     pairs = search.pairs(search.flat)
     x, s = belief.candidates.x[pairs.configuration], LEVELS[pairs.level]
@@ -119,37 +120,37 @@ def test_too_many_feasible_pairs_are_capped_by_constrained_accuracy() -> None:
     searched = FeasibleAffordable().search(search)
     everything, _ = searching()
     pairs = FeasibleAffordable().search(everything).pairs
-    ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs).tolist())
+    ranked = ranked_by_accuracy(pairs, ConstrainedAccuracy().values(search.belief, pairs, search.conditions).tolist())
     assert set(flat_of(searched)) == set(ranked[:15])
     assert f"15 of {len(pairs)}" in searched.notes[0].text
     assert_honest(search, recorder, searched)
 
 
 def test_nothing_feasible_one_affordable_pair_at_random() -> None:
-    belief = replace(grid_belief(), dollars_left=0.2)
+    belief = grid_belief()
     belief = replace(belief, limits=(at_most(1, -9.0, len(belief.candidates.x)),))
     picks = set()
     for seed in range(12):
-        search, recorder = searching(belief, seed=seed)
+        search, recorder = searching(belief, seed=seed, dollars_left=0.2)
         searched = FeasibleAffordable().search(search)
         assert len(searched.pairs) == 1
         assert search.untested[searched.pairs.configuration[0], searched.pairs.level[0]]
-        assert belief.dollars(belief.at(searched.pairs), searched.pairs.configuration)[0] <= 0.2
+        assert search.conditions.cost.dollars(belief.at(searched.pairs), searched.pairs.configuration)[0] <= 0.2
         assert searched.notes[0].kind is NoteKind.FALLBACK
         assert "at random" in searched.notes[0].text
         assert recorder.asked == []
         picks.add(flat_of(searched)[0])
     assert len(picks) > 3
-    again = FeasibleAffordable().search(searching(belief, seed=0)[0])
-    assert flat_of(again) == flat_of(FeasibleAffordable().search(searching(belief, seed=0)[0]))
+    again = FeasibleAffordable().search(searching(belief, seed=0, dollars_left=0.2)[0])
+    assert flat_of(again) == flat_of(FeasibleAffordable().search(searching(belief, seed=0, dollars_left=0.2)[0]))
 
 
 def test_nothing_affordable_the_cheapest() -> None:
-    search, _ = searching(replace(grid_belief(), dollars_left=0.0))
+    search, _ = searching(dollars_left=0.0)
     searched = FeasibleAffordable().search(search)
     pairs = search.pairs(search.flat)
-    dollars = search.belief.dollars(search.belief.at(pairs), pairs.configuration)
-    here = search.belief.dollars(search.belief.at(searched.pairs), searched.pairs.configuration)
+    dollars = search.conditions.cost.dollars(search.belief.at(pairs), pairs.configuration)
+    here = search.conditions.cost.dollars(search.belief.at(searched.pairs), searched.pairs.configuration)
     assert here[0] == dollars.min()
     assert searched.notes[0].kind is NoteKind.FALLBACK
     assert "the cheapest" in searched.notes[0].text

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from leantune.history import History
 from leantune.models.gp import GpFitter
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.registry import recipe
-from leantune.strategies.stops import StopView
 
 
 def without_plateau() -> Recipe:
@@ -21,8 +22,8 @@ class AfterTests:
 
     tests: int
 
-    def reason(self, view: StopView) -> str | None:
-        return f"{self.tests} tests are made" if len(view.history.finished) >= self.tests else None
+    def reason(self, history: History, improvement: Callable[[], float | None]) -> str | None:
+        return f"{self.tests} tests are made" if len(history.finished) >= self.tests else None
 
 
 def without_ambition(tests: int = 5) -> Recipe:

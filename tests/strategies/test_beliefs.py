@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from leantune.acquisition.base import Belief
+from leantune.acquisition.base import Belief, Conditions
 from leantune.history import History, ObservationKind, TrialState, observe
 from leantune.models.base import UNKNOWN_SCALING, Data, Scaling
 from leantune.models.gp import GaussianProcess, GpFitter
@@ -22,6 +22,10 @@ from tests.toy import FRACTIONS, quick, told, toy_space
 
 
 def belief_of(problem: Problem, history: History, used: Recipe | None = None) -> Belief:
+    return fitted(problem, history, used)[0]
+
+
+def fitted(problem: Problem, history: History, used: Recipe | None = None) -> tuple[Belief, Conditions]:
     used = used or quick("eic")
     table = Table.of(problem, history, used, 0)
     return build_belief(used, Evidence.of(problem, history), table.candidates, 0)
@@ -47,7 +51,7 @@ def test_cost_and_time_are_one_quantity_with_the_tighter_bound() -> None:
 
 def test_the_same_in_seconds() -> None:
     problem = problem_with("cost <= 0.05 USD", "time <= 100 s")
-    belief = belief_of(problem, told(problem, PAIRS), replace(quick("eic"), spend="seconds"))
+    belief, conditions = fitted(problem, told(problem, PAIRS), replace(quick("eic"), spend="seconds"))
     rates = problem.space.grid().rates
     assert rates is not None
     assert [q.name for q in belief.quantities] == ["accuracy", "time"]
@@ -55,15 +59,15 @@ def test_the_same_in_seconds() -> None:
     everything = belief.everything
     beliefs = belief.at_full(everything)
     expected = belief.quantities[1].transform.expectation(beliefs[1]) * rates / 3600
-    np.testing.assert_allclose(belief.dollars(beliefs, everything), expected)
+    np.testing.assert_allclose(conditions.cost.dollars(beliefs, everything), expected)
 
 
 def test_limits_of_their_own_certainty_are_requirements_of_their_own() -> None:
     problem = problem_with("cost <= 0.05 USD @ 0.99", "time <= 100 s", "accuracy >= 0.5")
-    belief = belief_of(problem, told(problem, PAIRS))
-    assert sorted(r.probability for r in belief.requirements) == [0.9, 0.99]
+    belief, conditions = fitted(problem, told(problem, PAIRS))
+    assert sorted(r.probability for r in conditions.rule.requirements) == [0.9, 0.99]
     assert len(belief.limits) == 2  # accuracy, and dollars with seconds
-    shared = next(r for r in belief.requirements if r.probability == 0.9)
+    shared = next(r for r in conditions.rule.requirements if r.probability == 0.9)
     assert len(shared.limits) == 2
 
 
@@ -72,8 +76,8 @@ def test_objective_to_minimise_is_turned_and_its_limits_with_it() -> None:
         toy_space(), minimize("cost", at="anywhere"), ["time <= 100 s", "accuracy >= 0.6"], ("1/10", "1/2", 1)
     )
     history = told(problem, PAIRS)
-    belief = belief_of(problem, history, replace(quick("cherrypick"), spend="dollars"))
-    assert belief.spend == 0
+    belief, conditions = fitted(problem, history, replace(quick("cherrypick"), spend="dollars"))
+    assert conditions.cost.quantity == 0
     assert belief.objective.name == "cost"
     (own,) = [limit for limit in belief.limits if limit.quantity == 0]
     rates = problem.space.grid().rates
@@ -118,11 +122,12 @@ def test_told_dollars_without_prices_and_nothing_told_at_all() -> None:
             history, trial = history.propose(space.grid()[row], Fraction(1))
             seen = observe(problem, trial, {"accuracy": 0.1 * row}, seconds=took, cost=cost)
             history = history.record(trial.number, [seen], time=0.0)
-        belief = belief_of(problem, history)
-        name = None if belief.spend is None else belief.quantities[belief.spend].name
+        belief, conditions = fitted(problem, history)
+        index = conditions.cost.quantity
+        name = None if index is None else belief.quantities[index].name
         assert name == expected
         everything = belief.everything
-        assert (belief.dollars(belief.at_full(everything), everything) > 0).all()
+        assert (conditions.cost.dollars(belief.at_full(everything), everything) > 0).all()
 
 
 class Listening:
@@ -173,4 +178,4 @@ def test_models_are_told_of_which_quantities_laws_are_known() -> None:
 
 def test_recipes_that_know_no_limits_require_nothing() -> None:
     problem = problem_with("cost <= 0.05 USD")
-    assert belief_of(problem, told(problem, PAIRS), quick("fabolas")).requirements == ()
+    assert fitted(problem, told(problem, PAIRS), quick("fabolas"))[1].rule.requirements == ()

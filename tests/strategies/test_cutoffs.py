@@ -107,7 +107,7 @@ def test_a_run_that_we_ended_is_no_failure_of_the_program(foreseen: bool) -> Non
     assert evidence.ended.tolist() == [False, False, False, foreseen]
     recipe = quick_lean()
     table = Table.of(problem, history, recipe, 0)
-    names = [quantity.name for quantity in build_belief(recipe, evidence, table.candidates, 0).quantities]
+    names = [quantity.name for quantity in build_belief(recipe, evidence, table.candidates, 0)[0].quantities]
     assert (SUCCESS in names) is not foreseen
 
 
@@ -182,6 +182,7 @@ def test_a_run_that_we_ended_before_it_broke_a_limit_leaves_an_earlier_result_as
     evidence = Evidence.of(problem, history)
     assert evidence.harmless.tolist() == [False, False, False, True]
     table = Table.of(problem, history, quick_lean(), 0)
-    measured = measured_on_all_data(table, evidence, build_belief(quick_lean(), evidence, table.candidates, 0))
+    belief, _ = build_belief(quick_lean(), evidence, table.candidates, 0)
+    measured = measured_on_all_data(table, evidence, belief)
     assert measured.kept.all()
     assert len(measured.rows) == 3

@@ -32,7 +32,7 @@ def test_the_regret_of_one_rival_is_its_expected_improvement(seed: int) -> None:
     history = told(problem, [(row, 2) for row in range(len(problem.space.grid()) - 1)])
     recipe = quick_lean()
     known = prospects(problem, history, recipe, seed)
-    belief, outlook = replace(known.belief, seed=seed), known.outlook
+    belief, outlook = known.belief, known.outlook
     worst = int(np.where(outlook.is_measured, outlook.mean, np.inf).argmin())
     outlook = replace(outlook, has_result=False)  # nothing else is compared with
     rival = int(np.flatnonzero(~outlook.is_measured)[0])
@@ -46,7 +46,7 @@ def test_the_regret_of_one_rival_is_its_expected_improvement(seed: int) -> None:
         y = model.centre + model.spread * (there.mean[0] + np.sqrt(there.variance[0]) * roots.z)
         expected.append(roots.w @ np.maximum(expit(y) - mine, 0.0))
     wanted = float(outlook.probability[rival] * np.mean(expected) / mine)
-    known = replace(known, belief=belief, outlook=outlook)
+    known = replace(known, conditions=replace(known.conditions, seed=seed), outlook=outlook)
     assert known.regrets(worst).mean() == pytest.approx(wanted, rel=0.25, abs=2e-3)
 
 

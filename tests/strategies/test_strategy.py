@@ -297,15 +297,6 @@ def test_recipes_that_cannot_serve_a_problem_say_so() -> None:
     at_work(recipe("eic")).check(single)
 
 
-def test_tested_only_incumbents_are_tested() -> None:
-    problem = toy_problem()
-    plain = quick("trimtuner-gp")
-    used = replace(plain, incumbent=replace(plain.incumbent, tested_only=True))
-    history = told(problem, [(0, 0), (5, 1), (9, 2), (14, 0), (20, 1)])
-    found = recommended(at_work(used), problem, history, seed=2)
-    assert found.configuration.id in {trial.configuration.id for trial in history.trials}
-
-
 @pytest.mark.parametrize("name", RECIPES)
 def test_only_listed_settings_are_proposed_and_recommended(name: str) -> None:
     plain = toy_problem(anywhere=name == "nephele")

@@ -285,7 +285,7 @@ def test_what_was_stopped_on_all_data_is_closed(share: Fraction, is_closed: bool
     recipe = quick_lean(curves=True)
     table = Table.of(view.problem, view.history, recipe, 0)
     evidence = Evidence.of(view.problem, view.history)
-    belief = build_belief(recipe, evidence, table.candidates, 0)
+    belief, _ = build_belief(recipe, evidence, table.candidates, 0)
     before = Measured(np.array([0]), np.array([0.1]), np.array([True]))
     after = closed(before, stopped_trials(view), table, belief)
     assert after.rows.tolist() == [0, 8] if is_closed else after is before

@@ -1,8 +1,9 @@
 """What an acquisition sees, and how acquisitions compose.
 
-A `Belief` is everything the models say at one moment: the candidate configurations and levels, the modelled quantities,
-the limits on them. An `Acquisition` turns it into one number a pair. EI per dollar is `PerDollar(Improvement())`,
-constrained EI is `Times(Improvement(), Feasibility())`: variants are compositions, not subclasses.
+A `Belief` is what the models predict: candidate configurations and levels, modelled quantities, limits on them.
+`Conditions` are what else counts: cost of a test, budget, rule of recommendation. An `Acquisition` turns both into one
+number a pair. EI per dollar is `PerDollar(Improvement())`, constrained EI is `Times(Improvement(), Feasibility())`:
+variants are compositions, not subclasses.
 
 Shapes: N configurations, k levels, B pairs, R configurations at full data.
 """
@@ -19,6 +20,7 @@ import numpy as np
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import Gaussian, OptimumBelief, Points, Surrogate
 from leantune.models.scales import Transform
+from leantune.problem import At
 from leantune.units import SECONDS_PER_HOUR
 
 
@@ -98,14 +100,6 @@ class Limit:
         return bool(np.isfinite(self.low).any())
 
 
-@dataclass(frozen=True)
-class Requirement:
-    """The product of these limits' probabilities must reach `probability` for a configuration to be recommended."""
-
-    limits: tuple[Limit, ...]
-    probability: float
-
-
 def product_of_probabilities(
     limits: Sequence[Limit], beliefs: Sequence[Gaussian], configuration: IntArray
 ) -> FloatArray:
@@ -127,37 +121,24 @@ def largest(score: FloatArray, count: int) -> IntArray:
 
 @dataclass(frozen=True)
 class Belief:
-    """Everything the models say.
+    """What the models predict.
 
     quantities[0] is the objective, oriented so that larger is better. `limits` has at most one entry a quantity (limits
-    on the same quantity are merged before), `requirements` keeps what the user asked with which certainty.
-    `spend` is the quantity that says what a test costs, in dollars, or in seconds where `spend_in_seconds`.
+    on the same quantity are merged before).
     best: largest objective among tests whose measured values met the limits; worst: smallest of all; centre, spread: of
-    all; best_of_all: largest whatever the limits. at_full_only: only results at full data count as best.
-    open_pairs: what may be tested next (look-ahead goes on among them). representers, incumbents: caps on where the
-    optimum and the next incumbent are sought.
+    all; best_of_all: largest whatever the limits. answers_at: where a result counts as best.
     """
 
     candidates: Candidates
     quantities: tuple[Quantity, ...]
     limits: tuple[Limit, ...]
-    requirements: tuple[Requirement, ...]
-    spend: int | None
-    spend_in_seconds: bool
     best: float | None
     worst: float
     centre: float
     spread: float
-    dollars_left: float = np.inf
-    representers: int = 500
-    incumbents: int = 500
-    seed: int = 0
     best_of_all: float | None = None
-    at_full_only: bool = False
-    open_pairs: Pairs | None = None
-    simulated: bool = False
-    inherited_deviation: float = 0.0
-    _optima: dict[int, OptimumBelief] = field(default_factory=dict, compare=False, repr=False)
+    answers_at: At = At.ANYWHERE
+    _optima: dict[tuple[int, int, int], OptimumBelief] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def objective(self) -> Quantity:
@@ -167,18 +148,6 @@ class Belief:
     def grid(self) -> tuple[Gaussian, ...]:
         """Belief about every quantity at every (configuration, level); each [N, k]."""
         return tuple(q.model.predict_grid(self.candidates.x, self.candidates.levels) for q in self.quantities)
-
-    @cached_property
-    def optimum_at(self) -> IntArray:
-        """Configurations over which p_opt is sampled: those of largest mean + sd at full data."""
-        objective = self.at_full(self.everything)[0]
-        return largest(objective.mean + objective.sd, self.representers)
-
-    @cached_property
-    def incumbents_among(self) -> IntArray:
-        """Where the incumbent after a simulated test is sought: configurations of largest CEA at full data."""
-        beliefs = self.at_full(self.everything)
-        return largest(self.merit(beliefs[0]) * self.feasibility(beliefs, self.everything), self.incumbents)
 
     @cached_property
     def full_beliefs(self) -> tuple[Gaussian, ...]:
@@ -192,40 +161,22 @@ class Belief:
         return np.arange(len(self.candidates.x))
 
     def at(self, pairs: Pairs) -> tuple[Gaussian, ...]:
-        """Belief about every quantity at these pairs; each [B].
-
-        A simulated belief is asked about few pairs, once: it does not compute its grid for them.
-        """
-        if self.simulated:
-            points = self.candidates.points(pairs)
-            return tuple(q.model.predict(points) for q in self.quantities)
+        """Belief about every quantity at these pairs, read from the grid; each [B]."""
         where = (pairs.configuration, pairs.level)
         return tuple(g.at(where) for g in self.grid)
 
+    def predict(self, pairs: Pairs) -> tuple[Gaussian, ...]:
+        """The same for few pairs, without the grid."""
+        points = self.candidates.points(pairs)
+        return tuple(q.model.predict(points) for q in self.quantities)
+
     def at_full(self, configurations: IntArray) -> tuple[Gaussian, ...]:
         """Belief about every quantity at these configurations at full data; each [B]."""
-        if self.simulated:
-            return self.at(self.candidates.full_pairs(configurations))
         return tuple(g.at((configurations,)) for g in self.full_beliefs)
 
     def feasibility(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> FloatArray:
         """Probability that all limits hold."""
         return product_of_probabilities(self.limits, beliefs, configuration)
-
-    def qualifies(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> BoolArray:
-        """Whether each requirement is met with its probability."""
-        result = np.ones(beliefs[0].mean.shape, dtype=np.bool_)
-        for requirement in self.requirements:
-            result &= product_of_probabilities(requirement.limits, beliefs, configuration) >= requirement.probability
-        return result
-
-    def assurance(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> FloatArray:
-        """Product over the requirements of min(P / the probability asked for, 1): 1 where they are met."""
-        result = np.ones(beliefs[0].mean.shape)
-        for requirement in self.requirements:
-            probability = product_of_probabilities(requirement.limits, beliefs, configuration)
-            result *= np.minimum(probability / requirement.probability, 1.0)
-        return result
 
     def merit(self, objective: Gaussian) -> FloatArray:
         """The objective's value for products, in [0, 1]."""
@@ -233,36 +184,40 @@ class Belief:
 
     @cached_property
     def largest_deviation(self) -> float:
-        """Of the objective over the whole grid; a simulated belief has that of the belief it came from."""
-        return self.inherited_deviation if self.simulated else float(self.grid[0].sd.max())
+        """Of the objective over the whole grid."""
+        return float(self.grid[0].sd.max())
 
-    def optimum(self, samples: int) -> OptimumBelief:
-        """p_opt over `optimum_at` at full data; computed once, since searches ask for values pair by pair."""
-        if samples not in self._optima:
-            where = self.candidates.at_full(self.optimum_at)
-            self._optima[samples] = self.objective.model.optimum(where, samples, self.seed)
-        return self._optima[samples]
+    def optimum_at(self, count: int) -> IntArray:
+        """Configurations over which p_opt is sampled: those of largest mean + sd at full data."""
+        objective = self.full_beliefs[0]
+        return largest(objective.mean + objective.sd, count)
 
-    def dollars(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> FloatArray:
-        """Expected dollars of a test (seconds where nothing is priced, one where nothing is known)."""
-        if self.spend is None:
-            return np.ones(beliefs[0].mean.shape)
-        expected = self.quantities[self.spend].transform.expectation(beliefs[self.spend])
-        if self.spend_in_seconds and self.candidates.rates is not None:
-            expected = expected * self.candidates.rates[configuration] / SECONDS_PER_HOUR
-        return expected
+    def optimum(self, count: int, samples: int, seed: int) -> OptimumBelief:
+        """p_opt over `optimum_at(count)` at full data; computed once, since searches ask for values pair by pair."""
+        key = (count, samples, seed)
+        if key not in self._optima:
+            where = self.candidates.at_full(self.optimum_at(count))
+            self._optima[key] = self.objective.model.optimum(where, samples, seed)
+        return self._optima[key]
 
-    def extended(self, pairs: Pairs, outcomes: Sequence[FloatArray], *, simulated: bool = True) -> Belief:
-        """The belief after tests of the pairs with these outcomes (per quantity, modelled scale, each [B]).
+    def incumbents_among(self, count: int) -> IntArray:
+        """Where the incumbent after a simulated test is sought: configurations of largest CEA at full data."""
+        return largest(self._full_accuracy, count)
 
-        simulated: it will be asked about few pairs, once (see `at`).
-        """
+    @cached_property
+    def _full_accuracy(self) -> FloatArray:
+        """CEA at full data, [N]."""
+        beliefs = self.full_beliefs
+        return self.merit(beliefs[0]) * self.feasibility(beliefs, self.everything)
+
+    def extended(self, pairs: Pairs, outcomes: Sequence[FloatArray]) -> Belief:
+        """The belief after tests of the pairs with these outcomes (per quantity, modelled scale, each [B])."""
         points = self.candidates.points(pairs)
         quantities = tuple(
             replace(q, model=q.model.extend(points, y)) for q, y in zip(self.quantities, outcomes, strict=True)
         )
         counts = np.ones(len(pairs), dtype=np.bool_)
-        if self.at_full_only:
+        if self.answers_at is At.FULL:
             counts = pairs.level == len(self.candidates.levels) - 1
         met = counts.copy()
         for limit in self.limits:
@@ -274,20 +229,88 @@ class Belief:
             best=_larger(self.best, outcomes[0][met]),
             best_of_all=_larger(self.best_of_all, outcomes[0][counts]),
             worst=min(self.worst, float(outcomes[0].min())),
-            simulated=simulated,
-            inherited_deviation=self.largest_deviation if simulated else 0.0,
             _optima={},
         )
 
 
-def _larger(known: float | None, more: FloatArray) -> float | None:
-    return max([*([] if known is None else [known]), *more.tolist()], default=None)
+def _larger(best: float | None, more: FloatArray) -> float | None:
+    return max([*([] if best is None else [best]), *more.tolist()], default=None)
+
+
+_LOG = Transform("log")
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """What a test costs. quantity: the modelled one that says it, None where nothing does; transform: its scale. rates:
+    USD per hour [N], where dollars are modelled as seconds.
+    """
+
+    quantity: int | None = None
+    transform: Transform = _LOG
+    rates: FloatArray | None = None
+
+    def dollars(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> FloatArray:
+        """Expected dollars of a test (seconds where nothing is priced, one where nothing is known)."""
+        if self.quantity is None:
+            return np.ones(beliefs[0].mean.shape)
+        expected = self.transform.expectation(beliefs[self.quantity])
+        return expected if self.rates is None else expected * self.rates[configuration] / SECONDS_PER_HOUR
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """The product of these limits' probabilities must reach `probability` for a configuration to be recommended."""
+
+    limits: tuple[Limit, ...]
+    probability: float
+
+    def reached(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> FloatArray:
+        return product_of_probabilities(self.limits, beliefs, configuration)
+
+
+@dataclass(frozen=True)
+class RecommendationRule:
+    """Which configurations may be recommended: those that meet each requirement with its probability."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+    def qualifies(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> BoolArray:
+        """Whether each requirement is met with its probability."""
+        result = np.ones(beliefs[0].mean.shape, dtype=np.bool_)
+        for requirement in self.requirements:
+            result &= requirement.reached(beliefs, configuration) >= requirement.probability
+        return result
+
+    def assurance(self, beliefs: Sequence[Gaussian], configuration: IntArray) -> FloatArray:
+        """Product over the requirements of min(P / the probability asked for, 1): 1 where they are met."""
+        result = np.ones(beliefs[0].mean.shape)
+        for requirement in self.requirements:
+            result *= np.minimum(requirement.reached(beliefs, configuration) / requirement.probability, 1.0)
+        return result
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a choice of tests depends on besides the models' predictions.
+
+    open_pairs: what may be tested next (look-ahead goes on among them). representers, incumbents: how many
+    configurations the optimum and the next incumbent are sought among. seed: of samples of the optimum.
+    """
+
+    cost: CostModel = CostModel()
+    rule: RecommendationRule = RecommendationRule()
+    dollars_left: float = np.inf
+    open_pairs: Pairs | None = None
+    representers: int = 500
+    incumbents: int = 500
+    seed: int = 0
 
 
 class Acquisition(Protocol):
     """How much a test of each pair is worth; larger is better, never negative, never NaN; [B]."""
 
-    def values(self, belief: Belief, pairs: Pairs) -> FloatArray: ...
+    def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray: ...
 
 
 @dataclass(frozen=True)
@@ -296,10 +319,10 @@ class Times:
 
     factors: tuple[Acquisition, ...]
 
-    def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
+    def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray:
         result = np.ones(len(pairs))
         for factor in self.factors:
-            result *= factor.values(belief, pairs)
+            result *= factor.values(belief, pairs, conditions)
         return result
 
 
@@ -310,16 +333,16 @@ class PerDollar:
     worth: Acquisition
     overhead: float = 0.0
 
-    def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
-        dollars = belief.dollars(belief.at(pairs), pairs.configuration)
-        return self.worth.values(belief, pairs) / np.maximum(dollars + self.overhead, 1e-12)
+    def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray:
+        dollars = conditions.cost.dollars(belief.at(pairs), pairs.configuration)
+        return self.worth.values(belief, pairs, conditions) / np.maximum(dollars + self.overhead, 1e-12)
 
 
 @dataclass(frozen=True)
 class Feasibility:
     """Probability that the tested pair itself meets all limits."""
 
-    def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
+    def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray:
         return belief.feasibility(belief.at(pairs), pairs.configuration)
 
 
@@ -327,6 +350,6 @@ class Feasibility:
 class ConstrainedAccuracy:
     """CEA(x, s) = E[a(x, s)] prod_i p(q_i(x, s) >= 0) (TrimTuner Eq. 6)."""
 
-    def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
+    def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray:
         beliefs = belief.at(pairs)
         return belief.merit(beliefs[0]) * belief.feasibility(beliefs, pairs.configuration)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, Pairs
+from leantune.acquisition.base import Belief, Conditions, Pairs
 from leantune.arrays import FloatArray
 from leantune.models.base import Roots
 
@@ -28,8 +28,8 @@ class InformationGain:
     samples: int = 300
     differenced: bool = True
 
-    def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
-        optimum = belief.optimum(self.samples)
+    def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray:
+        optimum = belief.optimum(conditions.representers, self.samples, conditions.seed)
         expected = optimum.expected_divergence(belief.candidates.points(pairs), Roots.of(self.roots))
         if not self.differenced:
             return expected

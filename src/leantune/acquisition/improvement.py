@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from leantune.acquisition.base import Belief, Pairs
+from leantune.acquisition.base import Belief, Conditions, Pairs
 from leantune.arrays import FloatArray
 
 PESSIMISM = 3.0  # deviations below the worst result: Lynceus' rule while nothing feasible is known
@@ -22,16 +22,20 @@ def expected_improvement(mean: FloatArray, sd: FloatArray, best: float) -> Float
 
 @dataclass(frozen=True)
 class Improvement:
-    """EI on the modelled scale, over the best result that met the limits (feasible_only) or over the best of all."""
+    """EI on the modelled scale, over the best result that met the limits (feasible_only) or over the best of all.
+
+    While there is none, over the worst - 3 x the largest predicted deviation (larger is better here).
+    """
 
     feasible_only: bool = True
 
-    def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
+    def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray:
         objective = belief.at(pairs)[0]
         best = belief.best if self.feasible_only else belief.best_of_all
-        return expected_improvement(objective.mean, objective.sd, reference(belief, best))
+        if best is None:
+            best = pessimistic_best(belief.worst, belief.largest_deviation)
+        return expected_improvement(objective.mean, objective.sd, best)
 
 
-def reference(belief: Belief, best: float | None) -> float:
-    """y*: the best result; none yet: the worst - 3 x the largest predicted deviation (larger is better here)."""
-    return belief.worst - PESSIMISM * belief.largest_deviation if best is None else best
+def pessimistic_best(worst: float, largest_deviation: float) -> float:
+    return worst - PESSIMISM * largest_deviation

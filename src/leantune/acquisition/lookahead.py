@@ -10,26 +10,65 @@ simulated outcome's dollars (the paper keeps it constant in the path; a path tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, Feasibility, Pairs, largest
-from leantune.acquisition.improvement import Improvement
+from leantune.acquisition.base import Belief, Conditions, CostModel, Pairs, largest
+from leantune.acquisition.improvement import expected_improvement, pessimistic_best
 from leantune.arrays import BoolArray, FloatArray
 from leantune.models.base import Gaussian, Roots
 
 
-def feasible_and_affordable(belief: Belief, pairs: Pairs) -> BoolArray:
+def feasible_and_affordable(belief: Belief, pairs: Pairs, conditions: Conditions) -> BoolArray:
     """Alg. 3's Gamma: predicted to meet every limit (at the mean) and to cost no more than what is left; [B]."""
-    beliefs = belief.at(pairs)
-    result = belief.dollars(beliefs, pairs.configuration) <= belief.dollars_left
-    for limit in belief.limits:
-        mean = beliefs[limit.quantity].mean
-        result &= (mean <= limit.high[pairs.configuration]) & (mean >= limit.low[pairs.configuration])
-    return result
+    return _Stage.present(belief, conditions).allowed(pairs)
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """What is known at one place of a path.
+
+    predict: what the models say there; after simulated tests of few pairs, so that no grid is computed for them.
+    deviation: the largest of the objective, by the models before the path.
+    """
+
+    belief: Belief
+    cost: CostModel
+    dollars_left: float
+    predict: Callable[[Pairs], tuple[Gaussian, ...]]
+    deviation: float
+
+    @classmethod
+    def present(cls, belief: Belief, conditions: Conditions) -> _Stage:
+        return cls(belief, conditions.cost, conditions.dollars_left, belief.at, belief.largest_deviation)
+
+    def after(self, pair: Pairs, outcomes: list[FloatArray]) -> _Stage:
+        """After a test with these outcomes, whose dollars are a prediction without uncertainty."""
+        belief = self.belief.extended(pair, outcomes)
+        certain = [Gaussian(y, np.zeros_like(y)) for y in outcomes]
+        left = self.dollars_left - float(self.cost.dollars(certain, pair.configuration)[0])
+        return _Stage(belief, self.cost, left, belief.predict, self.deviation)
+
+    def allowed(self, pairs: Pairs) -> BoolArray:
+        """See `feasible_and_affordable`."""
+        beliefs = self.predict(pairs)
+        result = self.cost.dollars(beliefs, pairs.configuration) <= self.dollars_left
+        for limit in self.belief.limits:
+            mean = beliefs[limit.quantity].mean
+            result &= (mean <= limit.high[pairs.configuration]) & (mean >= limit.low[pairs.configuration])
+        return result
+
+    def step(self, pairs: Pairs) -> tuple[FloatArray, FloatArray]:
+        """EIc and expected dollars of each pair (line 8)."""
+        beliefs, best = self.predict(pairs), self.belief.best
+        if best is None:
+            best = pessimistic_best(self.belief.worst, self.deviation)
+        improvement = expected_improvement(beliefs[0].mean, beliefs[0].sd, best)
+        feasible = self.belief.feasibility(beliefs, pairs.configuration)
+        return improvement * feasible, self.cost.dollars(beliefs, pairs.configuration)
 
 
 @dataclass(frozen=True)
@@ -41,35 +80,33 @@ class LookAhead:
     discount: float = 0.9
     step_pairs: int = 2000
 
-    def values(self, belief: Belief, pairs: Pairs) -> FloatArray:
-        reward, dollars = _step(belief, pairs)
+    def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray:
+        stage = _Stage.present(belief, conditions)
+        reward, dollars = stage.step(pairs)
         if self.horizon > 0:
-            pool = self._pool(belief, pairs)
+            pool = self._pool(stage, pairs if conditions.open_pairs is None else conditions.open_pairs)
             for b in range(len(pairs)):
-                one = pairs.take(np.array([b]))
-                more_reward, more_dollars = self._beyond(belief, one, pool, self.horizon)
+                more_reward, more_dollars = self._beyond(stage, pairs.take(np.array([b])), pool, self.horizon)
                 reward[b] += more_reward
                 dollars[b] += more_dollars
         return reward / np.maximum(dollars, 1e-12)
 
-    def _pool(self, belief: Belief, pairs: Pairs) -> Pairs:
+    def _pool(self, stage: _Stage, pairs: Pairs) -> Pairs:
         """Where a path may go on: all open pairs (line 25), or those of largest EIc by the present models."""
-        pool = pairs if belief.open_pairs is None else belief.open_pairs
-        if len(pool) <= self.step_pairs:
-            return pool
-        reward, _ = _step(belief, pool)
-        return pool.take(largest(reward, self.step_pairs))
+        if len(pairs) <= self.step_pairs:
+            return pairs
+        return pairs.take(largest(stage.step(pairs)[0], self.step_pairs))
 
-    def _beyond(self, belief: Belief, pair: Pairs, pool: Pairs, horizon: int) -> tuple[float, float]:
+    def _beyond(self, stage: _Stage, pair: Pairs, pool: Pairs, horizon: int) -> tuple[float, float]:
         """Discounted expected reward and dollars of what follows a test of `pair` (lines 10 to 21)."""
         reward = dollars = 0.0
         rest = pool.take(np.flatnonzero((pool.configuration != pair.configuration[0]) | (pool.level != pair.level[0])))
-        for weight, after in self._outcomes(belief, pair):
-            allowed = np.flatnonzero(feasible_and_affordable(after, rest))
+        for weight, after in self._outcomes(stage, pair):
+            allowed = np.flatnonzero(after.allowed(rest))
             if len(allowed) == 0:
                 continue
             within = rest.take(allowed)
-            rewards, costs = _step(after, within)
+            rewards, costs = after.step(within)
             best = int(rewards.argmax())
             step_reward, step_dollars = float(rewards[best]), float(costs[best])
             if horizon > 1:
@@ -79,24 +116,10 @@ class LookAhead:
             dollars += self.discount * weight * step_dollars
         return reward, dollars
 
-    def _outcomes(self, belief: Belief, pair: Pairs) -> Iterator[tuple[float, Belief]]:
-        """Each combination of roots of all quantities, with its weight and the belief refitted with it."""
+    def _outcomes(self, stage: _Stage, pair: Pairs) -> Iterator[tuple[float, _Stage]]:
+        """Each combination of roots of all quantities, with its weight and the models refitted with it."""
         roots = Roots.of(self.roots)
-        now = belief.at(pair)
+        now = stage.predict(pair)
         for combination in product(range(len(roots.z)), repeat=len(now)):
             outcomes = [g.mean + g.sd * roots.z[k] for g, k in zip(now, combination, strict=True)]
-            after = belief.extended(pair, outcomes)
-            spent = float(_dollars_of(belief, outcomes, pair)[0])
-            yield float(np.prod(roots.w[list(combination)])), replace(after, dollars_left=belief.dollars_left - spent)
-
-
-def _step(belief: Belief, pairs: Pairs) -> tuple[FloatArray, FloatArray]:
-    """EIc and expected dollars of each pair (line 8)."""
-    reward = Improvement().values(belief, pairs) * Feasibility().values(belief, pairs)
-    return reward, belief.dollars(belief.at(pairs), pairs.configuration)
-
-
-def _dollars_of(belief: Belief, outcomes: list[FloatArray], pair: Pairs) -> FloatArray:
-    """Dollars of a simulated outcome: a belief without uncertainty."""
-    certain = [Gaussian(y, np.zeros_like(y)) for y in outcomes]
-    return belief.dollars(certain, pair.configuration)
+            yield float(np.prod(roots.w[list(combination)])), stage.after(pair, outcomes)

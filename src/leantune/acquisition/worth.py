@@ -25,7 +25,7 @@ from itertools import product
 import numpy as np
 from scipy.special import ndtr
 
-from leantune.acquisition.base import Belief, Pairs, largest
+from leantune.acquisition.base import Belief, CostModel, Pairs, largest
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import Gaussian, Roots
 from leantune.problem import COST, TIME
@@ -244,18 +244,18 @@ class Takes:
     seconds: Amount | None
 
     @classmethod
-    def of(cls, belief: Belief, pairs: Pairs) -> Takes:
+    def of(cls, belief: Belief, cost: CostModel, pairs: Pairs) -> Takes:
         points = belief.candidates.points(pairs)
-        found: dict[str, Amount] = {}
+        amounts: dict[str, Amount] = {}
         for quantity in belief.quantities:
             if quantity.name in (COST, TIME):
                 expected = quantity.model.predict(points)
                 sign = -1.0 if quantity.transform.descending else 1.0  # both are modelled by their logarithm
-                found[quantity.name] = Amount.of(sign * expected.mean, expected.sd)
-        usd, seconds = found.get(COST), found.get(TIME)
+                amounts[quantity.name] = Amount.of(sign * expected.mean, expected.sd)
+        usd, seconds = amounts.get(COST), amounts.get(TIME)
         if belief.candidates.rates is not None:
             rates = np.maximum(belief.candidates.rates[pairs.configuration] / SECONDS_PER_HOUR, 1e-12)
-            if usd is None and seconds is not None and belief.spend_in_seconds:
+            if usd is None and seconds is not None and cost.rates is not None:
                 usd = seconds.times(rates)
             elif seconds is None and usd is not None:
                 seconds = usd.times(1.0 / rates)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, Pairs
+from leantune.acquisition.base import Belief, Conditions, Pairs
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.history import Note, NoteKind
 from leantune.models.base import Gaussian
@@ -26,13 +26,14 @@ class Searched:
 
 @dataclass(frozen=True)
 class Search:
-    """What a filter may use: the belief, the pairs it may choose from ([N, k] mask), the acquisition, a cap and random
-    numbers.
+    """What a filter may use: belief and conditions, the pairs it may choose from ([N, k] mask), the acquisition, a cap
+    and random numbers.
 
     `evaluate` counts: comparing filters fairly means the same number of evaluations.
     """
 
     belief: Belief
+    conditions: Conditions
     untested: BoolArray
     evaluate: Callable[[Pairs], FloatArray]
     cap: int

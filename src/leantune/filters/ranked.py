@@ -11,6 +11,7 @@ from leantune.arrays import IntArray
 from leantune.filters.base import Search, Searched
 from leantune.history import Note, NoteKind
 from leantune.models.base import Gaussian
+from leantune.problem import At
 
 
 def _evaluated(search: Search, flat: IntArray, notes: tuple[Note, ...]) -> Searched:
@@ -60,7 +61,7 @@ class PromisingConfigurations:
 
     def search(self, search: Search) -> Searched:
         count, notes = search.count(1.0)
-        if not notes or not search.belief.at_full_only:
+        if not notes or search.belief.answers_at is At.ANYWHERE:
             return NoFilter().search(search)
         belief, everything = search.belief, search.belief.everything
         beliefs = belief.at_full(everything)
@@ -85,7 +86,7 @@ class FeasibleAffordable:
 
         flat = search.flat
         pairs = search.pairs(flat)
-        promising = flat[feasible_and_affordable(search.belief, pairs)]
+        promising = flat[feasible_and_affordable(search.belief, pairs, search.conditions)]
         if len(promising) == 0:
             return self._at_random(search, flat)
         if len(promising) <= search.cap:
@@ -97,8 +98,8 @@ class FeasibleAffordable:
 
     def _at_random(self, search: Search, flat: IntArray) -> Searched:
         pairs = search.pairs(flat)
-        dollars = search.belief.dollars(search.belief.at(pairs), pairs.configuration)
-        affordable = flat[dollars <= search.belief.dollars_left]
+        dollars = search.conditions.cost.dollars(search.belief.at(pairs), pairs.configuration)
+        affordable = flat[dollars <= search.conditions.dollars_left]
         words = "no pair is predicted feasible and affordable; one at random among the affordable"
         if len(affordable) == 0:
             affordable = flat[dollars == dollars.min()]

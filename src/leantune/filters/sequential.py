@@ -16,9 +16,8 @@ from leantune.filters.base import Search, Searched
 from leantune.filters.ranked import NoFilter
 from leantune.history import Note
 
-ASKS_PER_EVALUATION = (
-    5  # proposals that snap to a known pair cost nothing, but a search that only repeats itself must end
-)
+# Proposals that snap to a computed pair cost nothing, but a search that only repeats itself must end.
+ASKS_PER_EVALUATION = 5
 
 
 @dataclass
@@ -29,7 +28,7 @@ class _Snapped:
 
     search: Search
     budget: int
-    known: dict[int, float] = field(default_factory=dict)
+    computed: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.flat = self.search.flat
@@ -39,20 +38,23 @@ class _Snapped:
 
     @property
     def spent(self) -> bool:
-        return len(self.known) >= self.budget
+        return len(self.computed) >= self.budget
 
     def values(self, proposals: FloatArray) -> FloatArray:
         """Values of the nearest pairs; new ones beyond the budget are worth nothing."""
         nearest: IntArray = np.asarray(self.tree.query(np.atleast_2d(proposals))[1])
-        new = [row for row in dict.fromkeys(nearest.tolist()) if row not in self.known][: self.budget - len(self.known)]
+        new = [row for row in dict.fromkeys(nearest.tolist()) if row not in self.computed]
+        new = new[: self.budget - len(self.computed)]
         if new:
-            found = self.search.evaluate(self.search.pairs(self.flat[np.array(new)]))
-            self.known.update(zip(new, found.tolist(), strict=True))
-        return np.array([self.known.get(row, 0.0) for row in nearest.tolist()])
+            values = self.search.evaluate(self.search.pairs(self.flat[np.array(new)]))
+            self.computed.update(zip(new, values.tolist(), strict=True))
+        return np.array([self.computed.get(row, 0.0) for row in nearest.tolist()])
 
     def searched(self, notes: tuple[Note, ...]) -> Searched:
-        rows = np.array(sorted(self.known), dtype=np.int64)
-        return Searched(self.search.pairs(self.flat[rows]), np.array([self.known[row] for row in rows.tolist()]), notes)
+        rows = np.array(sorted(self.computed), dtype=np.int64)
+        return Searched(
+            self.search.pairs(self.flat[rows]), np.array([self.computed[row] for row in rows.tolist()]), notes
+        )
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,30 @@ failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, Candidates, Limit, Quantity, Requirement
+from leantune.acquisition.base import (
+    Belief,
+    Candidates,
+    Conditions,
+    CostModel,
+    Limit,
+    Pairs,
+    Quantity,
+    RecommendationRule,
+    Requirement,
+)
 from leantune.arrays import BoolArray, FloatArray
 from leantune.history import Estimate
 from leantune.models.base import Data, Fitter, Gaussian, Scaling, Surrogate
 from leantune.models.scales import Transform
 from leantune.models.threads import parallel_map
 from leantune.problem import COST, TIME, At, Constraint, Problem
+from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
 from leantune.strategies.proposals import derived_seed
 from leantune.strategies.recipe import Recipe
@@ -40,9 +51,16 @@ class _Spend:
     @classmethod
     def of(cls, recipe: Recipe, evidence: Evidence) -> _Spend:
         goal, follows = evidence.problem.goal.metric, evidence.dollars_follow_seconds
-        if evidence.known(COST).any() and not (follows and (recipe.spend == "seconds" or goal == TIME)):
+        if evidence.informative(COST).any() and not (follows and (recipe.spend == "seconds" or goal == TIME)):
             return cls(COST, False)
-        return cls(TIME, follows) if evidence.known(TIME).any() else cls(None, False)
+        return cls(TIME, follows) if evidence.informative(TIME).any() else cls(None, False)
+
+    def cost(self, quantities: Sequence[Quantity], candidates: Candidates) -> CostModel:
+        """What a test costs by the fitted quantities."""
+        if self.metric is None:
+            return CostModel()
+        index = [quantity.name for quantity in quantities].index(self.metric)
+        return CostModel(index, quantities[index].transform, candidates.rates if self.in_seconds else None)
 
     def modelled(self, metric: str, evidence: Evidence) -> str:
         """The metric on which a limit on `metric` is put: with known prices dollars and seconds are one quantity."""
@@ -87,7 +105,7 @@ class _Request:
 
 @lru_cache(maxsize=KEPT_FITS)
 def _fitted(request: _Request) -> Surrogate:
-    """Whoever asks for a test, then whether the study is over, then for advice, of one history, fits once."""
+    """Fitted once for one history, whether a test, the stop reason or a recommendation is asked for."""
     return request.models.fit(
         request.data,
         grows_with_data=request.grows_with_data,
@@ -99,10 +117,10 @@ def _fitted(request: _Request) -> Surrogate:
 
 def _scaling(problem: Problem, name: str, transform: Transform) -> Scaling:
     """Laws are known of dollars, seconds and of a goal that is a share, by its error, or a loss, by its logarithm; any
-    other metric may do with the data what it likes.
+    other metric may change with the data in any way.
     """
-    known = transform.kind in ("share", "logit") or (transform.kind == "log" and transform.descending)
-    lawful = name in (COST, TIME) or (name == problem.goal.metric and known)
+    has_law = transform.kind in ("share", "logit") or (transform.kind == "log" and transform.descending)
+    lawful = name in (COST, TIME) or (name == problem.goal.metric and has_law)
     return Scaling(-float(np.log(float(problem.fractions[0]))), lawful)
 
 
@@ -152,8 +170,19 @@ class _Limits:
         return index, self.quantities[index].transform.forward(limit)
 
 
-def build_belief(recipe: Recipe, evidence: Evidence, candidates: Candidates, seed: int) -> Belief:
-    """Fit every quantity that the problem and the recipe need; at least one run must have come through."""
+def build_belief(
+    recipe: Recipe,
+    evidence: Evidence,
+    candidates: Candidates,
+    seed: int,
+    *,
+    dollars_left: float = np.inf,
+    open_pairs: Pairs | None = None,
+) -> tuple[Belief, Conditions]:
+    """Fit every quantity that the problem and the recipe need; at least one run must have succeeded.
+
+    dollars_left, open_pairs: see Conditions.
+    """
     problem = evidence.problem
     if recipe.natural_scales:
         columns = problem.space.telling_features
@@ -163,28 +192,43 @@ def build_belief(recipe: Recipe, evidence: Evidence, candidates: Candidates, see
     pairs = len(candidates.x) * len(problem.fractions)
     quantities = _quantities(recipe, evidence, spend, seed, pairs)
     limits = _Limits(evidence, candidates, quantities, spend)
-    known = evidence.known(problem.goal.metric)
+    reported = evidence.informative(problem.goal.metric)
     objective = evidence.data(problem.goal.metric, quantities[0].transform).y
-    answers = ~evidence.failed[known]
+    answers = ~evidence.failed[reported]
     if problem.goal.at is At.FULL:
-        answers &= evidence.level[known] == len(problem.fractions) - 1
-    return Belief(
+        answers &= evidence.level[reported] == len(problem.fractions) - 1
+    belief = Belief(
         candidates=candidates,
         quantities=quantities,
         limits=limits.merged(problem.constraints),
-        requirements=_requirements(recipe, problem, limits),
-        spend=None if spend.metric is None else [quantity.name for quantity in quantities].index(spend.metric),
-        spend_in_seconds=spend.in_seconds,
-        best=_best(objective, answers & evidence.kept_limits()[known]),
+        best=_best(objective, answers & evidence.kept_limits()[reported]),
         best_of_all=_best(objective, answers),
-        at_full_only=problem.goal.at is At.FULL,
+        answers_at=problem.goal.at,
         worst=float(objective.min()),
         centre=float(objective.mean()),
         spread=float(objective.std()) or 1.0,
+    )
+    conditions = Conditions(
+        cost=spend.cost(quantities, candidates),
+        rule=RecommendationRule(_requirements(recipe, problem, limits)),
+        dollars_left=dollars_left,
+        open_pairs=open_pairs,
         representers=recipe.caps.representers,
         incumbents=recipe.caps.incumbents,
         seed=derived_seed(seed, "optimum"),
     )
+    return belief, conditions
+
+
+def with_pending(belief: Belief, table: Table, predict: Callable[[Pairs], tuple[Gaussian, ...]]) -> Belief:
+    """The belief if pending trials turn out as predicted."""
+    pending = [(table.row_of(trial), trial) for trial in table.history.trials if trial.pending]
+    pairs = [(row, table.problem.level_of(share)) for row, trial in pending if row >= 0 for share in trial.snapshots]
+    if not pairs:
+        return belief
+    rows, levels = np.array(pairs, dtype=np.int64).T
+    believed = Pairs(rows, levels)
+    return belief.extended(believed, [gaussian.mean for gaussian in predict(believed)])
 
 
 def _requirements(recipe: Recipe, problem: Problem, limits: _Limits) -> tuple[Requirement, ...]:
@@ -201,18 +245,18 @@ def _best(objective: FloatArray, counts: BoolArray) -> float | None:
     return float(objective[counts].max()) if counts.any() else None
 
 
-def expectations(belief: Belief, beliefs: Sequence[Gaussian], row: int) -> dict[str, Estimate]:
+def expectations(belief: Belief, cost: CostModel, beliefs: Sequence[Gaussian], row: int) -> dict[str, Estimate]:
     """Every modelled metric but success at one pair of the configuration in `row`, on its own scale; beliefs: per
     quantity, each [1]. Where seconds are modelled for dollars, both are told.
     """
-    found = {
+    estimates = {
         quantity.name: Estimate(
             float(quantity.transform.expectation(gaussian)[0]), float(quantity.transform.deviation(gaussian)[0])
         )
         for quantity, gaussian in zip(belief.quantities, beliefs, strict=True)
         if quantity.name != SUCCESS
     }
-    if belief.spend_in_seconds and belief.candidates.rates is not None and COST not in found:
-        rate = float(belief.candidates.rates[row]) / SECONDS_PER_HOUR
-        found[COST] = Estimate(found[TIME].mean * rate, found[TIME].sd * rate)
-    return found
+    if cost.rates is not None and COST not in estimates:
+        rate = float(cost.rates[row]) / SECONDS_PER_HOUR
+        estimates[COST] = Estimate(estimates[TIME].mean * rate, estimates[TIME].sd * rate)
+    return estimates

@@ -63,7 +63,7 @@ class Cutoffs:
                 kept &= evidence.level == len(problem.fractions) - 1
             best = evidence.metrics[goal.metric][kept]
             allowed[goal.metric] = min(allowed[goal.metric], NEAR * float(best.min(initial=np.inf)))
-        priced = evidence.dollars_follow_seconds or not evidence.known(COST).any()
+        priced = evidence.dollars_follow_seconds or not evidence.informative(COST).any()
         return cls(allowed[TIME], allowed[COST], left, priced, shortest)
 
     def useless_after(self, rates: FloatArray | None, expected: Amount | None, *, patient: bool = False) -> FloatArray:

@@ -64,7 +64,7 @@ class Evidence:
         """The same where models see only these features."""
         return replace(self, points=Points(np.ascontiguousarray(self.points.x[:, columns]), self.points.s))
 
-    def known(self, metric: str) -> BoolArray:
+    def informative(self, metric: str) -> BoolArray:
         """Rows where the metric says something; bounds count for dollars and seconds."""
         there = np.isfinite(self.metrics[metric])
         return there if metric in (COST, TIME) else there & ~self.failed
@@ -82,7 +82,7 @@ class Evidence:
         declared = goal.scale if is_goal else Scale.AUTO
         if declared is not Scale.AUTO:
             return Transform(share if declared is Scale.SHARE else _KINDS[declared], descending)
-        values = self.metrics[metric][self.known(metric)]
+        values = self.metrics[metric][self.informative(metric)]
         limits = [limit.limit for limit in self.problem.constraints if limit.metric == metric]
         everything = np.append(values, limits)
         if not descending and len(values) > 0 and bool(((everything >= 0) & (everything <= 1)).all()):
@@ -93,7 +93,7 @@ class Evidence:
 
     def data(self, metric: str, transform: Transform) -> Data:
         """Observations of the metric on its modelled scale; bounds of dollars and seconds are censored."""
-        rows = self.known(metric)
+        rows = self.informative(metric)
         values = self.metrics[metric][rows]
         bounds = np.zeros(int(rows.sum()), dtype=np.bool_)
         if metric in (COST, TIME):

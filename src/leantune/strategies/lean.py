@@ -114,8 +114,8 @@ class Lean:
             if known.outlook.has_result and not known.can_be_tested(row):
                 assert measured is not None
                 return replace(measured, why=f"{measured.why} {UNTESTABLE.format(problem.fidelity)}")
-            everything = np.arange(len(table.configurations))
-            advice = recommendation_at(table, known.belief, row, qualified, everything, self.recipe.incumbent)
+            incumbent = self.recipe.incumbent
+            advice = recommendation_at(table, known.belief, known.conditions, row, qualified, incumbent)
             return replace(advice, why=f"{advice.why} {_why_not_measured(known)}")
 
     def _known(self, view: View, table: Table, evidence: Evidence, seed: int, *, advising: bool = False) -> Prospects:
@@ -262,10 +262,10 @@ class Lean:
         row, level = int(pair.configuration[0]), int(pair.level[0])
         configuration = table.configurations[row]
         shares = _snapshots(table.problem, table.history, configuration.id, table.problem.fractions[level])
-        beliefs = tuple(q.model.predict(belief.candidates.points(pair)) for q in belief.quantities)
+        expected = expectations(belief, known.conditions.cost, belief.predict(pair), row)
         useful, cut = useful_seconds(float(known.ended_after(pair, patient=kind is NoteKind.FAVOURITE)[0]))
         notes = (Note(kind, why), *cut, *table.notes)
-        return Proposal(configuration, shares[-1], shares, expectations(belief, beliefs, row), notes, useful)
+        return Proposal(configuration, shares[-1], shares, expected, notes, useful)
 
     def _at_random(self, table: Table, untested: BoolArray, seed: int) -> Proposal:
         """Nothing was measured yet, as every run failed."""

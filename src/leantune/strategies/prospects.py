@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, Pairs
+from leantune.acquisition.base import Belief, Conditions, Pairs
 from leantune.acquisition.worth import Measured, Outlook, Resources, Takes, places
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import Gaussian
 from leantune.models.gp import GaussianProcess
 from leantune.models.scales import Transform
-from leantune.strategies.beliefs import build_belief
+from leantune.strategies.beliefs import build_belief, with_pending
 from leantune.strategies.budgets import resources
 from leantune.strategies.candidates import Table
 from leantune.strategies.cutoffs import Cutoffs
@@ -39,6 +39,7 @@ class Prospects:
     table: Table
     belief: Belief
     settled: Belief
+    conditions: Conditions
     outlook: Outlook
     standing: Standing | None
     left: Resources
@@ -61,7 +62,7 @@ class Prospects:
         that.
         """
         left = replace(resources(table.problem, table.history), thrift=recipe.thrift)
-        settled = build_belief(recipe, _informed(evidence, stopped, recipe), table.candidates, seed)
+        settled, conditions = build_belief(recipe, _informed(evidence, stopped, recipe), table.candidates, seed)
         measured, standing = measured_on_all_data(table, evidence, settled), _standing(table, evidence, settled)
         if standing is not None:
             measured = standing.believed(measured)
@@ -69,10 +70,10 @@ class Prospects:
             from leantune.strategies.trial_ends import closed
 
             measured = closed(measured, stopped, table, settled)
-        belief = _with_pending(settled, table) if pending else settled
+        belief = with_pending(settled, table, settled.predict) if pending else settled
         cutoffs = Cutoffs.of(table.problem, evidence, left)
         outlook = Outlook.of(belief, measured, kappa if left.any else 0.0)
-        return cls(table, belief, settled, outlook, standing, left, cutoffs)
+        return cls(table, belief, settled, conditions, outlook, standing, left, cutoffs)
 
     @property
     def favourite(self) -> tuple[int, bool]:
@@ -84,7 +85,7 @@ class Prospects:
         its own error.
         """
         belief, outlook = self.belief, self.outlook
-        assurance = belief.assurance(belief.full_beliefs, belief.everything)
+        assurance = self.conditions.rule.assurance(belief.full_beliefs, belief.everything)
         assurance[outlook.is_measured] = outlook.probability[outlook.is_measured]
         value = _value(belief.objective.transform, outlook.mean - RESERVE * outlook.sd)
         row = int((value * assurance).argmax())
@@ -114,7 +115,7 @@ class Prospects:
 
     def takes(self, pairs: Pairs) -> Takes:
         """What tests take; where shares are of epochs, only what lies beyond the result that each goes on from."""
-        takes = Takes.of(self.belief, pairs)
+        takes = Takes.of(self.belief, self.conditions.cost, pairs)
         if takes.seconds is not None:
             rates = self._rates(pairs)
             takes = takes.ended_after(self.cutoffs.useless_after(rates, takes.seconds), rates)
@@ -124,7 +125,9 @@ class Prospects:
 
     def ended_after(self, pairs: Pairs, *, patient: bool = False) -> FloatArray:
         """Seconds after which each test is ended, infinite for never; [B]. patient: a surprise is borne."""
-        return self.cutoffs.after(self._rates(pairs), Takes.of(self.belief, pairs).seconds, patient=patient)
+        return self.cutoffs.after(
+            self._rates(pairs), Takes.of(self.belief, self.conditions.cost, pairs).seconds, patient=patient
+        )
 
     def _rates(self, pairs: Pairs) -> FloatArray | None:
         rates = self.belief.candidates.rates
@@ -170,19 +173,19 @@ class Prospects:
         that configuration by, as a share of it, in joint draws on all data at those that promise most. a: the goal on
         its own scale.
         """
-        belief, outlook = self.belief, self.outlook
+        belief, outlook, seed = self.belief, self.outlook, self.conditions.seed
         model = belief.objective.model
         assert isinstance(model, GaussianProcess)
         rivals = places(outlook, RIVALS)
         rivals = rivals[(rivals != row) & ~outlook.is_measured[rivals]]
-        drawn = model.paths(belief.candidates.at_full(np.append(rivals, row)), DRAWS, belief.seed)
+        drawn = model.paths(belief.candidates.at_full(np.append(rivals, row)), DRAWS, seed)
         sign = -1.0 if belief.objective.transform.descending else 1.0
 
         def own_scale(y: FloatArray) -> FloatArray:
             return sign * belief.objective.transform.expectation(Gaussian(y, np.zeros_like(y)))
 
         mine = own_scale(np.full(len(drawn), outlook.mean[row]) if outlook.is_measured[row] else drawn[:, -1])
-        keeps = np.random.default_rng(belief.seed).random((len(drawn), len(rivals))) < outlook.probability[rivals]
+        keeps = np.random.default_rng(seed).random((len(drawn), len(rivals))) < outlook.probability[rivals]
         more = np.where(keeps, own_scale(drawn[:, :-1]) - mine[:, None], 0.0).max(axis=1, initial=0.0)
         if outlook.has_result:
             more = np.maximum(more, float(own_scale(np.array([outlook.floor]))[0]) - mine)
@@ -225,18 +228,6 @@ def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> Me
     return Measured(
         np.array(list(found), dtype=np.int64), np.array(means, dtype=np.float64), np.array(all_kept, dtype=np.bool_)
     )
-
-
-def _with_pending(belief: Belief, table: Table) -> Belief:
-    """Pending trials believed to turn out as predicted."""
-    pending = [(table.row_of(trial), trial) for trial in table.history.trials if trial.pending]
-    pairs = [(row, table.problem.level_of(share)) for row, trial in pending if row >= 0 for share in trial.snapshots]
-    if not pairs:
-        return belief
-    rows, levels = np.array(pairs, dtype=np.int64).T
-    believed = Pairs(rows, levels)
-    outcomes = [q.model.predict(belief.candidates.points(believed)).mean for q in belief.quantities]
-    return belief.extended(believed, outcomes, simulated=False)
 
 
 def _value(transform: Transform, y: FloatArray) -> FloatArray:

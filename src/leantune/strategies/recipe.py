@@ -30,13 +30,11 @@ class Incumbent:
     """Who may be recommended when the problem is about full data.
 
     probability: of all limits together that carry none of their own. constrained: whether the recipe knows limits at
-    all (Fabolas and EI do not). tested_only: only configurations already tested at some s, as in the TrimTuner authors'
-    program.
+    all (Fabolas and EI do not).
     """
 
     probability: float = 0.90
     constrained: bool = True
-    tested_only: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from leantune.acquisition.base import Belief
-from leantune.arrays import FloatArray, IntArray
+from leantune.acquisition.base import Belief, Conditions
+from leantune.arrays import FloatArray
 from leantune.errors import StudyOver
 from leantune.history import Estimate, History, Note, NoteKind, Observation, ObservationKind, Trial
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
@@ -21,27 +21,29 @@ from leantune.text import at_full
 
 
 def recommendation_at(
-    table: Table, belief: Belief, row: int, qualified: bool, among: IntArray, rule: Incumbent
+    table: Table, belief: Belief, conditions: Conditions, row: int, qualified: bool, incumbent: Incumbent
 ) -> Recommendation:
     """The configuration in `row` at full data, with what the models say of it."""
     problem = table.problem
-    one = np.array([row])
-    beliefs = belief.at_full(one)
-    metrics = expectations(belief, beliefs, row)
-    probabilities = {c.text: probability_of(belief, c, one) for c in problem.constraints}
+    beliefs = belief.at_full(np.array([row]))
+    metrics = expectations(belief, conditions.cost, beliefs, row)
+    probabilities = {c.text: probability_of(belief, c, row) for c in problem.constraints}
     configuration = table.configurations[row]
     tested = _measured_fractions(table.history, configuration.id)
     goal = metrics[problem.goal.metric]
     why = f"{best_word(problem)} predicted {problem.goal.metric} {at_full(problem.fidelity)}, {goal}"
     notes: tuple[Note, ...] = ()
-    if problem.constraints and rule.constrained:
-        meeting = int(belief.qualifies(belief.at_full(among), among).sum())
+    if problem.constraints and incumbent.constrained:
+        meeting = int(conditions.rule.qualifies(belief.full_beliefs, belief.everything).sum())
         if qualified:
-            why += f", among the {meeting} of {len(among)} configurations that meet the limits as surely as asked"
+            total = len(belief.everything)
+            why += f", among the {meeting} of {total} configurations that meet the limits as surely as asked"
         else:
             why = f"No configuration meets the limits as surely as asked; the best compromise, with {goal}"
             notes = (Note(NoteKind.FALLBACK, "nothing qualifies; the largest constrained expected accuracy"),)
-    feasible = bool(belief.feasibility(beliefs, one)[0] >= rule.probability) if not rule.constrained else qualified
+    feasible = qualified
+    if not incumbent.constrained:
+        feasible = bool(belief.feasibility(beliefs, np.array([row]))[0] >= incumbent.probability)
     return Recommendation(
         configuration,
         Fraction(1),
@@ -56,10 +58,10 @@ def recommendation_at(
     )
 
 
-def probability_of(belief: Belief, constraint: Constraint, row: IntArray) -> float:
+def probability_of(belief: Belief, constraint: Constraint, row: int) -> float:
     """P(the constraint holds at full data) for one configuration."""
-    index, bound, upper = limit_on(belief, constraint, int(row[0]))
-    below = float(belief.at_full(row)[index].below(bound)[0])
+    index, bound, upper = limit_on(belief, constraint, row)
+    below = float(belief.at_full(np.array([row]))[index].below(bound)[0])
     return below if upper else 1.0 - below
 
 
@@ -77,13 +79,13 @@ def limit_on(belief: Belief, constraint: Constraint, row: int) -> tuple[int, Flo
     return index, transform.forward(np.array([limit])), constraint.upper != transform.descending
 
 
-def required(found: Recommendation | None) -> Recommendation:
-    """A recommendation for whoever needs one; StudyOver where there is none yet."""
-    if found is None:
+def required(recommendation: Recommendation | None) -> Recommendation:
+    """The recommendation; StudyOver where there is none yet."""
+    if recommendation is None:
         raise StudyOver(
             "there is nothing to recommend yet", where="recommendation", hint="Tell at least one result first"
         )
-    return found
+    return recommendation
 
 
 def cheapest_measured(problem: Problem, history: History) -> Recommendation | None:

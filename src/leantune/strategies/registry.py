@@ -99,7 +99,7 @@ def trimtuner(
     seconds do, which trees have to learn step by step. differenced: as in `trimtuner_gp`.
     """
     from leantune.acquisition.entropy import InformationGain
-    from leantune.acquisition.trimtuner import alpha_t
+    from leantune.acquisition.incumbents import alpha_t
     from leantune.models.trees import TreesFitter
 
     return Recipe(
@@ -128,7 +128,7 @@ def trimtuner_gp(
     Five seeds cannot tell the two apart (`make papers`, sensitivity).
     """
     from leantune.acquisition.entropy import InformationGain
-    from leantune.acquisition.trimtuner import alpha_t
+    from leantune.acquisition.incumbents import alpha_t
     from leantune.models.gp import GpFitter
 
     return Recipe(
@@ -145,7 +145,7 @@ def trimtuner_gp(
 def fabulinus(refit: bool = True, overhead: float = 0.0) -> Recipe:
     """Fabulinus: constrained entropy search on parts of the data; refit=False: the ablation its author proposes."""
     from leantune.acquisition.entropy import InformationGain
-    from leantune.acquisition.fabulinus import constrained_entropy_search
+    from leantune.acquisition.incumbents import constrained_entropy_search
     from leantune.models.gp import GpFitter
 
     return Recipe(

@@ -13,23 +13,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from leantune.acquisition.base import Belief, ConstrainedAccuracy, Pairs
+from leantune.acquisition.base import Belief, Conditions, ConstrainedAccuracy, Pairs
 from leantune.acquisition.improvement import Improvement
 from leantune.acquisition.incumbents import present_incumbent
-from leantune.arrays import BoolArray, IntArray
+from leantune.arrays import BoolArray, FloatArray
 from leantune.errors import StrategyError
 from leantune.filters.base import Search, Searched
 from leantune.history import Estimate, History, Note, NoteKind
 from leantune.models.base import rehearse
 from leantune.models.threads import one_blas_thread
 from leantune.problem import At, Problem
-from leantune.strategies.beliefs import build_belief, expectations
+from leantune.strategies.beliefs import build_belief, expectations, with_pending
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Proposal, Recommendation, derived_seed
 from leantune.strategies.recipe import Recipe, Shares
 from leantune.strategies.recommending import cheapest_measured, recommendation_at
-from leantune.strategies.stops import BudgetSpent, StopView, check_stop
+from leantune.strategies.stops import budget_spent, check_stop
 from leantune.strategies.tuner import Judgement, Over, View
 from leantune.text import least_share
 
@@ -96,27 +96,36 @@ class Strategy:
         if not untested.any():
             return Over("every pair that the strategy may test has been tested")
         rng = np.random.default_rng(derived_seed(seed, "search"))
-        belief = None if recipe.models is None else self._belief(table, seed)
-        if belief is None or recipe.acquisition is None:
-            note = Note(NoteKind.RANDOM, "random")
-            if recipe.models is not None:
-                note = Note(NoteKind.FALLBACK, "no result to learn from yet; at random")
-                least = int(untested.any(axis=0).argmax())
-                if untested[:, least + 1 :].any():
-                    note = replace(note, text=f"{note.text}, on {least_share(problem.fidelity)}")
-                    untested[:, least + 1 :] = False
-            return self._proposal(table, _random_pair(untested, rng), {}, (note, *table.notes))
-        known, acquisition = replace(belief, open_pairs=Pairs.of(untested)), recipe.acquisition
-        search = Search(known, untested, lambda pairs: acquisition.values(known, pairs), recipe.caps.candidates, rng)
-        searched = recipe.filter.search(search)
-        chosen = searched.pairs.take(np.array([_winner(table, known, searched)]))
-        notes = (
-            *_choice_notes(searched),
-            *_cap_notes(table, recipe),
-            *table.notes,
+        evidence = Evidence.of(problem, history)
+        if recipe.models is None or recipe.acquisition is None or evidence.failed.all():
+            return self._at_random(table, untested, rng)
+        dollars_left = np.inf if problem.budget.usd is None else problem.budget.usd - history.cost
+        fitted, conditions = build_belief(
+            recipe, evidence, table.candidates, seed, dollars_left=dollars_left, open_pairs=Pairs.of(untested)
         )
-        expected = expectations(known, known.at(chosen), int(chosen.configuration[0]))
+        belief, acquisition = with_pending(fitted, table, fitted.at), recipe.acquisition
+
+        def evaluate(pairs: Pairs) -> FloatArray:
+            return acquisition.values(belief, pairs, conditions)
+
+        searched = recipe.filter.search(Search(belief, conditions, untested, evaluate, recipe.caps.candidates, rng))
+        chosen = searched.pairs.take(np.array([_winner(table, belief, conditions, searched)]))
+        notes = (*_choice_notes(searched), *_cap_notes(table, recipe), *table.notes)
+        expected = expectations(belief, conditions.cost, belief.at(chosen), int(chosen.configuration[0]))
         return self._proposal(table, chosen, expected, notes)
+
+    def _at_random(self, table: Table, untested: BoolArray, rng: np.random.Generator) -> Proposal:
+        """Random search, or models that have no result to learn from yet: then on the least data."""
+        note = Note(NoteKind.RANDOM, "random")
+        if self.recipe.models is not None:
+            note = Note(NoteKind.FALLBACK, "no result to learn from yet; at random")
+            least = int(untested.any(axis=0).argmax())
+            if untested[:, least + 1 :].any():
+                note = replace(note, text=f"{note.text}, on {least_share(table.problem.fidelity)}")
+                untested[:, least + 1 :] = False
+        configuration, level = divmod(int(rng.choice(np.flatnonzero(untested))), untested.shape[1])
+        pair = Pairs(np.array([configuration]), np.array([level]))
+        return self._proposal(table, pair, {}, (note, *table.notes))
 
     def _proposal(self, table: Table, pair: Pairs, expected: dict[str, Estimate], notes: tuple[Note, ...]) -> Proposal:
         row, level = int(pair.configuration[0]), int(pair.level[0])
@@ -126,24 +135,6 @@ class Strategy:
             smaller = tuple(f for f, is_open in zip(table.problem.fractions, untested, strict=False) if is_open)
         fraction: Fraction = table.problem.fractions[level]
         return Proposal(table.configurations[row], fraction, (*smaller, fraction), expected, notes)
-
-    def _belief(self, table: Table, seed: int) -> Belief | None:
-        """What is known, with pending trials believed to turn out as predicted; None when nothing was measured yet."""
-        evidence = Evidence.of(table.problem, table.history)
-        if evidence.failed.all():
-            return None
-        belief = build_belief(self.recipe, evidence, table.candidates, seed)
-        if table.problem.budget.usd is not None:
-            belief = replace(belief, dollars_left=table.problem.budget.usd - table.history.cost)
-        pending = [
-            (row, trial) for row, trial in zip(table.rows.tolist(), table.history.trials, strict=True) if trial.pending
-        ]
-        if not pending:
-            return belief
-        pairs = [(row, table.problem.level_of(fraction)) for row, trial in pending for fraction in trial.snapshots]
-        believed = Pairs(np.array([row for row, _ in pairs]), np.array([level for _, level in pairs]))
-        outcomes = [g.mean for g in belief.at(believed)]
-        return belief.extended(believed, outcomes, simulated=False)
 
     def recommend(self, view: View) -> Recommendation | None:
         """The configuration to use, given what is known now; None before the first result."""
@@ -155,62 +146,41 @@ class Strategy:
             return self._recommend(table, seed)
 
     def _recommend(self, table: Table, seed: int) -> Recommendation | None:
-        belief = None if self.recipe.models is None else self._settled_belief(table, seed)
-        if belief is None:
+        fitted = None if self.recipe.models is None else self._settled(table, seed)
+        if fitted is None:
             return cheapest_measured(table.problem, table.history)
-        among = self._recommendable(table)
-        row, qualified = present_incumbent(belief, among)
-        return recommendation_at(table, belief, row, qualified, among, self.recipe.incumbent)
+        belief, conditions = fitted
+        row, qualified = present_incumbent(belief, conditions.rule, belief.everything)
+        return recommendation_at(table, belief, conditions, row, qualified, self.recipe.incumbent)
 
-    def _settled_belief(self, table: Table, seed: int) -> Belief | None:
+    def _settled(self, table: Table, seed: int) -> tuple[Belief, Conditions] | None:
         """What is known from results alone: a recommendation must not rest on simulated outcomes."""
         evidence = Evidence.of(table.problem, table.history)
         if evidence.failed.all():
             return None
         return build_belief(self.recipe, evidence, table.candidates, derived_seed(seed, len(table.history.trials)))
 
-    def _recommendable(self, table: Table) -> IntArray:
-        if not self.recipe.incumbent.tested_only:
-            return np.arange(len(table.configurations))
-        return np.unique(table.rows[[bool(trial.results) for trial in table.history.trials]])
-
     def stop_reason(self, view: View) -> str | None:
         """Why the study is over, or None."""
-        if view.closed:
-            return view.closed
-        problem, history, seed = view.problem, view.history, view.seed
-        stop_view = StopView(
-            problem,
-            history,
-            lambda rounds_ago: self._merit(problem, history, seed, rounds_ago),
-            lambda: self._improvement(problem, history, seed),
-        )
-        reasons = (rule.reason(stop_view) for rule in (BudgetSpent(), *self.recipe.stops))
+        reason = view.closed or budget_spent(view.problem.budget, view.history)
+        if reason:
+            return reason
+        reasons = (rule.reason(view.history, lambda: self._improvement(view)) for rule in self.recipe.stops)
         return next((reason for reason in reasons if reason is not None), None)
 
-    def _merit(self, problem: Problem, history: History, seed: int, rounds_ago: int) -> float | None:
-        """E[objective] in [0, 1] of the recommendation before the last results, by the models of then."""
-        past = History(history.trials[: len(history.trials) - rounds_ago])
-        with one_blas_thread():
-            table = Table.of(problem, past, self.recipe, derived_seed(seed, "recommendation", len(past.trials)))
-            belief = self._settled_belief(table, seed)
-            if belief is None:
-                return None
-            row, _ = present_incumbent(belief, self._recommendable(table))
-            return float(belief.merit(belief.at_full(np.array([row]))[0])[0])
-
-    def _improvement(self, problem: Problem, history: History, seed: int) -> float | None:
+    def _improvement(self, view: View) -> float | None:
         """Largest EI among the untested pairs, relative to the best result (on a log scale EI is relative already)."""
         with one_blas_thread():
-            table = Table.of(problem, history, self.recipe, derived_seed(seed, len(history.trials)))
+            seed = derived_seed(view.seed, len(view.history.trials))
+            table = Table.of(view.problem, view.history, self.recipe, seed)
             untested = table.untested(self.recipe)
-            belief = self._settled_belief(table, seed)
-            if belief is None or belief.best is None or not untested.any():
+            fitted = self._settled(table, view.seed)
+            if fitted is None or fitted[0].best is None or not untested.any():
                 return None
-            improvement = float(Improvement().values(belief, Pairs.of(untested)).max())
-            return (
-                improvement if belief.objective.transform.kind == "log" else improvement / max(abs(belief.best), 1e-12)
-            )
+            belief, conditions = fitted
+            improvement = float(Improvement().values(belief, Pairs.of(untested), conditions).max())
+            is_relative = belief.objective.transform.kind == "log"
+            return improvement if is_relative else improvement / max(abs(belief.best or 0.0), 1e-12)
 
 
 def _cap_notes(table: Table, recipe: Recipe) -> tuple[Note, ...]:
@@ -226,7 +196,7 @@ def _cap_notes(table: Table, recipe: Recipe) -> tuple[Note, ...]:
 
 
 def _choice_notes(searched: Searched) -> tuple[Note, ...]:
-    """Where the proposal comes from: the acquisition, the filter's own fallback, or nobody's enthusiasm."""
+    """Where the proposal comes from: the acquisition, the filter's own fallback, or no candidate has positive value."""
     if any(note.kind is NoteKind.FALLBACK for note in searched.notes):
         return searched.notes
     count = len(searched.pairs)
@@ -236,17 +206,11 @@ def _choice_notes(searched: Searched) -> tuple[Note, ...]:
     return (Note(NoteKind.FALLBACK, words), *searched.notes)
 
 
-def _random_pair(untested: BoolArray, rng: np.random.Generator) -> Pairs:
-    flat = int(rng.choice(np.flatnonzero(untested)))
-    configuration, level = divmod(flat, untested.shape[1])
-    return Pairs(np.array([configuration]), np.array([level]))
-
-
-def _winner(table: Table, belief: Belief, searched: Searched) -> int:
+def _winner(table: Table, belief: Belief, conditions: Conditions, searched: Searched) -> int:
     """Largest acquisition; ties go to the larger CEA, then to the smaller id and fraction."""
     tied = np.flatnonzero(searched.values == searched.values.max())
     if len(tied) > 1:
-        accuracy = ConstrainedAccuracy().values(belief, searched.pairs.take(tied))
+        accuracy = ConstrainedAccuracy().values(belief, searched.pairs.take(tied), conditions)
         tied = tied[accuracy == accuracy.max()]
     if len(tied) == 1:
         return int(tied[0])

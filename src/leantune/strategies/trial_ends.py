@@ -240,7 +240,7 @@ def _sure_end(evidence: Evidence, one: StoppedTrial, natural: bool) -> float:
     if one.points < FEW_POINTS:
         return math.nan
     goal = evidence.problem.goal.metric
-    seen = evidence.metrics[goal][evidence.known(goal)]
+    seen = evidence.metrics[goal][evidence.informative(goal)]
     if one.end is None or not math.isfinite(one.end.mean) or not math.isfinite(one.end.sd) or not len(seen):
         return math.nan
     transform = evidence.transform(goal, natural=natural)
