@@ -76,5 +76,5 @@ $(VENV)/.dev: $(MADE_FROM)
 
 $(VENV)/.bench: $(MADE_FROM)
 	@echo "installing LeanTune and what the bench compares it with (PyTorch among them: some minutes)"
-	@$(PIP) install -c constraints.txt -e '.[bench,revpred]'
+	@$(PIP) install -c constraints.txt -e '.[bench,revpred,papers]'
 	@touch $@

@@ -34,6 +34,17 @@ for _ in range(6):
 assert 0 < study.recommendation().configuration["lr"] <= 0.1
 """
 
+CMAES = """
+from leantune.errors import MissingExtra
+from leantune.strategies.registry import recipe
+
+try:
+    recipe("trimtuner", candidates="cmaes")
+except MissingExtra as refused:
+    print(refused)
+recipe("trimtuner", candidates="direct")
+"""
+
 DOCTOR = """
 from leantune.cli.app import main
 sys.argv = ["leantune", "doctor", "--json"]
@@ -62,3 +73,9 @@ def test_the_doctor_runs_and_misses_every_extra() -> None:
     run = run_without_extras(DOCTOR)
     assert run.returncode == 0, run.stderr
     assert run.stdout.count('"missing"') == len(BLOCKED)
+
+
+def test_the_cma_es_filter_names_its_extra_when_it_is_chosen() -> None:
+    run = run_without_extras(CMAES)
+    assert run.returncode == 0, run.stderr
+    assert "the CMA-ES filter" in run.stdout and "leantune[papers]" in run.stdout

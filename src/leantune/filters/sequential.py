@@ -6,12 +6,14 @@ They get as many acquisition evaluations as CEA with the same share would make (
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import ModuleType
 
 import numpy as np
 from scipy.optimize import Bounds, direct
 from scipy.spatial import cKDTree
 
 from leantune.arrays import FloatArray, IntArray
+from leantune.errors import needed
 from leantune.filters.base import Search, Searched
 from leantune.filters.ranked import NoFilter
 from leantune.history import Note
@@ -77,12 +79,19 @@ class DirectFilter:
         return snapped.searched(notes)
 
 
+def _cmaes() -> ModuleType:
+    return needed("cmaes", "the CMA-ES filter needs the library cmaes", where="filter", extra="papers")
+
+
 @dataclass(frozen=True)
 class CmaesFilter:
-    """CMA-ES (the `cmaes` package) from the middle of the cube."""
+    """CMA-ES (the `cmaes` package, of the extra `papers`) from the middle of the cube."""
 
     share: float = 0.1
     step: float = 0.3
+
+    def __post_init__(self) -> None:
+        _cmaes()
 
     def search(self, search: Search) -> Searched:
         count, notes = search.count(self.share)
@@ -90,11 +99,10 @@ class CmaesFilter:
         dimensions = snapped.cube.shape[1]
         if dimensions < 2:  # CMA-ES has no one-dimensional form, and such a space is small
             return NoFilter().search(search)
-        from cmaes import CMA  # it takes most of a second to load, and hardly any strategy uses it
 
         bounds = np.tile([0.0, 1.0], (dimensions, 1))
         seed = int(search.rng.integers(2**31))
-        optimiser = CMA(mean=np.full(dimensions, 0.5), sigma=self.step, bounds=bounds, seed=seed)
+        optimiser = _cmaes().CMA(mean=np.full(dimensions, 0.5), sigma=self.step, bounds=bounds, seed=seed)
         for _ in range(ASKS_PER_EVALUATION * count // optimiser.population_size + 1):
             if snapped.spent or optimiser.should_stop():
                 break
