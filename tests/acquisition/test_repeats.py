@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from leantune.acquisition.repeats import Bounded, Contest, Race, Runs, expected_excess
+from leantune.acquisition.repeats import Contest, LimitedContest, Race, Runs, expected_excess
 from leantune.arrays import FloatArray
 from leantune.models.base import Gaussian
 from leantune.models.scales import Transform
@@ -18,14 +18,14 @@ PRIOR = Gaussian(np.array([0.4, 1.3, 1.0]), np.array([0.8, 0.5, 1.0]))
 Y, COUNTS, NOISE = np.array([1.0, 1.4, 0.9]), np.array([1, 2, 1]), np.array([0.4, 0.4, 0.6])
 
 
-def race(*limits: Bounded, base: float = -1.0) -> Race:
+def race(*limits: LimitedContest, base: float = -1.0) -> Race:
     goal = Contest.of(PRIOR, Y, COUNTS, NOISE)
     return Race(np.array([7, 3, 5]), COUNTS, goal, limits, np.ones(3, dtype=np.bool_), base)
 
 
-def limited(high: float) -> Bounded:
+def limited(high: float) -> LimitedContest:
     contest = Contest.of(PRIOR, Y, COUNTS, NOISE)
-    return Bounded(contest, NOBODY, np.full(3, high))
+    return LimitedContest(contest, NOBODY, np.full(3, high))
 
 
 def one_more(contest: Contest, i: int, true: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, float]:

@@ -15,8 +15,8 @@ from leantune.acquisition.worth import (
     GOAL_ROOTS,
     LIMIT_ROOTS,
     Amount,
-    Measured,
-    Outlook,
+    FullDataOutlook,
+    MeasuredResults,
     Resources,
     Takes,
     gains,
@@ -28,11 +28,11 @@ from tests.acquisition.enumeration import beliefs_at_full, point_of, probability
 from tests.acquisition.small_world import FITTERS, all_pairs, fitted_world, simulated_outcome
 
 EVERY = np.arange(6)
-NOTHING = Measured(np.array([], dtype=np.int64), np.array([]), np.array([], dtype=np.bool_))
-SOME = Measured(np.array([1, 4]), np.array([0.6, 2.0]), np.array([True, False]))
+NOTHING = MeasuredResults(np.array([], dtype=np.int64), np.array([]), np.array([], dtype=np.bool_))
+SOME = MeasuredResults(np.array([1, 4]), np.array([0.6, 2.0]), np.array([True, False]))
 
 
-def largest_worth(belief: Belief, models: dict[int, Surrogate], outlook: Outlook, among: list[int]) -> float:
+def largest_worth(belief: Belief, models: dict[int, Surrogate], outlook: FullDataOutlook, among: list[int]) -> float:
     """Max U over what was not measured, configuration by configuration."""
     found = [0.0]
     for row in among:
@@ -42,7 +42,7 @@ def largest_worth(belief: Belief, models: dict[int, Surrogate], outlook: Outlook
     return max(found)
 
 
-def enumerated(belief: Belief, outlook: Outlook, pairs: Pairs) -> FloatArray:
+def enumerated(belief: Belief, outlook: FullDataOutlook, pairs: Pairs) -> FloatArray:
     """E[max U after] - max U now, pair by pair and outcome by outcome."""
     involved = sorted({0, *(limit.quantity for limit in belief.limits)})
     now: dict[int, Surrogate] = {q: belief.quantities[q].model for q in involved}
@@ -70,10 +70,10 @@ def enumerated(belief: Belief, outlook: Outlook, pairs: Pairs) -> FloatArray:
 
 @pytest.mark.parametrize("measured", [NOTHING, SOME])
 @pytest.mark.parametrize("kappa", [0.0, 0.5])
-def test_gains_agree_with_enumeration(measured: Measured, kappa: float) -> None:
+def test_gains_agree_with_enumeration(measured: MeasuredResults, kappa: float) -> None:
     belief = fitted_world(FITTERS["gp"], seed=1)
     belief = replace(belief, limits=belief.limits[:1])
-    outlook = Outlook.of(belief, measured, kappa)
+    outlook = FullDataOutlook.of(belief, measured, kappa)
     pairs = all_pairs(belief).take(np.arange(0, 12, 2 if measured is SOME else 3))
     found = gains(belief, outlook, pairs, EVERY)
     np.testing.assert_allclose(found, enumerated(belief, outlook, pairs), rtol=1e-4, atol=1e-7)
@@ -81,7 +81,7 @@ def test_gains_agree_with_enumeration(measured: Measured, kappa: float) -> None:
 
 
 def test_what_was_measured_is_known_and_the_best_that_kept_the_limits_is_the_floor() -> None:
-    outlook = Outlook.of(fitted_world(FITTERS["gp"], seed=2), SOME, 0.5)
+    outlook = FullDataOutlook.of(fitted_world(FITTERS["gp"], seed=2), SOME, 0.5)
     assert outlook.floor == 0.6, "the better one broke a limit"
     assert outlook.has_result
     assert outlook.mean[[1, 4]] == pytest.approx([0.6, 2.0])
@@ -97,13 +97,13 @@ def test_what_was_measured_is_known_and_the_best_that_kept_the_limits_is_the_flo
 
 
 def test_without_a_result_the_floor_lies_below_what_is_expected() -> None:
-    outlook = Outlook.of(fitted_world(FITTERS["gp"], seed=2), NOTHING, 0.5)
+    outlook = FullDataOutlook.of(fitted_world(FITTERS["gp"], seed=2), NOTHING, 0.5)
     assert not outlook.has_result
     assert outlook.floor < float(np.average(outlook.mean, weights=outlook.probability))
 
 
 def test_the_best_is_sought_where_most_is_promised() -> None:
-    outlook = Outlook.of(fitted_world(FITTERS["gp"], seed=3), SOME, 0.5)
+    outlook = FullDataOutlook.of(fitted_world(FITTERS["gp"], seed=3), SOME, 0.5)
     chosen = places(outlook, 2)
     rest = np.setdiff1d(EVERY, chosen)
     hope = outlook.worth + outlook.improvement

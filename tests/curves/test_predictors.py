@@ -15,7 +15,7 @@ from leantune.curves.kernels import INVERSE
 from leantune.curves.predictors import (
     DEFAULT,
     PREDICTORS,
-    Member,
+    CurveFit,
     StagePredictor,
     curve_predictor,
     floor_of,
@@ -117,7 +117,7 @@ def test_stages_are_fitted_on_their_own() -> None:
     found = curve_predictor("earlycurve").predict(Curve(STEPS, staged_values()), END)
     assert found.mean == pytest.approx(truth, abs=0.01)
     assert abs(curve_predictor("slaq").predict(declared, END).mean - truth) > 0.02
-    printed = StagePredictor("printed", (Member(INVERSE),), 5, rule=ChangeRate())
+    printed = StagePredictor("printed", (CurveFit(INVERSE),), 5, rule=ChangeRate())
     assert printed.predict(Curve(STEPS, staged_values()), END) == curve_predictor("slaq").predict(declared, END)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from leantune.acquisition.base import Belief, Conditions, CostModel, Pairs, Quantity
 from leantune.arrays import BoolArray, FloatArray
-from leantune.filters.base import Search, Searched
+from leantune.filters.base import Search, SearchResult
 from leantune.models.base import Points
 from leantune.models.scales import Transform
 from tests.acquisition.small_world import FormulaModel, at_most, belief_of
@@ -61,11 +61,11 @@ def searching(
     return Search(belief, conditions, mask, recorder, cap, np.random.default_rng(seed)), recorder
 
 
-def flat_of(searched: Searched) -> list[int]:
+def flat_of(searched: SearchResult) -> list[int]:
     return [int(flat) for flat in searched.pairs.configuration * len(LEVELS) + searched.pairs.level]
 
 
-def assert_honest(search: Search, recorder: Recorder, searched: Searched) -> None:
+def assert_honest(search: Search, recorder: Recorder, searched: SearchResult) -> None:
     """Every pair was untested, asked for once, and carries the value that was answered."""
     assert len(set(recorder.asked)) == len(recorder.asked)
     assert all(search.untested[pair] for pair in recorder.asked)

@@ -35,7 +35,7 @@ def cut_of(path: int, feature: int, column: list[float]) -> float:
     return cut if cut < high else low
 
 
-def grow(rows: list[int], table: kernels.Table, t: int, path: int, min_leaf: int = 1) -> Branch | float:
+def grow(rows: list[int], table: kernels.TrainingTable, t: int, path: int, min_leaf: int = 1) -> Branch | float:
     """The tree of the rows: the definition, without any care for speed."""
     weight, y, x = table.weight[t].tolist(), table.y.tolist(), table.x.tolist()
     features, all_weight, all_total = len(x[0]), sum(weight[i] for i in rows), 0.0
@@ -70,7 +70,7 @@ def look_up(tree: Branch | float, x: FloatArray) -> float:
     return tree
 
 
-def oracle_values(table: kernels.Table, at: FloatArray, min_leaf: int = 1) -> FloatArray:
+def oracle_values(table: kernels.TrainingTable, at: FloatArray, min_leaf: int = 1) -> FloatArray:
     values = np.empty((len(table.weight), len(at)))
     for t, weight in enumerate(table.weight):
         tree = grow(np.flatnonzero(weight).tolist(), table, t, splitmix(splitmix(SEED, 0), t), min_leaf)
@@ -78,7 +78,7 @@ def oracle_values(table: kernels.Table, at: FloatArray, min_leaf: int = 1) -> Fl
     return values
 
 
-def random_table(seed: int, rows: int = 14, trees: int = 5) -> kernels.Table:
+def random_table(seed: int, rows: int = 14, trees: int = 5) -> kernels.TrainingTable:
     """Features of all kinds: continuous, coarse, constant; duplicated rows and equal targets."""
     rng = np.random.default_rng(seed)
     x = np.column_stack([rng.random(rows), rng.integers(0, 3, rows) / 2, np.full(rows, 0.3), rng.random(rows)])
@@ -86,7 +86,7 @@ def random_table(seed: int, rows: int = 14, trees: int = 5) -> kernels.Table:
     y = kernels.on_grid(np.round(rng.standard_normal(rows), 1))
     weight = rng.poisson(1.0, (trees, rows)).astype(np.float64)
     weight[:, 0] += 1.0
-    return kernels.Table(x, y, weight)
+    return kernels.TrainingTable(x, y, weight)
 
 
 def random_rows(seed: int, count: int) -> FloatArray:
@@ -96,13 +96,13 @@ def random_rows(seed: int, count: int) -> FloatArray:
     return np.column_stack([rng.random(count) * 1.2, coarse, rng.choice([0.3, 0.8], count), rng.random(count)])
 
 
-def grown(table: kernels.Table, min_leaf: int = 1) -> kernels.Forest:
+def grown(table: kernels.TrainingTable, min_leaf: int = 1) -> kernels.Forest:
     forest = kernels.empty_forest(len(table.weight), *table.x.shape)
     kernels.grow_forest(forest, table, np.uint64(SEED), min_leaf)
     return forest
 
 
-def values_of(table: kernels.Table, at: FloatArray, min_leaf: int = 1) -> FloatArray:
+def values_of(table: kernels.TrainingTable, at: FloatArray, min_leaf: int = 1) -> FloatArray:
     values = np.empty((len(table.weight), len(at)))
     kernels.evaluate(grown(table, min_leaf), at, values)
     return values
@@ -136,7 +136,7 @@ def test_regrowing_along_the_path_is_growing_from_nothing_bit_for_bit(seed: int,
     for x, y in zip(tests, kernels.on_grid(np.linspace(-2.0, 2.0, len(tests))), strict=True):
         kernels.regrow(forest, bench, places, x, y)
         weight = np.column_stack([table.weight, added])
-        longer = kernels.Table(np.vstack([table.x, x]), np.append(table.y, y), weight)
+        longer = kernels.TrainingTable(np.vstack([table.x, x]), np.append(table.y, y), weight)
         assert (bench.places.values == values_of(longer, at, min_leaf)).all()
         assert (bench.places.values == oracle_values(longer, at, min_leaf)).all()
         assert (bench.places.values[0] == places.values[0]).all()
@@ -152,7 +152,7 @@ def test_places_get_the_values_of_their_leaves() -> None:
 def test_tied_features_are_drawn() -> None:
     """Two rows that differ in every feature: each feature is as good as any other."""
     counts = np.zeros(4)
-    table = kernels.Table(np.array([[0.0] * 4, [1.0] * 4]), np.array([0.0, 1.0]), np.ones((400, 2)))
+    table = kernels.TrainingTable(np.array([[0.0] * 4, [1.0] * 4]), np.array([0.0, 1.0]), np.ones((400, 2)))
     for node in grown(table).nodes[:, 0]:
         counts[node["feature"]] += 1
     assert counts.min() > 70
@@ -176,7 +176,7 @@ def test_simulate_gives_the_moments_after_every_outcome() -> None:
     kernels.simulate(forest, bench, places, tests, outcomes, 0.01, mean, sd)
     for b, k in np.ndindex(outcomes.shape):
         weight = np.column_stack([table.weight, np.ones(5)])
-        longer = kernels.Table(np.vstack([table.x, tests[b]]), np.append(table.y, outcomes[b, k]), weight)
+        longer = kernels.TrainingTable(np.vstack([table.x, tests[b]]), np.append(table.y, outcomes[b, k]), weight)
         values = oracle_values(longer, at)
         np.testing.assert_allclose(mean[b, k], values.mean(axis=0), rtol=1e-12)
         np.testing.assert_allclose(sd[b, k], np.maximum(values.std(axis=0, ddof=1), 0.01), rtol=1e-9)
@@ -190,9 +190,9 @@ def shared_divergence(samples: SingleArray) -> float:
     return float((shares * np.log(shares * samples.shape[1])).sum())
 
 
-def started(values: FloatArray, mix: SingleArray) -> tuple[kernels.Race, float]:
-    race = kernels.make_race(mix, values.shape[1])
-    return race, float(kernels.start_race(race, values))
+def started(values: FloatArray, mix: SingleArray) -> tuple[kernels.Tournament, float]:
+    tournament = kernels.make_tournament(mix, values.shape[1])
+    return tournament, float(kernels.start_tournament(tournament, values))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -201,12 +201,12 @@ def test_divergence_is_that_of_the_counted_argmax_with_ties_shared(seed: int) ->
     values = rng.standard_normal((5, 12))
     values[:, 7], values[:, 9] = values[:, 2], values[:, 2]
     mix = rng.standard_normal((5, 300)).astype(np.float32)
-    race, divergence = started(values, mix)
+    tournament, divergence = started(values, mix)
     samples = (values.T.astype(np.float32) @ mix).T
     assert divergence == pytest.approx(shared_divergence(samples[:, :]), abs=0.02)
-    assert int(race.wins.sum()) == 300
-    assert race.twin.tolist() == [0, 1, 2, 3, 4, 5, 6, 2, 8, 2, 10, 11]
-    assert int(race.twins[2]) == 3
+    assert int(tournament.wins.sum()) == 300
+    assert tournament.twin.tolist() == [0, 1, 2, 3, 4, 5, 6, 2, 8, 2, 10, 11]
+    assert int(tournament.twins[2]) == 3
 
 
 def test_when_nothing_can_be_told_apart_there_is_no_divergence() -> None:
@@ -219,9 +219,9 @@ def test_expected_divergence_is_that_of_the_regrown_values() -> None:
     forest, outcomes, chance = grown(table), np.array([[-1.0, 0.0, 1.5]] * 6), np.array([0.2, 0.5, 0.3])
     places, bench = sorted_places(forest, at), kernels.make_bench(table, np.ones(5), 1, at)
     mix = np.random.default_rng(0).standard_normal((5, 400)).astype(np.float32)
-    race, _ = started(places.values, mix)
+    tournament, _ = started(places.values, mix)
     result = np.empty(6)
-    kernels.expected_divergences(forest, bench, places, race, tests, outcomes, chance, result)
+    kernels.expected_divergences(forest, bench, places, tournament, tests, outcomes, chance, result)
     for b in range(6):
         expected = 0.0
         for k in range(3):

@@ -21,7 +21,7 @@ from leantune.run.loop import Loop, Outcome
 from leantune.run.workers import this_worker
 from leantune.store.rows import Booking, Claim, JudgedMove, ReportRow
 from leantune.strategies.spottune import SpotTune
-from leantune.strategies.standings import Ending
+from leantune.strategies.standings import TrialEnding
 from leantune.strategies.tuner import Judgement, Verdict, View
 from tests.run.judged_worlds import (
     RULES,
@@ -344,7 +344,7 @@ def test_the_best_go_on_and_the_others_are_stopped(make: Callable[..., World]) -
     assert len(chosen_at) == 1, "one moment"
     rows = SpotTune(theta=0.5, mcnt=2).ranking(view_of(here))
     assert [row.trial.number for row in rows] == [0, 1, 2, 3]
-    assert [row.ending for row in rows] == [Ending.FINISHED] * 2 + [Ending.NOT_SELECTED] * 2
+    assert [row.ending for row in rows] == [TrialEnding.FINISHED] * 2 + [TrialEnding.NOT_SELECTED] * 2
 
 
 def view_of(here: World) -> View:

@@ -19,8 +19,8 @@ from leantune.history import LEGAL_MOVES, Estimate, History, ObservationKind, Tr
 from leantune.problem import Budget, Problem, maximize, minimize
 from leantune.space import Space, choice, integer, linear, log, machine
 from leantune.strategies.proposals import Proposal
-from leantune.strategies.spottune import Row, SpotTune
-from leantune.strategies.standings import Ending
+from leantune.strategies.spottune import RankedTrial, SpotTune
+from leantune.strategies.standings import TrialEnding
 from leantune.strategies.tuner import LearningCurve, Over, Verdict, View
 from tests.strategies.trainings import LEADS_TO, Points, Training, falling, numbers
 
@@ -281,10 +281,10 @@ def test_a_converged_trial_counts_and_failed_or_diverged_ones_do_not() -> None:
     world.play()
     assert world.states == [S.STOPPED, S.DONE, S.STOPPED, S.FAILED]
     assert [row.ending for row in by_number(world)] == [
-        Ending.CONVERGED,
-        Ending.FINISHED,
-        Ending.DIVERGED,
-        Ending.FAILED,
+        TrialEnding.CONVERGED,
+        TrialEnding.FINISHED,
+        TrialEnding.DIVERGED,
+        TrialEnding.FAILED,
     ]
 
 
@@ -384,7 +384,7 @@ def test_the_same_trials_go_on_in_whatever_order_reports_come_and_are_judged(
     assert all(trial.state in (S.DONE, S.STOPPED, S.FAILED) for world in worlds for trial in world.history.trials)
 
 
-def by_number(world: Training) -> list[Row]:
+def by_number(world: Training) -> list[RankedTrial]:
     assert isinstance(world.tuner, SpotTune)
     return sorted(world.tuner.ranking(world.view), key=lambda row: row.trial.number)
 
@@ -588,7 +588,7 @@ def test_the_ranking_keeps_the_places_of_the_selection() -> None:
     rows = SpotTune(mcnt=2).ranking(world.view)
     assert [row.trial.number for row in rows] == [0, 1, 2]
     assert [row.selected for row in rows] == [True, True, False]
-    assert [row.ending for row in rows] == [Ending.FINISHED, Ending.FINISHED, Ending.NOT_SELECTED]
+    assert [row.ending for row in rows] == [TrialEnding.FINISHED, TrialEnding.FINISHED, TrialEnding.NOT_SELECTED]
     assert rows[0].predicted == Estimate(curves[0][-1][1], 0.0), "now it is known"
     assert rows[2].predicted is not None
     assert rows[2].predicted.sd > 0

@@ -15,9 +15,9 @@ from leantune.strategies.spottune import SpotTune
 from leantune.strategies.standings import (
     NOW,
     Census,
-    Ending,
     Reader,
-    Standing,
+    TrialEnding,
+    TrialStanding,
     choose_among,
     states_until,
 )
@@ -104,8 +104,8 @@ def test_states_up_to_a_moment() -> None:
     assert states_until(trial, NOW)[-1] is S.RUNNING
 
 
-def standing(number: int, mean: float, ending: Ending | None = None, *, paused: bool = False) -> Standing:
-    return Standing(number, Prediction(mean, 0.0 if ending else 0.1), ending, paused)
+def standing(number: int, mean: float, ending: TrialEnding | None = None, *, paused: bool = False) -> TrialStanding:
+    return TrialStanding(number, Prediction(mean, 0.0 if ending else 0.1), ending, paused)
 
 
 OUT = Prediction(math.nan, math.inf, Outlook.DIVERGED)
@@ -113,26 +113,28 @@ OUT = Prediction(math.nan, math.inf, Outlook.DIVERGED)
 
 def test_the_best_go_on_and_results_count_among_them() -> None:
     paused = [standing(number, mean, paused=True) for number, mean in ((1, 0.5), (2, 0.2), (3, 0.9))]
-    chosen = choose_among([standing(0, 0.1, Ending.FINISHED), *paused], 2, maximize=False)
+    chosen = choose_among([standing(0, 0.1, TrialEnding.FINISHED), *paused], 2, maximize=False)
     assert chosen.ranking[:2] == (0, 2)
     assert chosen.going_on == {0, 2}
-    assert choose_among([standing(0, 0.1, Ending.CONVERGED), *paused], 2, maximize=True).going_on == {3, 1}
+    assert choose_among([standing(0, 0.1, TrialEnding.CONVERGED), *paused], 2, maximize=True).going_on == {3, 1}
 
 
-@pytest.mark.parametrize("ending", [Ending.FAILED, Ending.DIVERGED, Ending.NOT_SELECTED, Ending.STOPPED])
-def test_who_is_out_takes_nobodys_place(ending: Ending) -> None:
-    lost = Standing(0, Prediction(0.0, 0.1), ending)
+@pytest.mark.parametrize(
+    "ending", [TrialEnding.FAILED, TrialEnding.DIVERGED, TrialEnding.NOT_SELECTED, TrialEnding.STOPPED]
+)
+def test_who_is_out_takes_nobodys_place(ending: TrialEnding) -> None:
+    lost = TrialStanding(0, Prediction(0.0, 0.1), ending)
     assert choose_among([lost, standing(1, 0.5, paused=True), standing(2, 0.6)], 2, maximize=False).going_on == {1, 2}
 
 
 def test_what_is_not_predictable_goes_on_besides() -> None:
-    open_ended = Standing(5, Prediction(0.4, math.inf, Outlook.NOT_PREDICTABLE))
+    open_ended = TrialStanding(5, Prediction(0.4, math.inf, Outlook.NOT_PREDICTABLE))
     assert choose_among([standing(0, 0.5, paused=True), open_ended], 1, maximize=False).going_on == {0, 5}
 
 
 def test_when_nothing_is_promising_what_is_paused_goes_on() -> None:
-    lost = [Standing(number, OUT, Ending.DIVERGED) for number in range(3)]
-    paused = [Standing(number, OUT, paused=True) for number in (3, 4)]
+    lost = [TrialStanding(number, OUT, TrialEnding.DIVERGED) for number in range(3)]
+    paused = [TrialStanding(number, OUT, paused=True) for number in (3, 4)]
     assert choose_among([*lost, *paused], 2, maximize=False).going_on == {0, 1, 3, 4}
     assert choose_among([*paused, *lost], 1, maximize=False).going_on == {3}, "a paused one is among the first"
 
@@ -150,7 +152,15 @@ def test_how_each_trial_stands() -> None:
     training.move(5, S.STOPPED)
     reader = Reader(SpotTune().predictor, 0.7, True, {}, {})
     found = reader.standings(training.view)
-    endings = [Ending.FINISHED, Ending.FAILED, Ending.NOT_SELECTED, None, Ending.STOPPED, Ending.DIVERGED, None]
+    endings = [
+        TrialEnding.FINISHED,
+        TrialEnding.FAILED,
+        TrialEnding.NOT_SELECTED,
+        None,
+        TrialEnding.STOPPED,
+        TrialEnding.DIVERGED,
+        None,
+    ]
     assert [found[number].ending for number in range(7)] == endings
     assert [found[number].out for number in range(7)] == [False, True, True, False, True, True, False]
     assert [number for number in found if found[number].paused] == [3]

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from leantune.acquisition.worth import Measured
+from leantune.acquisition.worth import MeasuredResults
 from leantune.curves.base import Outlook, Prediction
 from leantune.history import (
     History,
@@ -286,7 +286,7 @@ def test_what_was_stopped_on_all_data_is_closed(share: Fraction, is_closed: bool
     table = Table.of(view.problem, view.history, recipe, 0)
     evidence = Evidence.of(view.problem, view.history)
     belief, _ = build_belief(recipe, evidence, table.candidates, 0)
-    before = Measured(np.array([0]), np.array([0.1]), np.array([True]))
+    before = MeasuredResults(np.array([0]), np.array([0.1]), np.array([True]))
     after = closed(before, stopped_trials(view), table, belief)
     assert after.rows.tolist() == [0, 8] if is_closed else after is before
     assert after.kept.tolist() == [True, False][: len(after.rows)]

@@ -92,9 +92,9 @@ class Contest:
     @classmethod
     def of(cls, prior: Gaussian, y: FloatArray, counts: IntArray, noise: FloatArray) -> Contest:
         """prior: what is believed without these runs."""
-        before, told = 1.0 / np.square(prior.sd), counts / np.square(noise)
-        variance = 1.0 / (before + told)
-        return cls(Gaussian(variance * (before * prior.mean + told * y), np.sqrt(variance)), noise)
+        before, precision = 1.0 / np.square(prior.sd), counts / np.square(noise)
+        variance = 1.0 / (before + precision)
+        return cls(Gaussian(variance * (before * prior.mean + precision * y), np.sqrt(variance)), noise)
 
     @property
     def move(self) -> FloatArray:
@@ -110,7 +110,7 @@ class Contest:
 
 
 @dataclass(frozen=True)
-class Bounded:
+class LimitedContest:
     """A limited quantity: it shall lie between low and high, each [M]."""
 
     contest: Contest
@@ -147,7 +147,7 @@ class Race:
     rows: IntArray
     counts: IntArray
     goal: Contest
-    limits: Sequence[Bounded]
+    limits: Sequence[LimitedContest]
     sound: BoolArray
     base: float
 
@@ -202,7 +202,9 @@ class Race:
         total = 0.0
         for combination in product(range(len(ROOTS.z)), repeat=len(after)):
             weight = math.prod(float(ROOTS.w[root]) for root in combination)
-            chance = math.prod(float(one[root]) for one, root in zip(after, combination, strict=True))
+            chance = math.prod(
+                float(probabilities[root]) for probabilities, root in zip(after, combination, strict=True)
+            )
             more = expected_excess(chance * above - others, chance * move) if chance > EVEN else 0.0
             total += weight * (others + more)
         return total

@@ -44,7 +44,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredResults:
     """Results on all data: rows of the configuration table [M], the goal there [M], whether the limits held [M]."""
 
     rows: IntArray
@@ -112,7 +112,7 @@ class Resources:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class FullDataOutlook:
     """What is believed of every configuration on all data; each [N]. probability: that all limits hold."""
 
     mean: FloatArray
@@ -124,7 +124,7 @@ class Outlook:
     kappa: float
 
     @classmethod
-    def of(cls, belief: Belief, measured: Measured, kappa: float) -> Outlook:
+    def of(cls, belief: Belief, measured: MeasuredResults, kappa: float) -> FullDataOutlook:
         beliefs = belief.full_beliefs
         mean, sd = beliefs[0].mean.copy(), beliefs[0].sd.copy()
         probability = belief.feasibility(beliefs, belief.everything)
@@ -155,7 +155,7 @@ class Outlook:
         return np.where(self.is_measured, 0.0, self.probability * np.maximum(expected, 0.0))
 
 
-def gains(belief: Belief, outlook: Outlook, pairs: Pairs, among: IntArray) -> FloatArray:
+def gains(belief: Belief, outlook: FullDataOutlook, pairs: Pairs, among: IntArray) -> FloatArray:
     """G of each pair, the best after it sought `among` these configurations; [B], at least 0."""
     present = float(outlook.worth.max())
     among = among[~outlook.is_measured[among]]
@@ -168,7 +168,9 @@ def gains(belief: Belief, outlook: Outlook, pairs: Pairs, among: IntArray) -> Fl
     return np.where(gain > ROUNDING, gain, 0.0)
 
 
-def _after(belief: Belief, outlook: Outlook, pairs: Pairs, among: IntArray) -> list[tuple[FloatArray, FloatArray]]:
+def _after(
+    belief: Belief, outlook: FullDataOutlook, pairs: Pairs, among: IntArray
+) -> list[tuple[FloatArray, FloatArray]]:
     """For each quantity that decides: what it contributes to U at `among` after each test and root [B, K, R], and the
     weights of its roots [K].
     """
@@ -308,7 +310,7 @@ class Takes:
         return price
 
 
-def places(outlook: Outlook, count: int) -> IntArray:
+def places(outlook: FullDataOutlook, count: int) -> IntArray:
     """Configurations among which the best after a test is sought: those that promise most now."""
     hope = outlook.worth + outlook.improvement
     return largest(hope, count)

@@ -12,7 +12,7 @@ from leantune.cli.terminal import Mode, columned
 from leantune.jobfile.edit import SpotTuneOptions
 from leantune.run.loop import End, Outcome
 from leantune.store.rows import StayRow
-from leantune.strategies.spottune import Row
+from leantune.strategies.spottune import RankedTrial
 from leantune.study import launch
 from leantune.study.launch import OpenedStudy
 from leantune.text import duration, setting_words
@@ -27,7 +27,7 @@ def run(path: Path, options: SpotTuneOptions, mode: Mode) -> Answer:
         return _answer(opened, end, opened.ranking(), opened.store.stays())
 
 
-def _answer(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: list[StayRow]) -> Answer:
+def _answer(opened: OpenedStudy, end: End, ranking: tuple[RankedTrial, ...], stays: list[StayRow]) -> Answer:
     options, steps, spent = opened.job.strategy_options, opened.problem.steps, opened.store.money().spent
     refund, revocations = math.fsum(stay.refund_usd or 0.0 for stay in stays), sum(stay.revoked for stay in stays)
     selected, finished = _times(opened, stays)
@@ -66,14 +66,14 @@ def _answer(opened: OpenedStudy, end: End, ranking: tuple[Row, ...], stays: list
     return Answer(document, lines, ExitCode.BAD_NEWS if bad else CODE_OF_OUTCOME[end.outcome])
 
 
-def _setting_cells(row: Row) -> tuple[str, ...]:
+def _setting_cells(row: RankedTrial) -> tuple[str, ...]:
     end = row.predicted
     value = "?" if end is None or math.isnan(end.mean) else f"{end.mean:.5g}"
     value += f" ± {end.sd:.2g}" if end is not None and 0 < end.sd < math.inf else ""
     return f"{row.rank}", setting_words(row.trial.configuration), value, f"{row.step:g}", row.ending or ""
 
 
-def _setting_json(row: Row) -> Json:
+def _setting_json(row: RankedTrial) -> Json:
     return {
         **picked(row, "trial=trial.number setting=trial.configuration rank selected ending step value"),
         "predicted": None if row.predicted is None else row.predicted.mean,
@@ -91,7 +91,7 @@ def _machine_json(stay: StayRow) -> Json:
     }
 
 
-def _notes(ranking: tuple[Row, ...], steps: float) -> list[str]:
+def _notes(ranking: tuple[RankedTrial, ...], steps: float) -> list[str]:
     """What a user would want to know about programs that tell too little."""
     ended = [row for row in ranking if row.trial.state == "done"]
     notes = []

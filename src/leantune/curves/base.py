@@ -39,8 +39,8 @@ class Curve:
 
     def until(self, step: float) -> Curve:
         """The part up to and including a step (the schedule stays whole)."""
-        known = self.steps <= step
-        return Curve(self.steps[known], self.values[known], self.drops, self.maximize)
+        inside = self.steps <= step
+        return Curve(self.steps[inside], self.values[inside], self.drops, self.maximize)
 
 
 class Outlook(StrEnum):

@@ -19,7 +19,7 @@ _FALLBACK = Jump()
 
 
 @dataclass(frozen=True)
-class Member:
+class CurveFit:
     """One fit: its family, points weighted (k / k_n)^recency, and whether it is shifted to meet the curve's end."""
 
     family: int  # of `kernels`
@@ -37,7 +37,7 @@ class StagePredictor:
     """
 
     name: str
-    members: tuple[Member, ...]
+    members: tuple[CurveFit, ...]
     least_points: int
     staged: bool = True
     rule: StageRule | None = _FALLBACK
@@ -47,26 +47,26 @@ class StagePredictor:
         decided = verdict(curve, final_step)
         if decided is not None:
             return decided
-        known = finite(curve)
-        begin = last_stage(known, self.rule) if self.staged else 0
-        points = len(known.steps) - begin
+        finite_curve = finite(curve)
+        begin = last_stage(finite_curve, self.rule) if self.staged else 0
+        points = len(finite_curve.steps) - begin
         if points < self.least_points:
             return not_predictable(curve, f"{points} points of this stage are known; {self.least_points} are needed")
-        loss, exponent = scaled_losses(known)
+        loss, exponent = scaled_losses(finite_curve)
         stage = np.ascontiguousarray(loss[begin:])
-        members = np.array([[one.family, one.recency, one.anchored] for one in self._falling(stage)])
-        k, target = local_steps(known.steps[begin:], final_step)
+        members = np.array([[fit.family, fit.recency, fit.anchored] for fit in self._falling(stage)])
+        k, target = local_steps(finite_curve.steps[begin:], final_step)
         mean, sd, _ = kernels.predict_stack(members, k, stage, target, floor_of(loss))
         why = "the metric does not improve" if worsens(stage) else ""
         return Prediction(
             unscaled(-mean if curve.maximize else mean, exponent), unscaled(sd, exponent), Outlook.PREDICTED, why
         )
 
-    def _falling(self, loss: FloatArray) -> tuple[Member, ...]:
+    def _falling(self, loss: FloatArray) -> tuple[CurveFit, ...]:
         """Eq. 4 can only fall: it says nothing of a metric that rises, whose last value stands in for it."""
         if not worsens(loss):
             return self.members
-        return tuple(Member(LEVEL) if one.family == INVERSE else one for one in self.members)
+        return tuple(CurveFit(LEVEL) if fit.family == INVERSE else fit for fit in self.members)
 
 
 def local_steps(steps: FloatArray, final_step: float) -> tuple[FloatArray, float]:
@@ -82,19 +82,19 @@ def floor_of(loss: FloatArray) -> float:
 
 
 _STACK = (
-    Member(INVERSE, 2.0, True),
-    Member(POWER, 0.0, True),
-    Member(POWER, 2.0, True),
-    Member(EXPONENTIAL, 4.0, True),
-    Member(LEVEL, 0.0, True),
+    CurveFit(INVERSE, 2.0, True),
+    CurveFit(POWER, 0.0, True),
+    CurveFit(POWER, 2.0, True),
+    CurveFit(EXPONENTIAL, 4.0, True),
+    CurveFit(LEVEL, 0.0, True),
 )
 PREDICTORS: dict[str, Callable[[], CurvePredictor]] = {
     "stacked": lambda: StagePredictor("stacked", _STACK, 5),
-    "earlycurve": lambda: StagePredictor("earlycurve", (Member(INVERSE),), 5),
-    "slaq": lambda: StagePredictor("slaq", (Member(INVERSE),), 5, staged=False),
-    "powerlaw": lambda: StagePredictor("powerlaw", (Member(POWER),), 5),
-    "exponential": lambda: StagePredictor("exponential", (Member(EXPONENTIAL),), 5),
-    "last": lambda: StagePredictor("last", (Member(LEVEL),), 4),
+    "earlycurve": lambda: StagePredictor("earlycurve", (CurveFit(INVERSE),), 5),
+    "slaq": lambda: StagePredictor("slaq", (CurveFit(INVERSE),), 5, staged=False),
+    "powerlaw": lambda: StagePredictor("powerlaw", (CurveFit(POWER),), 5),
+    "exponential": lambda: StagePredictor("exponential", (CurveFit(EXPONENTIAL),), 5),
+    "last": lambda: StagePredictor("last", (CurveFit(LEVEL),), 4),
 }
 DEFAULT = "stacked"  # best of them at theta = 0.7 on both sets of real curves: docs/curves.md
 

@@ -27,8 +27,12 @@ _JUMP = Jump()
 
 def finite(curve: Curve) -> Curve:
     """Without the values that are no numbers: a run that went on after them has not diverged."""
-    known = np.isfinite(curve.values)
-    return curve if known.all() else Curve(curve.steps[known], curve.values[known], curve.drops, curve.maximize)
+    is_number = np.isfinite(curve.values)
+    return (
+        curve
+        if is_number.all()
+        else Curve(curve.steps[is_number], curve.values[is_number], curve.drops, curve.maximize)
+    )
 
 
 def diverged(curve: Curve) -> str:
@@ -60,8 +64,8 @@ def plateaued(curve: Curve) -> bool:
     """
     if (curve.drops and curve.drops[-1] > curve.steps[-1]) or not np.isfinite(curve.values[-1]):
         return False
-    known = finite(curve)
-    return bool(_flat(scaled_losses(known)[0], last_stage(known, _JUMP)))
+    finite_curve = finite(curve)
+    return bool(_flat(scaled_losses(finite_curve)[0], last_stage(finite_curve, _JUMP)))
 
 
 class PlateauWatch:

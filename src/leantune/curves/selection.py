@@ -25,7 +25,7 @@ _BLOCK = 32  # runs at a time: 16 MB where there are 1,000
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedRun:
     """A run by its place in the list given; probability of ending best: NaN when not predictable, 0 when diverged."""
 
     index: int
@@ -40,7 +40,7 @@ class Selection:
     chosen: indices of those that continue, in that order: the first mcnt, and all that are not predictable.
     """
 
-    ranking: tuple[Ranked, ...]
+    ranking: tuple[RankedRun, ...]
     chosen: tuple[int, ...]
 
 
@@ -60,11 +60,11 @@ def choose(predictions: Sequence[Prediction], mcnt: int, *, maximize: bool = Fal
     means = np.array([sign * predictions[i].mean for i in by_kind[True]])
     chances = best_probabilities(means, np.array([predictions[i].sd for i in by_kind[True]]))
     order = np.lexsort((means, -chances))  # ties: the better mean, then the first
-    promising = [Ranked(by_kind[True][i], float(chances[i]), predictions[by_kind[True][i]].outlook) for i in order]
-    open_ended = [Ranked(i, math.nan, predictions[i].outlook) for i in by_kind[None]]
-    lost = [Ranked(i, 0.0, predictions[i].outlook) for i in by_kind[False]]
+    promising = [RankedRun(by_kind[True][i], float(chances[i]), predictions[by_kind[True][i]].outlook) for i in order]
+    open_ended = [RankedRun(i, math.nan, predictions[i].outlook) for i in by_kind[None]]
+    lost = [RankedRun(i, 0.0, predictions[i].outlook) for i in by_kind[False]]
     going_on = promising[:mcnt] + open_ended or lost[:mcnt]
-    return Selection(tuple(promising + open_ended + lost), tuple(one.index for one in going_on))
+    return Selection(tuple(promising + open_ended + lost), tuple(ranked.index for ranked in going_on))
 
 
 def best_probabilities(means: FloatArray, sds: FloatArray) -> FloatArray:

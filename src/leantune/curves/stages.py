@@ -85,16 +85,16 @@ def _jump_at(values: FloatArray, i: int, before: int, after: int, limits: FloatA
 
 @njit(cache=True, nogil=True)
 def _jumps(values: FloatArray, before: int, after: int, limits: FloatArray) -> list[int]:
-    found = [0 for _ in range(0)]
+    starts = [0 for _ in range(0)]
     stage = np.array([-1.0, 0.0])
     for count in range(2 * before + after, len(values) + 1):
         before_it = stage[0]
         follow_stage(values[:count], stage, before, after, limits)
         if stage[0] != before_it:
             if before_it >= 0 and stage[0] - before_it < before:
-                found.pop()
-            found.append(int(stage[0]))
-    return found
+                starts.pop()
+            starts.append(int(stage[0]))
+    return starts
 
 
 @njit(cache=True, nogil=True)

@@ -16,7 +16,7 @@ from leantune.models.base import Gaussian
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchResult:
     """The pairs that were evaluated, their acquisition values, and what the user should know about the search."""
 
     pairs: Pairs
@@ -69,4 +69,4 @@ class Search:
 class Filter(Protocol):
     """A way to look for the pair of largest acquisition without computing it everywhere."""
 
-    def search(self, search: Search) -> Searched: ...
+    def search(self, search: Search) -> SearchResult: ...

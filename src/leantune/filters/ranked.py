@@ -8,15 +8,15 @@ import numpy as np
 
 from leantune.acquisition.base import largest
 from leantune.arrays import IntArray
-from leantune.filters.base import Search, Searched
+from leantune.filters.base import Search, SearchResult
 from leantune.history import Note, NoteKind
 from leantune.models.base import Gaussian
 from leantune.problem import At
 
 
-def _evaluated(search: Search, flat: IntArray, notes: tuple[Note, ...]) -> Searched:
+def _evaluated(search: Search, flat: IntArray, notes: tuple[Note, ...]) -> SearchResult:
     pairs = search.pairs(flat)
-    return Searched(pairs, search.evaluate(pairs), notes)
+    return SearchResult(pairs, search.evaluate(pairs), notes)
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ConstrainedAccuracyFilter:
 
     share: float = 0.1
 
-    def search(self, search: Search) -> Searched:
+    def search(self, search: Search) -> SearchResult:
         count, notes = search.count(self.share)
         return _evaluated(search, largest(search.constrained_accuracy(), count), notes)
 
@@ -36,7 +36,7 @@ class RandomFilter:
 
     share: float = 0.1
 
-    def search(self, search: Search) -> Searched:
+    def search(self, search: Search) -> SearchResult:
         count, notes = search.count(self.share)
         return _evaluated(search, np.sort(search.rng.choice(search.flat, size=count, replace=False)), notes)
 
@@ -45,7 +45,7 @@ class RandomFilter:
 class NoFilter:
     """Every untested pair; above the cap, those with the largest CEA."""
 
-    def search(self, search: Search) -> Searched:
+    def search(self, search: Search) -> SearchResult:
         count, notes = search.count(1.0)
         flat = largest(search.constrained_accuracy(), count) if notes else search.flat
         return _evaluated(search, flat, notes)
@@ -59,7 +59,7 @@ class PromisingConfigurations:
     pairs, as in `NoFilter`, would leave only the largest fractions; it is what is wanted where a pair itself is sought.
     """
 
-    def search(self, search: Search) -> Searched:
+    def search(self, search: Search) -> SearchResult:
         count, notes = search.count(1.0)
         if not notes or search.belief.answers_at is At.ANYWHERE:
             return NoFilter().search(search)
@@ -81,7 +81,7 @@ class FeasibleAffordable:
     affordable.
     """
 
-    def search(self, search: Search) -> Searched:
+    def search(self, search: Search) -> SearchResult:
         from leantune.acquisition.lookahead import feasible_and_affordable
 
         flat = search.flat
@@ -96,7 +96,7 @@ class FeasibleAffordable:
         words = f"the acquisition was computed for {search.cap} of {len(promising)} feasible and affordable pairs"
         return _evaluated(search, largest(among, search.cap), (Note(NoteKind.CAP, words),))
 
-    def _at_random(self, search: Search, flat: IntArray) -> Searched:
+    def _at_random(self, search: Search, flat: IntArray) -> SearchResult:
         pairs = search.pairs(flat)
         dollars = search.conditions.cost.dollars(search.belief.at(pairs), pairs.configuration)
         affordable = flat[dollars <= search.conditions.dollars_left]
@@ -105,4 +105,4 @@ class FeasibleAffordable:
             affordable = flat[dollars == dollars.min()]
             words = "no pair is predicted affordable; the cheapest"
         chosen = search.pairs(search.rng.choice(affordable, size=1))
-        return Searched(chosen, np.zeros(1), (Note(NoteKind.FALLBACK, words),))
+        return SearchResult(chosen, np.zeros(1), (Note(NoteKind.FALLBACK, words),))

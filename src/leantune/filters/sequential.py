@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from leantune.arrays import FloatArray, IntArray
 from leantune.errors import needed
-from leantune.filters.base import Search, Searched
+from leantune.filters.base import Search, SearchResult
 from leantune.filters.ranked import NoFilter
 from leantune.history import Note
 
@@ -52,9 +52,9 @@ class _Snapped:
             self.computed.update(zip(new, values.tolist(), strict=True))
         return np.array([self.computed.get(row, 0.0) for row in nearest.tolist()])
 
-    def searched(self, notes: tuple[Note, ...]) -> Searched:
+    def searched(self, notes: tuple[Note, ...]) -> SearchResult:
         rows = np.array(sorted(self.computed), dtype=np.int64)
-        return Searched(
+        return SearchResult(
             self.search.pairs(self.flat[rows]), np.array([self.computed[row] for row in rows.tolist()]), notes
         )
 
@@ -65,7 +65,7 @@ class DirectFilter:
 
     share: float = 0.1
 
-    def search(self, search: Search) -> Searched:
+    def search(self, search: Search) -> SearchResult:
         count, notes = search.count(self.share)
         snapped = _Snapped(search, count)
 
@@ -93,7 +93,7 @@ class CmaesFilter:
     def __post_init__(self) -> None:
         _cmaes()
 
-    def search(self, search: Search) -> Searched:
+    def search(self, search: Search) -> SearchResult:
         count, notes = search.count(self.share)
         snapped = _Snapped(search, count)
         dimensions = snapped.cube.shape[1]

@@ -131,7 +131,12 @@ class GpFitter:
         targets[:, used] = drawn
         if censored.any() and (self.hyperparameters == "map" or len(used) < len(y)):  # some were not drawn yet
             everything = squared_differences(points.x), form.level_features(points.s), y, censored
-            targets = np.stack([imputed(one, everything, row, rng) for one, row in zip(theta, targets, strict=True)])
+            targets = np.stack(
+                [
+                    imputed(hyperparameters, everything, row, rng)
+                    for hyperparameters, row in zip(theta, targets, strict=True)
+                ]
+            )
         return theta, targets
 
 
@@ -225,20 +230,20 @@ class GaussianProcess:
 
     def without_own(self, points: Points) -> Gaussian:
         """What the others say at each point, as if nothing had been observed there; [m]."""
-        found = []
+        left_out = []
         for x, s in zip(points.x, points.s, strict=True):
             rows = np.flatnonzero((self.points.x == x).all(axis=1) & (self.points.s == s))
             there = Points(x[None, :], np.array([s]))
-            found.append([self._left_out(member, rows, there) for member in self.members])
-        means, variances = np.array(found, dtype=np.float64).reshape(len(points), len(self.members), 2).T
+            left_out.append([self._left_out(member, rows, there) for member in self.members])
+        means, variances = np.array(left_out, dtype=np.float64).reshape(len(points), len(self.members), 2).T
         return self._mixed(means, variances)
 
     @staticmethod
     def _left_out(member: Member, rows: IntArray, there: Points) -> tuple[float, float]:
         if len(rows):
             return member.left_out(rows)
-        found = member.condition(there)
-        return float(found.mean[0]), float(found.variance[0])
+        posterior = member.condition(there)
+        return float(posterior.mean[0]), float(posterior.variance[0])
 
     @property
     def noise_deviation(self) -> float:

@@ -89,34 +89,34 @@ class GpOptimum:
     @cached_property
     def probability(self) -> FloatArray:
         """See OptimumBelief."""
-        return np.asarray(np.mean([one.paths.probability for one in self._members], axis=0))
+        return np.asarray(np.mean([member.paths.probability for member in self._members], axis=0))
 
     @cached_property
     def divergence(self) -> float:
         """See OptimumBelief."""
-        return float(np.mean([one.paths.divergence for one in self._members]))
+        return float(np.mean([member.paths.divergence for member in self._members]))
 
     def expected_divergence(self, points: Points, roots: Roots) -> FloatArray:
         """See OptimumBelief."""
         result = np.zeros(len(points))
-        tested = [one.member.condition(points) for one in self._members]
+        tested = [member.member.condition(points) for member in self._members]
 
         def block(start: int, stop: int) -> None:
             rows = np.arange(start, stop)
             some = points.take(rows)
-            for one, test in zip(self._members, tested, strict=True):
-                cross = one.member.joint_covariance(self._at, some, one.whitened, test.whitened[:, rows])
-                result[rows] += self._after(one, cross, test.variance[rows], roots)
+            for member, test in zip(self._members, tested, strict=True):
+                cross = member.member.joint_covariance(self._at, some, member.whitened, test.whitened[:, rows])
+                result[rows] += self._after(member, cross, test.variance[rows], roots)
 
         parallel_blocks(block, len(points), step_block(len(points)))
         return result / len(self._members)
 
-    def _after(self, one: MemberPaths, cross: FloatArray, variance: FloatArray, roots: Roots) -> FloatArray:
+    def _after(self, member: MemberPaths, cross: FloatArray, variance: FloatArray, roots: Roots) -> FloatArray:
         """Expected divergence under one member for a block of tests; cross = c(R, p) [R, B], variance v_p [B]."""
-        sampled = one.sampled_outcomes(cross, variance, self._draws)
-        spread = np.sqrt(variance + one.member.noise)[:, None]
+        sampled = member.sampled_outcomes(cross, variance, self._draws)
+        spread = np.sqrt(variance + member.member.noise)[:, None]
         directions = np.ascontiguousarray((self._orientation * cross.T / spread**2).astype(np.float32))
         total = np.zeros(len(variance))
         for z, weight in zip(roots.z, roots.w, strict=True):
-            total += weight * one.paths.after(directions, (spread * z).astype(np.float32) - sampled)
+            total += weight * member.paths.after(directions, (spread * z).astype(np.float32) - sampled)
         return total

@@ -56,7 +56,7 @@ def run_starts(x: FloatArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Conditioned:
+class Posterior:
     """Belief of one member at some points: mean [m], variance [m], whitened cross-covariance V [n, m]."""
 
     mean: FloatArray
@@ -96,13 +96,13 @@ class Member(ABC):
         """What is expected at each s~ before anything is measured."""
         return np.zeros(len(s))
 
-    def condition(self, points: Points) -> Conditioned:
+    def condition(self, points: Points) -> Posterior:
         """Posterior at the points, one by one."""
         cross = self.covariance(self.points, points)
         whitened = self.inverse_factor @ cross
         variance = self.prior_variance(points.s) - np.square(whitened).sum(axis=0)
         mean = self.trend(points.s) + self.weights @ cross
-        return Conditioned(mean, np.maximum(variance, SMALLEST_VARIANCE), whitened)
+        return Posterior(mean, np.maximum(variance, SMALLEST_VARIANCE), whitened)
 
     def left_out(self, rows: IntArray) -> tuple[float, float]:
         """Mean and variance of the noise-free function at one point as if its own observations, `rows`, had not been
@@ -111,8 +111,8 @@ class Member(ABC):
         """
         block = self.inverse_factor[:, rows].T @ self.inverse_factor[:, rows]
         covariance = np.linalg.inv(block)
-        told = self.factor[rows[:1]] @ (self.factor.T @ self.weights) + self.trend(self.points.s[rows[:1]])
-        mean = float(told[0] - covariance[0] @ self.weights[rows])
+        fitted = self.factor[rows[:1]] @ (self.factor.T @ self.weights) + self.trend(self.points.s[rows[:1]])
+        mean = float(fitted[0] - covariance[0] @ self.weights[rows])
         return mean, max(float(covariance[0, 0]) - self.noise, SMALLEST_VARIANCE)
 
     def joint_covariance(

@@ -115,9 +115,9 @@ class SaturatingMember(Member):
         super().__init__(points, targets)
 
     def _tables(self, levels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
-        found: tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]
-        found = level_tables(self.shape, np.ascontiguousarray(levels), *self.form.law)
-        return found
+        tables: tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]
+        tables = level_tables(self.shape, np.ascontiguousarray(levels), *self.form.law)
+        return tables
 
     def trend(self, s: FloatArray) -> FloatArray:
         """See Member."""
@@ -201,8 +201,11 @@ class SaturatingProcess(GaussianProcess):
 
     def predict(self, points: Points) -> Mixture:
         """See Surrogate."""
-        found = [member.condition(points) for member in self.members]
-        return self._mixture(np.stack([one.mean for one in found]), np.stack([one.variance for one in found]))
+        posteriors = [member.condition(points) for member in self.members]
+        return self._mixture(
+            np.stack([posterior.mean for posterior in posteriors]),
+            np.stack([posterior.variance for posterior in posteriors]),
+        )
 
     def predict_grid(self, x: FloatArray, levels: FloatArray) -> Mixture:
         """See Surrogate."""

@@ -63,7 +63,7 @@ CUT = np.dtype(  # one feature at one inner node
 )
 
 
-class Table(NamedTuple):
+class TrainingTable(NamedTuple):
     """Rows the trees are grown on."""
 
     x: Floats  # [n, f]
@@ -92,13 +92,13 @@ class Places(NamedTuple):
 class Bench(NamedTuple):
     """Scratch space of one thread for simulated tests: the table with one row to spare, and a tree to grow in."""
 
-    table: Table  # n + 1 rows, the last is the simulated test
+    table: TrainingTable  # n + 1 rows, the last is the simulated test
     min_leaf: int
     tree: Forest  # one tree of n + 1 rows
     places: Places  # sorted into that tree; its values [T, R] are those of all regrown trees
 
 
-class Race(NamedTuple):
+class Tournament(NamedTuple):
     """Which of R places is the largest in S samples of the function: what is known before the test, and scratch
     space.
     """
@@ -142,12 +142,12 @@ def empty_places(forest: Forest, x: Floats) -> Places:
     return Places(x, np.zeros(shape), np.zeros(shape, np.int64), np.zeros((*forest.nodes.shape, 2), np.int64))
 
 
-def make_bench(table: Table, added: Floats, min_leaf: int, at: Floats) -> Bench:
+def make_bench(table: TrainingTable, added: Floats, min_leaf: int, at: Floats) -> Bench:
     """Scratch for one more row, which enters tree t with weight added[t], and the places `at` [R, f]."""
     rows, features = table.x.shape
     tree = empty_forest(1, rows + 1, features)
     return Bench(
-        table=Table(
+        table=TrainingTable(
             np.concatenate([table.x, np.zeros((1, features))]),
             np.append(table.y, 0.0),
             np.concatenate([table.weight, added[:, None]], axis=1),
@@ -158,10 +158,10 @@ def make_bench(table: Table, added: Floats, min_leaf: int, at: Floats) -> Bench:
     )
 
 
-def make_race(mix: Singles, places: int) -> Race:
-    """A race over the places in the samples of mix [T, S]; `start_race` fills it."""
+def make_tournament(mix: Singles, places: int) -> Tournament:
+    """A tournament over the places in the samples of mix [T, S]; `start_tournament` fills it."""
     trees, samples = mix.shape
-    return Race(
+    return Tournament(
         mix=mix,
         present=np.zeros((places, samples), np.float32),
         present_key=np.zeros(places, np.uint64),
@@ -180,10 +180,12 @@ def make_race(mix: Singles, places: int) -> Race:
     )
 
 
-def fork_race(race: Race) -> Race:
-    """The same race with scratch of its own, for another thread."""
+def fork_tournament(tournament: Tournament) -> Tournament:
+    """The same tournament with scratch of its own, for another thread."""
     shared = ("mix", "present", "present_key")
-    return race._replace(**{name: getattr(race, name).copy() for name in race._fields if name not in shared})
+    return tournament._replace(
+        **{name: getattr(tournament, name).copy() for name in tournament._fields if name not in shared}
+    )
 
 
 # -------------------- growing
@@ -207,8 +209,8 @@ def place_cut(path: np.uint64, feature: int, low: float, high: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _tie_draw(path: np.uint64, features: int, one: int, other: int) -> bool:
-    return bool(draw(path, 2 + features + one) > draw(path, 2 + features + other))
+def _tie_draw(path: np.uint64, features: int, first: int, second: int) -> bool:
+    return bool(draw(path, 2 + features + first) > draw(path, 2 + features + second))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -232,7 +234,7 @@ def choose(forest: Forest, t: int, index: int, path: np.uint64, weight: float, t
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sum_rows(forest: Forest, slot: int, node: Record, table: Table, t: int) -> bool:
+def _sum_rows(forest: Forest, slot: int, node: Record, table: TrainingTable, t: int) -> bool:
     """Fill in the sums over the node's rows; whether y varies in it."""
     first = table.y[forest.rows[slot, node.start]]
     weights, total, varies = 0.0, 0.0, False
@@ -246,7 +248,7 @@ def _sum_rows(forest: Forest, slot: int, node: Record, table: Table, t: int) -> 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sum_left(forest: Forest, slot: int, node: Record, table: Table, t: int, j: int, cut: Record) -> None:
+def _sum_left(forest: Forest, slot: int, node: Record, table: TrainingTable, t: int, j: int, cut: Record) -> None:
     """Sum the node's rows left of the cut of feature j."""
     left_weight, left_total = 0.0, 0.0
     for i in range(node.start, node.stop):
@@ -258,7 +260,7 @@ def _sum_left(forest: Forest, slot: int, node: Record, table: Table, t: int, j: 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _try_cuts(forest: Forest, slot: int, index: int, table: Table, t: int) -> None:
+def _try_cuts(forest: Forest, slot: int, index: int, table: TrainingTable, t: int) -> None:
     """Draw a cut of every feature between its extremes over the node's rows, and sum what lies left of it."""
     node = forest.nodes[slot, index]
     for j in range(table.x.shape[1]):
@@ -288,7 +290,7 @@ def _part(rows: Ints, slot: int, start: int, stop: int, x: Floats, node: Record)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _split(forest: Forest, slot: int, index: int, table: Table, t: int, min_leaf: int) -> bool:
+def _split(forest: Forest, slot: int, index: int, table: TrainingTable, t: int, min_leaf: int) -> bool:
     """Give a node its value and, unless it is a leaf, two children; whether it has them.
 
     The tree is in row `slot` of the forest and has the weights of tree t.
@@ -310,7 +312,7 @@ def _split(forest: Forest, slot: int, index: int, table: Table, t: int, min_leaf
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def grow_forest(forest: Forest, table: Table, seed: np.uint64, min_leaf: int) -> None:
+def grow_forest(forest: Forest, table: TrainingTable, seed: np.uint64, min_leaf: int) -> None:
     """Grow every tree on the rows that its bootstrap drew, level by level: the nodes themselves are the queue."""
     for t in range(len(forest.size)):
         root = forest.nodes[t, 0]
@@ -393,7 +395,7 @@ def sort_places(forest: Forest, places: Places) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _try_cuts_again(forest: Forest, t: int, index: int, table: Table, tree: Forest) -> int:
+def _try_cuts_again(forest: Forest, t: int, index: int, table: TrainingTable, tree: Forest) -> int:
     """The choice of an inner node when the table's last row comes to it, from the sums over its old rows.
 
     The cuts it tries are left with the root of `tree`.
@@ -491,20 +493,20 @@ def _bits(value: float, t: int) -> np.uint64:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _find_twins(race: Race) -> None:
+def _find_twins(tournament: Tournament) -> None:
     """Gather the places with equal keys: no tree tells them apart, they tie in every sample and share their wins."""
-    mask = np.uint64(len(race.slots) - 1)
-    race.slots[:] = -1
-    for r in range(len(race.key)):
-        slot = race.key[r] & mask
-        while race.slots[slot] >= 0 and race.key[race.slots[slot]] != race.key[r]:
+    mask = np.uint64(len(tournament.slots) - 1)
+    tournament.slots[:] = -1
+    for r in range(len(tournament.key)):
+        slot = tournament.key[r] & mask
+        while tournament.slots[slot] >= 0 and tournament.key[tournament.slots[slot]] != tournament.key[r]:
             slot = (slot + np.uint64(1)) & mask
-        if race.slots[slot] < 0:
-            race.slots[slot] = r
-            race.twins[r] = 0
-        first = race.slots[slot]
-        race.twin[r] = first
-        race.twins[first] += 1
+        if tournament.slots[slot] < 0:
+            tournament.slots[slot] = r
+            tournament.twins[r] = 0
+        first = tournament.slots[slot]
+        tournament.twin[r] = first
+        tournament.twins[first] += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -517,83 +519,90 @@ def _compare(sample: Singles, place: np.int32, best: Singles, winner: Places32) 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _divergence(race: Race) -> float:
-    """KL(p_opt || uniform) over the places, from the winners of the samples; also counts race.wins."""
-    samples, places = len(race.winner), len(race.wins)
-    race.wins[:] = 0
+def _divergence(tournament: Tournament) -> float:
+    """KL(p_opt || uniform) over the places, from the winners of the samples; also counts tournament.wins."""
+    samples, places = len(tournament.winner), len(tournament.wins)
+    tournament.wins[:] = 0
     for s in range(samples):
-        race.wins[race.winner[s]] += 1
+        tournament.wins[tournament.winner[s]] += 1
     result = 0.0
     for r in range(places):
-        if race.wins[r] > 0:
-            share = race.wins[r] / samples
-            result += share * np.log(share * places / race.twins[r])
+        if tournament.wins[r] > 0:
+            share = tournament.wins[r] / samples
+            result += share * np.log(share * places / tournament.twins[r])
     return result
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def start_race(race: Race, values: Floats) -> float:
+def start_tournament(tournament: Tournament, values: Floats) -> float:
     """Fill in the samples before any test, from values [T, R]; their divergence."""
-    race.present[:] = 0.0
-    race.key[:] = 0
-    race.best[:] = -np.inf
-    for r in range(len(race.present)):
-        for t in range(len(race.mix)):
-            race.key[r] += _bits(values[t, r], t)
+    tournament.present[:] = 0.0
+    tournament.key[:] = 0
+    tournament.best[:] = -np.inf
+    for r in range(len(tournament.present)):
+        for t in range(len(tournament.mix)):
+            tournament.key[r] += _bits(values[t, r], t)
             value = np.float32(values[t, r])
-            for s in range(len(race.sample)):
-                race.present[r, s] += race.mix[t, s] * value
-    _find_twins(race)
-    for r in range(len(race.present)):
-        race.present_key[r] = race.key[r]
-        _compare(race.present[r], np.int32(r), race.best, race.winner)
-    return _divergence(race)
+            for s in range(len(tournament.sample)):
+                tournament.present[r, s] += tournament.mix[t, s] * value
+    _find_twins(tournament)
+    for r in range(len(tournament.present)):
+        tournament.present_key[r] = tournament.key[r]
+        _compare(tournament.present[r], np.int32(r), tournament.best, tournament.winner)
+    return _divergence(tournament)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _list_changes(race: Race, before: Floats, after: Floats) -> None:
+def _list_changes(tournament: Tournament, before: Floats, after: Floats) -> None:
     """Note for each place which trees say `after` instead of `before` [T, R], and bring its key up to date."""
     trees, places = before.shape
     count = 0
     for r in range(places):
-        race.key[r], race.change[r] = race.present_key[r], -1
+        tournament.key[r], tournament.change[r] = tournament.present_key[r], -1
     for t in range(trees):
         for r in range(places):
             if after[t, r] != before[t, r]:
-                race.key[r] += _bits(after[t, r], t) - _bits(before[t, r], t)
-                race.tree[count], race.amount[count] = t, after[t, r] - before[t, r]
-                race.next_change[count], race.change[r] = race.change[r], count
+                tournament.key[r] += _bits(after[t, r], t) - _bits(before[t, r], t)
+                tournament.tree[count], tournament.amount[count] = t, after[t, r] - before[t, r]
+                tournament.next_change[count], tournament.change[r] = tournament.change[r], count
                 count += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _divergence_after(race: Race, before: Floats, after: Floats) -> float:
+def _divergence_after(tournament: Tournament, before: Floats, after: Floats) -> float:
     """The divergence when the trees say `after` instead of `before` [T, R]; only the few changes are worked on."""
-    _list_changes(race, before, after)
-    _find_twins(race)
-    race.best[:] = -np.inf
-    for r in range(len(race.twin)):
-        if race.twin[r] != r:
+    _list_changes(tournament, before, after)
+    _find_twins(tournament)
+    tournament.best[:] = -np.inf
+    for r in range(len(tournament.twin)):
+        if tournament.twin[r] != r:
             continue
-        for s in range(len(race.sample)):
-            race.sample[s] = race.present[r, s]
-        change = race.change[r]
+        for s in range(len(tournament.sample)):
+            tournament.sample[s] = tournament.present[r, s]
+        change = tournament.change[r]
         while change >= 0:
-            t, amount = race.tree[change], race.amount[change]
-            for s in range(len(race.sample)):
-                race.sample[s] += race.mix[t, s] * amount
-            change = race.next_change[change]
-        _compare(race.sample, np.int32(r), race.best, race.winner)
-    return _divergence(race)
+            t, amount = tournament.tree[change], tournament.amount[change]
+            for s in range(len(tournament.sample)):
+                tournament.sample[s] += tournament.mix[t, s] * amount
+            change = tournament.next_change[change]
+        _compare(tournament.sample, np.int32(r), tournament.best, tournament.winner)
+    return _divergence(tournament)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def expected_divergences(
-    forest: Forest, bench: Bench, places: Places, race: Race, x: Floats, y: Floats, chance: Floats, result: Floats
+    forest: Forest,
+    bench: Bench,
+    places: Places,
+    tournament: Tournament,
+    x: Floats,
+    y: Floats,
+    chance: Floats,
+    result: Floats,
 ) -> None:
     """result[b] = sum_k chance[k] KL(p_opt || uniform) after test x[b] with outcome y[b, k]."""
     for b in range(len(x)):
         result[b] = 0.0
         for k in range(y.shape[1]):
             regrow(forest, bench, places, x[b], y[b, k])
-            result[b] += chance[k] * _divergence_after(race, places.values, bench.places.values)
+            result[b] += chance[k] * _divergence_after(tournament, places.values, bench.places.values)

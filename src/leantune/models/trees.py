@@ -94,7 +94,7 @@ class Trees:
     """A grown ensemble; see Surrogate. The table holds standardised targets, fitted observations first."""
 
     settings: TreesFitter
-    table: kernels.Table
+    table: kernels.TrainingTable
     forest: kernels.Forest
     slope: float
     centre: float
@@ -185,7 +185,7 @@ class Trees:
         """Grown anew on rows [n, f] and standardised y [n], of which the first are the fitted observations."""
         fitted = _bootstrap(self.observed, self.settings.trees, self.seed)
         added = [self._added_weight(index) for index in range(len(y) - self.observed)]
-        table = kernels.Table(rows, y, np.column_stack([fitted, *added]))
+        table = kernels.TrainingTable(rows, y, np.column_stack([fitted, *added]))
         return replace(self, table=table, forest=_grown(table, self.seed, self.settings.min_leaf))
 
     def _added_weight(self, index: int) -> FloatArray:
@@ -232,14 +232,14 @@ class RegrownOptimum:
     def __init__(self, model: Trees, at: Points, samples: int, seed: int) -> None:
         mix = _mixture(model.settings.trees, samples, np.random.default_rng(seed))
         self._model, self._places = model, model.place(at)
-        self._race = kernels.make_race(mix.astype(np.float32), len(at))
-        self._divergence = float(kernels.start_race(self._race, self._places.values))
+        self._tournament = kernels.make_tournament(mix.astype(np.float32), len(at))
+        self._divergence = float(kernels.start_tournament(self._tournament, self._places.values))
 
     @property
     def probability(self) -> FloatArray:
         """See OptimumBelief."""
-        first = self._race.twin
-        return np.asarray(self._race.wins[first] / (self._race.twins[first] * len(self._race.winner)))
+        first = self._tournament.twin
+        return np.asarray(self._tournament.wins[first] / (self._tournament.twins[first] * len(self._tournament.winner)))
 
     @property
     def divergence(self) -> float:
@@ -252,9 +252,11 @@ class RegrownOptimum:
         outcomes, result = model.outcomes(tests, roots), np.empty(len(tests))
 
         def block(start: int, stop: int) -> None:
-            part, race = slice(start, stop), kernels.fork_race(self._race)
+            part, tournament = slice(start, stop), kernels.fork_tournament(self._tournament)
             simulated = (tests[part], outcomes[part], roots.w)
-            kernels.expected_divergences(model.forest, model.bench(places), places, race, *simulated, result[part])
+            kernels.expected_divergences(
+                model.forest, model.bench(places), places, tournament, *simulated, result[part]
+            )
 
         parallel_blocks(block, len(tests), TEST_BLOCK)
         return result
@@ -354,11 +356,13 @@ def _grow(settings: TreesFitter, rows: FloatArray, y: FloatArray, slope: float, 
     centre, spread = float(y.mean()), float(y.std())
     if spread <= 1e-12 * max(1.0, abs(centre)):  # constant: there is no scale to measure a deviation by
         spread = 1.0
-    table = kernels.Table(rows, kernels.on_grid((y - centre) / spread), _bootstrap(len(y), settings.trees, seed))
+    table = kernels.TrainingTable(
+        rows, kernels.on_grid((y - centre) / spread), _bootstrap(len(y), settings.trees, seed)
+    )
     return Trees(settings, table, _grown(table, seed, settings.min_leaf), slope, centre, spread, len(y), seed)
 
 
-def _grown(table: kernels.Table, seed: int, min_leaf: int) -> kernels.Forest:
+def _grown(table: kernels.TrainingTable, seed: int, min_leaf: int) -> kernels.Forest:
     forest = kernels.empty_forest(len(table.weight), *table.x.shape)
     node_seed = np.random.SeedSequence([seed, CUTS]).generate_state(1, np.uint64)[0]
     kernels.grow_forest(forest, table, node_seed, min_leaf)

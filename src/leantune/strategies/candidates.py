@@ -50,8 +50,8 @@ class Table:
     @cached_property
     def rows(self) -> IntArray:
         """Row of each trial's configuration."""
-        found = self.configurations.indices_of(trial.configuration for trial in self.history.trials)
-        return np.array([-1 if row is None else row for row in found], dtype=np.int64)
+        places = self.configurations.indices_of(trial.configuration for trial in self.history.trials)
+        return np.array([-1 if row is None else row for row in places], dtype=np.int64)
 
     def row_of(self, trial: Trial) -> int:
         """Row of a trial's configuration; -1 where it is not on offer."""

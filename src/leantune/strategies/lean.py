@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leantune.acquisition.base import Pairs, largest
-from leantune.acquisition.worth import Amount, Outlook, Takes, gains, places
+from leantune.acquisition.worth import Amount, FullDataOutlook, Takes, gains, places
 from leantune.arrays import BoolArray
 from leantune.history import Estimate, History, Note, NoteKind
 from leantune.models.threads import one_blas_thread
@@ -106,19 +106,21 @@ class Lean:
             return cheapest_measured(problem, history)
         with one_blas_thread():
             table = Table.of(problem, history, self.recipe, derived_seed(seed, "recommendation", len(history.trials)))
-            known = self._known(view, table, evidence, derived_seed(seed, len(history.trials)), advising=True)
-            row, qualified = known.favourite
-            measured = self._measured(known, evidence)
-            if known.outlook.is_measured[row] and qualified:
+            prospects = self._prospects(view, table, evidence, derived_seed(seed, len(history.trials)), advising=True)
+            row, qualified = prospects.favourite
+            measured = self._measured(prospects, evidence)
+            if prospects.outlook.is_measured[row] and qualified:
                 return measured
-            if known.outlook.has_result and not known.can_be_tested(row):
+            if prospects.outlook.has_result and not prospects.can_be_tested(row):
                 assert measured is not None
                 return replace(measured, why=f"{measured.why} {UNTESTABLE.format(problem.fidelity)}")
             incumbent = self.recipe.incumbent
-            advice = recommendation_at(table, known.belief, known.conditions, row, qualified, incumbent)
-            return replace(advice, why=f"{advice.why} {_why_not_measured(known)}")
+            advice = recommendation_at(table, prospects.belief, prospects.conditions, row, qualified, incumbent)
+            return replace(advice, why=f"{advice.why} {_why_not_measured(prospects)}")
 
-    def _known(self, view: View, table: Table, evidence: Evidence, seed: int, *, advising: bool = False) -> Prospects:
+    def _prospects(
+        self, view: View, table: Table, evidence: Evidence, seed: int, *, advising: bool = False
+    ) -> Prospects:
         kappa = 0.0 if advising else self.kappa
         stopped: tuple[StoppedTrial, ...] = ()
         if self.recipe.curves:
@@ -128,13 +130,13 @@ class Lean:
         return Prospects.of(table, evidence, self.recipe, seed, stopped, kappa=kappa, pending=not advising)
 
     @staticmethod
-    def _measured(known: Prospects, evidence: Evidence) -> Recommendation | None:
+    def _measured(prospects: Prospects, evidence: Evidence) -> Recommendation | None:
         """The best measured result; by the mean of its runs, where runs were repeated."""
-        if known.standing is None:
-            return cheapest_measured(known.table.problem, known.table.history)
+        if prospects.standing is None:
+            return cheapest_measured(prospects.table.problem, prospects.table.history)
         from leantune.strategies.repeating import mean_recommended
 
-        return mean_recommended(known.table, evidence, known.belief, known.standing)
+        return mean_recommended(prospects.table, evidence, prospects.belief, prospects.standing)
 
     # -- the next test
 
@@ -155,115 +157,121 @@ class Lean:
             return Over(ALL_TESTED)
         if evidence.failed.all():
             return _ended_early(view, self._at_random(table, untested, seed), self.recipe.thrift)
-        known = self._known(view, table, evidence, seed)
-        repeats = self._repeats(known, evidence)
+        prospects = self._prospects(view, table, evidence, seed)
+        repeats = self._repeats(prospects, evidence)
         if not untested.any():
-            return self._due(known, repeats, at_end=True) or self._repeat(known, repeats, 0.0) or Over(ALL_TESTED)
-        ending = self._ending(known, untested)
-        due = self._due(known, repeats, at_end=isinstance(ending, Over))
+            return (
+                self._due(prospects, repeats, at_end=True) or self._repeat(prospects, repeats, 0.0) or Over(ALL_TESTED)
+            )
+        ending = self._ending(prospects, untested)
+        due = self._due(prospects, repeats, at_end=isinstance(ending, Over))
         if due is None and isinstance(ending, Over):
-            due = self._repeat(known, repeats, 0.0, known.noticed(problem.regret_to_end or 0.0))
-        return due or ending or self._choose(known, untested, repeats)
+            due = self._repeat(prospects, repeats, 0.0, prospects.noticed(problem.regret_to_end or 0.0))
+        return due or ending or self._choose(prospects, untested, repeats)
 
     @staticmethod
-    def _repeats(known: Prospects, evidence: Evidence) -> Repeats | None:
+    def _repeats(prospects: Prospects, evidence: Evidence) -> Repeats | None:
         """What may be run again; None where nothing is."""
-        if known.table.problem.repeats == 1:
+        if prospects.table.problem.repeats == 1:
             return None
         from leantune.strategies.repeating import Repeats
 
-        return Repeats.of(known.table, evidence, known.settled, known.standing, known.measured_favourite)
+        return Repeats.of(
+            prospects.table, evidence, prospects.settled, prospects.standing, prospects.measured_favourite
+        )
 
-    def _due(self, known: Prospects, repeats: Repeats | None, *, at_end: bool) -> Proposal | None:
+    def _due(self, prospects: Prospects, repeats: Repeats | None, *, at_end: bool) -> Proposal | None:
         """A favourite that is run again before it is believed."""
         due = None if repeats is None else repeats.due(at_end=at_end)
-        if due is None or not known.can_be_tested(due[0]):
+        if due is None or not prospects.can_be_tested(due[0]):
             return None
-        return self._proposal(known, known.on_all_data(due[0]), due[1], NoteKind.FAVOURITE)
+        return self._proposal(prospects, prospects.on_all_data(due[0]), due[1], NoteKind.FAVOURITE)
 
-    def _repeat(self, known: Prospects, repeats: Repeats | None, above: float, least: float = 0.0) -> Proposal | None:
+    def _repeat(
+        self, prospects: Prospects, repeats: Repeats | None, above: float, least: float = 0.0
+    ) -> Proposal | None:
         """The repeat that gains most for its price, if that is more than what a new test does; least: gain that is
         worth a run at all.
         """
         if repeats is None:
             return None
-        rows, gain = repeats.candidates(known.outlook)
+        rows, gain = repeats.candidates(prospects.outlook)
         rows, gain = rows[gain > least], gain[gain > least]
-        pairs = known.belief.candidates.full_pairs(rows)
-        takes = known.takes(pairs)
-        score = np.where(takes.fit(known.left, len(pairs)), gain / takes.price(known.left, len(pairs)), 0.0)
+        pairs = prospects.belief.candidates.full_pairs(rows)
+        takes = prospects.takes(pairs)
+        score = np.where(takes.fit(prospects.left, len(pairs)), gain / takes.price(prospects.left, len(pairs)), 0.0)
         if not len(rows) or score.max() <= above:
             return None
         why = "runs scatter, and which of the best is best is in doubt: it is run once more with another seed"
-        return self._proposal(known, pairs.take(np.array([score.argmax()])), why, NoteKind.FAVOURITE)
+        return self._proposal(prospects, pairs.take(np.array([score.argmax()])), why, NoteKind.FAVOURITE)
 
-    def _ending(self, known: Prospects, untested: BoolArray) -> Proposal | Over | None:
+    def _ending(self, prospects: Prospects, untested: BoolArray) -> Proposal | Over | None:
         """The end of a study in which nothing promises more than the user would notice; before it, the favourite is
         tested on all data.
         """
-        least = known.table.problem.regret_to_end
+        least = prospects.table.problem.regret_to_end
         if least is None:
             return None
-        row, qualified = known.favourite
-        chance = float((known.regrets(row) > least).mean())
+        row, qualified = prospects.favourite
+        chance = float((prospects.regrets(row) > least).mean())
         if not qualified or chance > UNLIKELY:
             return None
         words = f"the chance that something better by {least:.2%} of the goal exists is {chance:.0%}"
-        if known.outlook.is_measured[row]:  # what is still under way may show otherwise
-            return None if known.table.history.pending else Over(words + known.left.words)
-        if not untested[row, -1] or not known.can_be_tested(row):
+        if prospects.outlook.is_measured[row]:  # what is still under way may show otherwise
+            return None if prospects.table.history.pending else Over(words + prospects.left.words)
+        if not untested[row, -1] or not prospects.can_be_tested(row):
             return None
-        why = f"it is the favourite, and is tested on all {known.table.problem.fidelity}: {words}"
-        return self._proposal(known, known.on_all_data(row), why, NoteKind.FAVOURITE)
+        why = f"it is the favourite, and is tested on all {prospects.table.problem.fidelity}: {words}"
+        return self._proposal(prospects, prospects.on_all_data(row), why, NoteKind.FAVOURITE)
 
-    def _choose(self, known: Prospects, untested: BoolArray, repeats: Repeats | None) -> Proposal | Over:
-        outlook, full = known.outlook, len(known.belief.candidates.levels) - 1
+    def _choose(self, prospects: Prospects, untested: BoolArray, repeats: Repeats | None) -> Proposal | Over:
+        outlook, full = prospects.outlook, len(prospects.belief.candidates.levels) - 1
         open_rows = np.flatnonzero(untested.any(axis=1))
-        pairs, takes = known.affordable(untested, open_rows[largest(outlook.improvement[open_rows], NEAR)])
+        pairs, takes = prospects.affordable(untested, open_rows[largest(outlook.improvement[open_rows], NEAR)])
         if not len(pairs):  # the most promising ones are too dear by now
-            pairs, takes = known.affordable(untested, open_rows)
+            pairs, takes = prospects.affordable(untested, open_rows)
             cheap = largest(outlook.improvement[pairs.configuration], NEAR)
             pairs, takes = pairs.take(cheap), takes.take(cheap)
         if not len(pairs):
-            return self._repeat(known, repeats, 0.0) or Over("no test fits into what is left of the budget")
-        if outlook.has_result and not known.full_tests_fit(untested):
-            noun = known.table.problem.fidelity
+            return self._repeat(prospects, repeats, 0.0) or Over("no test fits into what is left of the budget")
+        if outlook.has_result and not prospects.full_tests_fit(untested):
+            noun = prospects.table.problem.fidelity
             return Over(f"no test on all {noun} fits into what is left of the budget, and the best result is measured")
         near = np.unique(pairs.configuration)
-        gain = gains(known.belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
-        score = gain / takes.price(known.left, len(pairs))
+        gain = gains(prospects.belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
+        score = gain / takes.price(prospects.left, len(pairs))
         best = int(score.argmax()) if gain.any() else _hope(outlook, pairs, full + 1)
-        why = _why(known, bool(pairs.level[best] == full))
+        why = _why(prospects, bool(pairs.level[best] == full))
         if not gain.any():
             why = f"no test promises much; {why}"
-        last = self._last_test(known, untested, takes.take(np.array([best])))
+        last = self._last_test(prospects, untested, takes.take(np.array([best])))
         if last is not None:
-            noun = known.table.problem.fidelity
+            noun = prospects.table.problem.fidelity
             why = f"it is the favourite, and is tested on all {noun} while the budget allows that"
-            return self._proposal(known, last, why, NoteKind.FAVOURITE)
-        again = self._repeat(known, repeats, float(score[best]))
-        return again or self._proposal(known, pairs.take(np.array([best])), why)
+            return self._proposal(prospects, last, why, NoteKind.FAVOURITE)
+        again = self._repeat(prospects, repeats, float(score[best]))
+        return again or self._proposal(prospects, pairs.take(np.array([best])), why)
 
-    def _last_test(self, known: Prospects, untested: BoolArray, next_takes: Takes) -> Pairs | None:
+    def _last_test(self, prospects: Prospects, untested: BoolArray, next_takes: Takes) -> Pairs | None:
         """The favourite's test on all data, if it was not made yet and could not be paid for after the next test."""
-        row, _ = known.favourite
-        if known.outlook.is_measured[row] or not untested[row, -1] or not known.left.any:
+        row, _ = prospects.favourite
+        if prospects.outlook.is_measured[row] or not untested[row, -1] or not prospects.left.any:
             return None
-        pair = known.on_all_data(row)
-        takes = known.takes(pair)
-        if not takes.fit(known.left, 1).all():
+        pair = prospects.on_all_data(row)
+        takes = prospects.takes(pair)
+        if not takes.fit(prospects.left, 1).all():
             return None
-        is_last = known.left.trials is not None and known.left.trials <= 1
-        after = known.left.without(next_takes)
+        is_last = prospects.left.trials is not None and prospects.left.trials <= 1
+        after = prospects.left.without(next_takes)
         return pair if is_last or not takes.fit(after, 1).all() else None
 
-    def _proposal(self, known: Prospects, pair: Pairs, why: str, kind: NoteKind = NoteKind.MODELS) -> Proposal:
-        table, belief = known.table, known.belief
+    def _proposal(self, prospects: Prospects, pair: Pairs, why: str, kind: NoteKind = NoteKind.MODELS) -> Proposal:
+        table, belief = prospects.table, prospects.belief
         row, level = int(pair.configuration[0]), int(pair.level[0])
         configuration = table.configurations[row]
         shares = _snapshots(table.problem, table.history, configuration.id, table.problem.fractions[level])
-        expected = expectations(belief, known.conditions.cost, belief.predict(pair), row)
-        useful, cut = useful_seconds(float(known.ended_after(pair, patient=kind is NoteKind.FAVOURITE)[0]))
+        expected = expectations(belief, prospects.conditions.cost, belief.predict(pair), row)
+        useful, cut = useful_seconds(float(prospects.ended_after(pair, patient=kind is NoteKind.FAVOURITE)[0]))
         notes = (Note(kind, why), *cut, *table.notes)
         return Proposal(configuration, shares[-1], shares, expected, notes, useful)
 
@@ -297,28 +305,28 @@ def _amount(seconds: Estimate) -> Amount:
     return Amount.of(np.array([np.log(max(seconds.mean, 1e-12)) - variance / 2]), np.array([np.sqrt(variance)]))
 
 
-def _why(known: Prospects, on_all_data: bool) -> str:
+def _why(prospects: Prospects, on_all_data: bool) -> str:
     """What a test is for, in words for a newcomer."""
-    noun = known.table.problem.fidelity
+    noun = prospects.table.problem.fidelity
     if not on_all_data:
         return f"a look at a part of the {noun}, which tells most for what it takes"
-    if not known.outlook.has_result:
+    if not prospects.outlook.has_result:
         return f"nothing that was measured on all {noun} keeps the limits yet, and this one may"
-    return f"it may be better than the best measured on all {noun}, {known.best_measured:.4g}"
+    return f"it may be better than the best measured on all {noun}, {prospects.best_measured:.4g}"
 
 
-def _why_not_measured(known: Prospects) -> str:
+def _why_not_measured(prospects: Prospects) -> str:
     """Why the best measured result is not the one recommended."""
-    noun = known.table.problem.fidelity
-    if not known.outlook.is_measured.any():
+    noun = prospects.table.problem.fidelity
+    if not prospects.outlook.is_measured.any():
         return f"Nothing was measured on all {noun} yet."
-    if not known.outlook.has_result:
+    if not prospects.outlook.has_result:
         return f"Nothing that was measured on all {noun} kept the limits."
-    best = f"{known.best_measured:.4g}"
+    best = f"{prospects.best_measured:.4g}"
     return f"The best measured on all {noun}, {best}, is worse than this by more than the error of the prediction."
 
 
-def _hope(outlook: Outlook, pairs: Pairs, levels: int) -> int:
+def _hope(outlook: FullDataOutlook, pairs: Pairs, levels: int) -> int:
     """Of tests that promise nothing: on all data the one that may be best."""
     on_all = pairs.level == levels - 1
     hope = outlook.improvement[pairs.configuration]

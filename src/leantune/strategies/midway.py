@@ -44,7 +44,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Course:
+class TrainingSchedule:
     """What a run is to go through. drops: declared drops of the learning rate. plateau: whether a flat run is over."""
 
     last_step: float
@@ -53,10 +53,10 @@ class Course:
     theta: float = 0.7
     plateau: bool = True
 
-    def curve(self, known: LearningCurve, points: int | None = None) -> Curve:
+    def curve(self, reported: LearningCurve, points: int | None = None) -> Curve:
         """The first so many points (None: all), as predictors take them."""
-        steps = np.array(known.steps[:points], dtype=np.float64)
-        return Curve(steps, np.array(known.values[:points], dtype=np.float64), self.drops, self.maximize)
+        steps = np.array(reported.steps[:points], dtype=np.float64)
+        return Curve(steps, np.array(reported.values[:points], dtype=np.float64), self.drops, self.maximize)
 
 
 class Walk:
@@ -65,27 +65,27 @@ class Walk:
     end: the turn after which nothing else counts.
     """
 
-    def __init__(self, course: Course, predictor: CurvePredictor) -> None:
+    def __init__(self, schedule: TrainingSchedule, predictor: CurvePredictor) -> None:
         self.theta: Turn | None = None
         self.end: Turn | None = None
-        self._course, self._predictor = course, predictor
-        self._goal = course.last_step * course.theta
+        self._schedule, self._predictor = schedule, predictor
+        self._goal = schedule.last_step * schedule.theta
         self._curve = LearningCurve((), ())
         self._looked = 0
         self._reached_theta = False
-        self._watch = PlateauWatch(course.drops, maximize=course.maximize)
+        self._watch = PlateauWatch(schedule.drops, maximize=schedule.maximize)
 
-    def leads_to(self, curve: LearningCurve, course: Course) -> bool:
-        """Whether what was walked along is the beginning of this curve, on this course."""
-        if course is not self._course and course != self._course:
+    def leads_to(self, curve: LearningCurve, schedule: TrainingSchedule) -> bool:
+        """Whether what was walked along is the beginning of this curve, on this schedule."""
+        if schedule is not self._schedule and schedule != self._schedule:
             return False
         if curve is self._curve:
             return True
-        known, mine = self._looked, self._curve
+        looked, mine = self._looked, self._curve
         return (
-            len(curve.steps) >= known
-            and list(curve.steps[:known]) == list(mine.steps[:known])
-            and list(curve.values[:known]) == list(mine.values[:known])
+            len(curve.steps) >= looked
+            and list(curve.steps[:looked]) == list(mine.steps[:looked])
+            and list(curve.values[:looked]) == list(mine.values[:looked])
         )
 
     def follow(self, curve: LearningCurve, *, chosen: bool) -> Turn | None:
@@ -101,17 +101,17 @@ class Walk:
             self.end = Turn(TurnKind.DIVERGED, step, value)
             return
         flat = self._watch.add(step, value)
-        if step >= self._course.last_step:
+        if step >= self._schedule.last_step:
             self.end = Turn(TurnKind.OVER, step, value)
         elif not self._reached_theta and step >= self._goal and self._is_predicted(step, value):
             return
-        elif self._course.plateau and flat:
+        elif self._schedule.plateau and flat:
             self.end = Turn(TurnKind.CONVERGED, step, value)
 
     def _is_predicted(self, step: float, value: float) -> bool:
         self._reached_theta = True
-        known = self._course.curve(self._curve, self._looked)
-        prediction = self._predictor.predict(known, self._course.last_step)
+        walked = self._schedule.curve(self._curve, self._looked)
+        prediction = self._predictor.predict(walked, self._schedule.last_step)
         if prediction.outlook is Outlook.NOT_PREDICTABLE:
             return False  # it goes on to its end
         self.theta = Turn(TurnKind.THETA, step, value, prediction)

@@ -50,7 +50,7 @@ _STATE_WORDS = {
 
 
 @dataclass(frozen=True)
-class Believed:
+class GoalBelief:
     """What models believe of the goal on the scale on which they model it: normal, with this mean and deviation."""
 
     scale: Transform
@@ -76,7 +76,7 @@ class Recommendation:
     tested: bool
     why: str
     notes: tuple[Note, ...] = ()
-    believed: Believed | None = None
+    believed: GoalBelief | None = None
     largest_share: Fraction | None = None
 
     @property

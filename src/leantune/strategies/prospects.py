@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leantune.acquisition.base import Belief, Conditions, Pairs
-from leantune.acquisition.worth import Measured, Outlook, Resources, Takes, places
+from leantune.acquisition.worth import FullDataOutlook, MeasuredResults, Resources, Takes, places
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import Gaussian
 from leantune.models.gp import GaussianProcess
@@ -22,7 +22,7 @@ from leantune.strategies.evidence import Evidence
 from leantune.strategies.recipe import Recipe
 
 if TYPE_CHECKING:  # what few studies need is loaded by those
-    from leantune.strategies.repeating import Standing
+    from leantune.strategies.repeating import RepeatedRuns
     from leantune.strategies.trial_ends import StoppedTrial
 
 RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
@@ -40,8 +40,8 @@ class Prospects:
     belief: Belief
     settled: Belief
     conditions: Conditions
-    outlook: Outlook
-    standing: Standing | None
+    outlook: FullDataOutlook
+    standing: RepeatedRuns | None
     left: Resources
     cutoffs: Cutoffs
 
@@ -72,7 +72,7 @@ class Prospects:
             measured = closed(measured, stopped, table, settled)
         belief = with_pending(settled, table, settled.predict) if pending else settled
         cutoffs = Cutoffs.of(table.problem, evidence, left)
-        outlook = Outlook.of(belief, measured, kappa if left.any else 0.0)
+        outlook = FullDataOutlook.of(belief, measured, kappa if left.any else 0.0)
         return cls(table, belief, settled, conditions, outlook, standing, left, cutoffs)
 
     @property
@@ -201,32 +201,32 @@ def _informed(evidence: Evidence, stopped: Sequence[StoppedTrial], recipe: Recip
     return informed(evidence, stopped, natural=recipe.natural_scales)
 
 
-def _standing(table: Table, evidence: Evidence, belief: Belief) -> Standing | None:
+def _standing(table: Table, evidence: Evidence, belief: Belief) -> RepeatedRuns | None:
     """Of those that were measured, where runs were repeated."""
     if table.problem.repeats == 1:
         return None
-    from leantune.strategies.repeating import Standing
+    from leantune.strategies.repeating import RepeatedRuns
 
-    return Standing.of(table, evidence, belief)
+    return RepeatedRuns.of(table, evidence, belief)
 
 
-def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> Measured:
+def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> MeasuredResults:
     """Results on all data, those of one configuration together: their mean, and whether all of them kept the limits."""
     rows = np.array([table.row_of(trial) for trial, _ in table.history.observations], dtype=np.int64)
     goal = evidence.metrics[table.problem.goal.metric]
     last = len(table.problem.fractions) - 1
     there = (evidence.level == last) & (rows >= 0) & (evidence.failed | np.isfinite(goal))
-    told = set(rows[there & ~evidence.failed].tolist())  # of those a run that we ended changes nothing
-    there &= ~(evidence.harmless & np.array([row in told for row in rows.tolist()], dtype=np.bool_))
+    succeeded = set(rows[there & ~evidence.failed].tolist())  # of those a run that we ended changes nothing
+    there &= ~(evidence.harmless & np.array([row in succeeded for row in rows.tolist()], dtype=np.bool_))
     kept = evidence.kept_limits()
     values = belief.objective.transform.forward(np.where(np.isfinite(goal), goal, 0.5))
-    found: dict[int, list[int]] = {}
+    places: dict[int, list[int]] = {}
     for place in np.flatnonzero(there).tolist():
-        found.setdefault(int(rows[place]), []).append(place)
-    means = [float(values[np.array(where)].mean()) for where in found.values()]
-    all_kept = [bool(kept[np.array(where)].all()) for where in found.values()]
-    return Measured(
-        np.array(list(found), dtype=np.int64), np.array(means, dtype=np.float64), np.array(all_kept, dtype=np.bool_)
+        places.setdefault(int(rows[place]), []).append(place)
+    means = [float(values[np.array(where)].mean()) for where in places.values()]
+    all_kept = [bool(kept[np.array(where)].all()) for where in places.values()]
+    return MeasuredResults(
+        np.array(list(places), dtype=np.int64), np.array(means, dtype=np.float64), np.array(all_kept, dtype=np.bool_)
     )
 
 

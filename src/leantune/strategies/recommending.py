@@ -15,7 +15,7 @@ from leantune.history import Estimate, History, Note, NoteKind, Observation, Obs
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
 from leantune.strategies.beliefs import expectations
 from leantune.strategies.candidates import Table
-from leantune.strategies.proposals import Believed, Recommendation
+from leantune.strategies.proposals import GoalBelief, Recommendation
 from leantune.strategies.recipe import Incumbent
 from leantune.text import at_full
 
@@ -53,7 +53,7 @@ def recommendation_at(
         Fraction(1) in tested,
         f"{why}; {_tested_words(problem, tested)}.",
         (*notes, *table.notes),
-        Believed(belief.objective.transform, float(beliefs[0].mean[0]), float(beliefs[0].sd[0])),
+        GoalBelief(belief.objective.transform, float(beliefs[0].mean[0]), float(beliefs[0].sd[0])),
         tested[-1] if tested else None,
     )
 

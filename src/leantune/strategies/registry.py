@@ -361,9 +361,9 @@ def _maker(
     if name not in makers:
         hint = f"{did_you_mean(str(name), makers)}There are {', '.join(makers)}"
         raise StrategyError(f"there is no strategy {name!r}", where="strategy", hint=hint)
-    known = signature(makers[name]).parameters
-    unknown = [option for option in options if option not in known]
+    accepted = signature(makers[name]).parameters
+    unknown = [option for option in options if option not in accepted]
     if unknown:
-        takes = ", ".join(known) or "none"
+        takes = ", ".join(accepted) or "none"
         raise StrategyError(f"{name} has no option {unknown[0]!r}", where="strategy", hint=f"Its options: {takes}")
     return makers[name]

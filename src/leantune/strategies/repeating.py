@@ -18,8 +18,8 @@ from fractions import Fraction
 import numpy as np
 
 from leantune.acquisition.base import Belief
-from leantune.acquisition.repeats import EVEN, Bounded, Contest, Race, Runs
-from leantune.acquisition.worth import Measured, Outlook, Resources
+from leantune.acquisition.repeats import EVEN, Contest, LimitedContest, Race, Runs
+from leantune.acquisition.worth import FullDataOutlook, MeasuredResults, Resources
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.history import Estimate, Note, NoteKind
 from leantune.models.base import Gaussian
@@ -39,7 +39,7 @@ LATE = 0.85  # of a budget, at which it is time to see whether runs scatter
 
 
 @dataclass(frozen=True)
-class Standing:
+class RepeatedRuns:
     """The configurations that were measured on all data, after at least one of them was repeated.
 
     where: observations of each, by their places in the evidence. contests: of the goal and of every limited quantity,
@@ -52,14 +52,14 @@ class Standing:
     scatter: bool
 
     @classmethod
-    def of(cls, table: Table, evidence: Evidence, belief: Belief) -> Standing | None:
+    def of(cls, table: Table, evidence: Evidence, belief: Belief) -> RepeatedRuns | None:
         """None before the first repeat, and where nothing may be repeated."""
         if table.problem.repeats == 1:
             return None
-        found = _results(table, evidence)
-        if all(len(places) < 2 for places in found.values()):
+        results = _results(table, evidence)
+        if all(len(places) < 2 for places in results.values()):
             return None
-        rows, where = np.array(list(found), dtype=np.int64), tuple(found.values())
+        rows, where = np.array(list(results), dtype=np.int64), tuple(results.values())
         goal = _runs(evidence, where, belief.objective.name)
         assert goal is not None
         contests = {0: _contest(belief, 0, rows, goal)}
@@ -69,7 +69,7 @@ class Standing:
             runs = None if name == SUCCESS else _runs(evidence, where, name)
             if runs is not None:
                 contests[limit.quantity] = _contest(belief, limit.quantity, rows, runs)
-                limits.append(Bounded(contests[limit.quantity], limit.low[rows], limit.high[rows]))
+                limits.append(LimitedContest(contests[limit.quantity], limit.low[rows], limit.high[rows]))
         race = Race(rows, goal.counts, contests[0], limits, sound, _base(belief))
         return cls(race, where, contests, goal.scatter)
 
@@ -77,7 +77,7 @@ class Standing:
         """How often the configuration was measured."""
         return int(self.race.counts[self.race.rows == row].sum())
 
-    def believed(self, measured: Measured) -> Measured:
+    def believed(self, measured: MeasuredResults) -> MeasuredResults:
         """Measured results as they are believed after the noise is taken into account."""
         y, kept = measured.y.copy(), measured.kept.copy()
         place = {int(row): index for index, row in enumerate(self.race.rows)}
@@ -91,8 +91,8 @@ class Standing:
 def _results(table: Table, evidence: Evidence) -> dict[int, IntArray]:
     """Places of the results on all data that told the goal, by row of the configuration table."""
     rows = np.array([table.row_of(trial) for trial, _ in table.history.observations], dtype=np.int64)
-    told = np.isfinite(evidence.metrics[table.problem.goal.metric]) & ~evidence.failed
-    there = np.flatnonzero(told & (rows >= 0) & (evidence.level == len(table.problem.fractions) - 1))
+    reported = np.isfinite(evidence.metrics[table.problem.goal.metric]) & ~evidence.failed
+    there = np.flatnonzero(reported & (rows >= 0) & (evidence.level == len(table.problem.fractions) - 1))
     return {row: there[rows[there] == row] for row in dict.fromkeys(rows[there].tolist())}
 
 
@@ -101,7 +101,7 @@ def _sound(table: Table, evidence: Evidence, rows: IntArray) -> BoolArray:
     limited = any(limit.metric in (COST, TIME) for limit in table.problem.constraints)
     bad = (evidence.failed | (evidence.cut & limited)) & ~evidence.harmless
     bad &= evidence.level == len(table.problem.fractions) - 1
-    broken = {table.row_of(trial) for (trial, _), one in zip(table.history.observations, bad, strict=True) if one}
+    broken = {table.row_of(trial) for (trial, _), is_bad in zip(table.history.observations, bad, strict=True) if is_bad}
     return np.array([row not in broken for row in rows.tolist()], dtype=np.bool_)
 
 
@@ -109,7 +109,7 @@ def _runs(evidence: Evidence, where: tuple[IntArray, ...], metric: str) -> Runs 
     """The metric of each run; None where not all of them told it."""
     least = SMALLEST_SPEND if metric in (COST, TIME) else -np.inf
     values = tuple(np.maximum(evidence.metrics[metric][places], least) for places in where)
-    return Runs(values) if all(np.isfinite(one).all() for one in values) else None
+    return Runs(values) if all(np.isfinite(runs).all() for runs in values) else None
 
 
 def _contest(belief: Belief, index: int, rows: IntArray, runs: Runs) -> Contest:
@@ -153,20 +153,20 @@ class Repeats:
     """
 
     table: Table
-    standing: Standing | None
+    standing: RepeatedRuns | None
     row: int | None
     surprise: float
     left: Resources
 
     @classmethod
     def of(
-        cls, table: Table, evidence: Evidence, belief: Belief, standing: Standing | None, row: int | None
+        cls, table: Table, evidence: Evidence, belief: Belief, standing: RepeatedRuns | None, row: int | None
     ) -> Repeats:
         """belief: without what is pending."""
-        found = 0.0
+        deviations = 0.0
         if row is not None and table.problem.repeats > 1:
-            found = surprise(table, evidence, belief, row)
-        return cls(table, standing, row, found, resources(table.problem, table.history))
+            deviations = surprise(table, evidence, belief, row)
+        return cls(table, standing, row, deviations, resources(table.problem, table.history))
 
     def due(self, *, at_end: bool) -> tuple[int, str] | None:
         """The row of a favourite that is to be run again before it is believed, and why. at_end: nothing else is to be
@@ -183,7 +183,7 @@ class Repeats:
             return row, "it is the favourite, and is run once more with another seed to see how much runs scatter"
         return None
 
-    def candidates(self, outlook: Outlook) -> tuple[IntArray, FloatArray]:
+    def candidates(self, outlook: FullDataOutlook) -> tuple[IntArray, FloatArray]:
         """Rows whose order is in doubt, and the gain of one more run of each."""
         if self.standing is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -210,7 +210,7 @@ def used_share(budget: Budget, left: Resources) -> float:
 # -- what is recommended
 
 
-def mean_recommended(table: Table, evidence: Evidence, belief: Belief, standing: Standing) -> Recommendation:
+def mean_recommended(table: Table, evidence: Evidence, belief: Belief, standing: RepeatedRuns) -> Recommendation:
     """The leader, by the mean of its runs."""
     problem, race = table.problem, standing.race
     place = race.leader
@@ -244,17 +244,17 @@ def mean_recommended(table: Table, evidence: Evidence, belief: Belief, standing:
     )
 
 
-def _metrics(evidence: Evidence, belief: Belief, standing: Standing, place: int) -> dict[str, Estimate]:
+def _metrics(evidence: Evidence, belief: Belief, standing: RepeatedRuns, place: int) -> dict[str, Estimate]:
     """Means over the runs, with the deviation that is left where a quantity is modelled."""
-    found: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = {}
     where = standing.where[place]
     for name in dict.fromkeys([evidence.problem.goal.metric, *evidence.metrics]):
         values = evidence.metrics[name][where]
         if np.isfinite(values).all():
-            found[name] = Estimate(float(values.mean()), 0.0)
+            estimates[name] = Estimate(float(values.mean()), 0.0)
     for index, contest in standing.contests.items():
         quantity = belief.quantities[index]
         left = Gaussian(contest.belief.mean[[place]], contest.belief.sd[[place]])
-        known = found[quantity.name]
-        found[quantity.name] = replace(known, sd=float(quantity.transform.deviation(left)[0]))
-    return found
+        estimate = estimates[quantity.name]
+        estimates[quantity.name] = replace(estimate, sd=float(quantity.transform.deviation(left)[0]))
+    return estimates

@@ -27,10 +27,10 @@ from leantune.strategies.recommending import best_measured, best_word
 from leantune.strategies.standings import (
     NOW,
     Census,
-    Chosen,
-    Ending,
     Reader,
-    Standing,
+    TrialEnding,
+    TrialRanking,
+    TrialStanding,
     choose_among,
 )
 from leantune.strategies.stops import budget_spent, check_stop
@@ -42,7 +42,7 @@ _LIVE = (TrialState.QUEUED, TrialState.RUNNING)
 
 
 @dataclass(frozen=True)
-class Row:
+class RankedTrial:
     """A trial in the ranking.
 
     predicted: the goal's metric at the last step, sd 0 where it is measured, None where nobody knows. step, value: the
@@ -54,7 +54,7 @@ class Row:
     predicted: Estimate | None
     step: float
     value: float | None
-    ending: Ending | None
+    ending: TrialEnding | None
     selected: bool
 
 
@@ -154,13 +154,13 @@ class SpotTune:
 
     def _settings(self, problem: Problem) -> tuple[Configuration, ...]:
         """All of them in order, each once, on the first of its clusters."""
-        known = self._memory.settings
-        if known is None or known[0] is not problem.choices:
-            found: dict[Configuration, Configuration] = {}
+        remembered = self._memory.settings
+        if remembered is None or remembered[0] is not problem.choices:
+            settings: dict[Configuration, Configuration] = {}
             for configuration in problem.choices.grid():
-                found.setdefault(_without_cluster(configuration), configuration)
-            known = self._memory.settings = problem.choices, tuple(found.values())
-        return known[1]
+                settings.setdefault(_without_cluster(configuration), configuration)
+            remembered = self._memory.settings = problem.choices, tuple(settings.values())
+        return remembered[1]
 
     # What becomes of it
 
@@ -190,7 +190,7 @@ class SpotTune:
             return None
         if turn.kind is TurnKind.DIVERGED:
             return Judgement(Verdict.STOP, f"diverged: the value at step {turn.step:g} is {turn.value}")
-        last = self._reader.course(view.problem, trial).last_step
+        last = self._reader.schedule(view.problem, trial).last_step
         return Judgement(Verdict.STOP, f"converged at step {turn.step:g} of {last:g}")
 
     def _settle(self, view: View) -> dict[int, Judgement]:
@@ -227,7 +227,7 @@ class SpotTune:
                 stopped[number] = Judgement(Verdict.STOP, f"not selected: {words}", _estimate(prediction))
         return resumed | stopped
 
-    def _chosen(self, problem: Problem, standings: Mapping[int, Standing]) -> Chosen:
+    def _chosen(self, problem: Problem, standings: Mapping[int, TrialStanding]) -> TrialRanking:
         maximize = problem.goal.direction is Direction.MAXIMIZE
         return choose_among(tuple(standings.values()), self.mcnt, maximize=maximize)
 
@@ -240,11 +240,11 @@ class SpotTune:
         results = [(trial, seen) for trial in view.history.trials if (seen := self._result(view, trial)) is not None]
         if not results:
             return self._best_predicted(view)
-        found = best_measured(view.problem, results)
-        ended = [trial.state for trial, _ in results if trial.configuration == found.configuration]
+        best = best_measured(view.problem, results)
+        ended = [trial.state for trial, _ in results if trial.configuration == best.configuration]
         if TrialState.DONE in ended:
-            return found
-        return replace(found, why=f"{found.why} It had converged and was not trained any further.")
+            return best
+        return replace(best, why=f"{best.why} It had converged and was not trained any further.")
 
     def _result(self, view: View, trial: Trial) -> Observation | None:
         """What it shows of the end of its training, if it does."""
@@ -253,11 +253,11 @@ class SpotTune:
         if trial.verifies or trial.state is not TrialState.STOPPED:
             return None
         standing = self._reader.standing(view, trial)
-        if standing.ending is not Ending.CONVERGED:
+        if standing.ending is not TrialEnding.CONVERGED:
             return None
-        told = trial.observations[-1] if trial.observations else None
-        metrics = {view.problem.goal.metric: standing.prediction.mean, **(told.metrics if told else {})}
-        seconds, cost = (told.seconds, told.cost) if told else (None, None)
+        last = trial.observations[-1] if trial.observations else None
+        metrics = {view.problem.goal.metric: standing.prediction.mean, **(last.metrics if last else {})}
+        seconds, cost = (last.seconds, last.cost) if last else (None, None)
         return Observation(FULL, ObservationKind.MEASURED, metrics, seconds, cost)
 
     def _best_predicted(self, view: View) -> Recommendation | None:
@@ -265,13 +265,15 @@ class SpotTune:
         sign = -1.0 if goal.direction is Direction.MAXIMIZE else 1.0
         trials = [trial for trial in view.history.trials if not trial.verifies]
         inside = [trial for trial in trials if not self._reader.standing(view, trial).out]
-        forecasts = [(trial, told) for trial in inside if (told := self._reader.forecast(view, trial)) is not None]
-        known = [(trial, told) for trial, told in forecasts if math.isfinite(told.mean)]
-        if not known:
+        forecasts = [
+            (trial, prediction) for trial in inside if (prediction := self._reader.forecast(view, trial)) is not None
+        ]
+        predicted = [(trial, prediction) for trial, prediction in forecasts if math.isfinite(prediction.mean)]
+        if not predicted:
             return None
-        sure = [(trial, told) for trial, told in known if math.isfinite(told.sd)]
-        trial, best = min(sure or known, key=lambda pair: (sign * pair[1].mean, pair[0].number))
-        step, last = view.curves[trial.number].steps[-1], self._reader.course(problem, trial).last_step
+        sure = [(trial, prediction) for trial, prediction in predicted if math.isfinite(prediction.sd)]
+        trial, best = min(sure or predicted, key=lambda pair: (sign * pair[1].mean, pair[0].number))
+        step, last = view.curves[trial.number].steps[-1], self._reader.schedule(problem, trial).last_step
         so_far = f"it was trained to step {step:g} of {last:g}"
         what, estimate = f"{best_word(problem)} predicted {goal.metric}", _estimate(best)
         if estimate is None:
@@ -284,7 +286,7 @@ class SpotTune:
         feasible = not problem.constraints
         return Recommendation(trial.configuration, FULL, metrics, {}, feasible, False, f"{what}; {so_far}.", notes)
 
-    def ranking(self, view: View) -> tuple[Row, ...]:
+    def ranking(self, view: View) -> tuple[RankedTrial, ...]:
         """All trials, as they were ranked when the best were chosen; before that, as they would be now."""
         trials = [trial for trial in view.history.trials if not trial.verifies]
         if not trials:
@@ -302,24 +304,24 @@ class SpotTune:
             self._row(view, place, now[number], number in going_on) for place, number in enumerate(order, start=1)
         )
 
-    def _order(self, view: View, standings: Mapping[int, Standing]) -> list[int]:
+    def _order(self, view: View, standings: Mapping[int, TrialStanding]) -> list[int]:
         """Most promising first, whether they may go on or not; of those that are not judged yet, as they look now."""
-        told = [self._present(view, standing) for standing in standings.values()]
-        as_if = [Standing(number, prediction) for number, prediction in zip(standings, told, strict=True)]
+        predictions = [self._present(view, standing) for standing in standings.values()]
+        as_if = [TrialStanding(number, prediction) for number, prediction in zip(standings, predictions, strict=True)]
         maximize = view.problem.goal.direction is Direction.MAXIMIZE
         return list(choose_among(as_if, self.mcnt, maximize=maximize).ranking)
 
-    def _present(self, view: View, standing: Standing) -> Prediction:
+    def _present(self, view: View, standing: TrialStanding) -> Prediction:
         if standing.paused or standing.ending is not None:
             return standing.prediction
         return self._reader.forecast(view, view.history.trial(standing.number)) or standing.prediction
 
-    def _row(self, view: View, place: int, standing: Standing, selected: bool) -> Row:
+    def _row(self, view: View, place: int, standing: TrialStanding, selected: bool) -> RankedTrial:
         trial, curve = view.history.trial(standing.number), view.curves.get(standing.number)
         points = [] if curve is None else list(zip(curve.steps, curve.values, strict=True))
         step, value = next((point for point in reversed(points) if math.isfinite(point[1])), (0.0, None))
         predicted = _estimate(self._present(view, standing))
-        return Row(place, trial, predicted, step, value, standing.ending, selected)
+        return RankedTrial(place, trial, predicted, step, value, standing.ending, selected)
 
 
 def _pause(turn: Turn) -> Judgement:
@@ -333,8 +335,8 @@ def _words(prediction: Prediction) -> str:
 
 
 def _estimate(prediction: Prediction) -> Estimate | None:
-    known = math.isfinite(prediction.mean) and math.isfinite(prediction.sd)
-    return Estimate(prediction.mean, prediction.sd) if known else None
+    is_finite = math.isfinite(prediction.mean) and math.isfinite(prediction.sd)
+    return Estimate(prediction.mean, prediction.sd) if is_finite else None
 
 
 def _tried(history: History) -> set[Configuration]:

@@ -19,14 +19,14 @@ from leantune.curves.selection import choose
 from leantune.errors import StrategyError
 from leantune.history import History, Move, Trial, TrialState
 from leantune.problem import Direction, Problem
-from leantune.strategies.midway import Course, Turn, TurnKind, Walk
+from leantune.strategies.midway import TrainingSchedule, Turn, TurnKind, Walk
 from leantune.strategies.tuner import View
 
 NOW = math.inf
 _OUT = Prediction(math.nan, math.inf, Outlook.DIVERGED)
 
 
-class Ending(StrEnum):
+class TrialEnding(StrEnum):
     """How a trial ended."""
 
     FINISHED = "finished"  # trained to the last step
@@ -37,40 +37,40 @@ class Ending(StrEnum):
     STOPPED = "stopped"  # by somebody else
 
 
-_ENDINGS = {TurnKind.DIVERGED: Ending.DIVERGED, TurnKind.CONVERGED: Ending.CONVERGED}
+_ENDINGS = {TurnKind.DIVERGED: TrialEnding.DIVERGED, TurnKind.CONVERGED: TrialEnding.CONVERGED}
 
 
 @dataclass(frozen=True)
-class Standing:
+class TrialStanding:
     """What is thought of a trial. prediction: of its end; sd 0 where it is measured. paused: it waits to be chosen."""
 
     number: int
     prediction: Prediction
-    ending: Ending | None = None
+    ending: TrialEnding | None = None
     paused: bool = False
 
     @property
     def out(self) -> bool:
         """Whether it brought no result and never will."""
-        return self.ending not in (None, Ending.FINISHED, Ending.CONVERGED)
+        return self.ending not in (None, TrialEnding.FINISHED, TrialEnding.CONVERGED)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TrialRanking:
     """ranking: numbers of all trials, most promising first. going_on: those that are trained to the end, or were."""
 
     ranking: tuple[int, ...]
     going_on: frozenset[int]
 
 
-def choose_among(standings: Sequence[Standing], mcnt: int, *, maximize: bool) -> Chosen:
+def choose_among(standings: Sequence[TrialStanding], mcnt: int, *, maximize: bool) -> TrialRanking:
     """The best mcnt, results among them, and all that are not predictable; if all of these are out, all the paused."""
     predictions = [_OUT if standing.out else standing.prediction for standing in standings]
-    found = choose(predictions, mcnt, maximize=maximize)
-    going_on = {standings[index].number for index in found.chosen}
-    if all(standings[index].out for index in found.chosen):
+    selection = choose(predictions, mcnt, maximize=maximize)
+    going_on = {standings[index].number for index in selection.chosen}
+    if all(standings[index].out for index in selection.chosen):
         going_on |= {standing.number for standing in standings if standing.paused}
-    return Chosen(tuple(standings[ranked.index].number for ranked in found.ranking), frozenset(going_on))
+    return TrialRanking(tuple(standings[ranked.index].number for ranked in selection.ranking), frozenset(going_on))
 
 
 def states_until(trial: Trial, until: float) -> list[TrialState]:
@@ -164,7 +164,7 @@ class Census:
             elif trial.pending:
                 self.live.add(number)
         if past.resumed != before:
-            self.resumed = sorted(time for one in self._pasts.values() for time in one.resumed)
+            self.resumed = sorted(time for other in self._pasts.values() for time in other.resumed)
 
 
 @dataclass(frozen=True)
@@ -180,84 +180,84 @@ class Reader:
     last_steps: Mapping[str, float]
     drops: Mapping[str, tuple[float, ...]]
     _walks: dict[int, Walk] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _courses: dict[tuple[str, float | None, Direction], Course] = field(
+    _schedules: dict[tuple[str, float | None, Direction], TrainingSchedule] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def course(self, problem: Problem, trial: Trial) -> Course:
+    def schedule(self, problem: Problem, trial: Trial) -> TrainingSchedule:
         """What the trial is to go through."""
         key = (trial.configuration.id, problem.steps, problem.goal.direction)
-        course = self._courses.get(key)
-        if course is None:
-            course = self._courses[key] = self._new_course(problem, trial)
-        return course
+        schedule = self._schedules.get(key)
+        if schedule is None:
+            schedule = self._schedules[key] = self._new_schedule(problem, trial)
+        return schedule
 
-    def _new_course(self, problem: Problem, trial: Trial) -> Course:
+    def _new_schedule(self, problem: Problem, trial: Trial) -> TrainingSchedule:
         identity = trial.configuration.id
         last = self.last_steps.get(identity, problem.steps)
         if last is None:
             hint = "Give steps, or the last step of every setting"
             raise StrategyError("its last step is not known", where=f"trial {trial.number}", hint=hint)
         maximize = problem.goal.direction is Direction.MAXIMIZE
-        return Course(last, tuple(self.drops.get(identity, ())), maximize, self.theta, self.plateau)
+        return TrainingSchedule(last, tuple(self.drops.get(identity, ())), maximize, self.theta, self.plateau)
 
     def turn(self, view: View, trial: Trial, *, chosen: bool) -> Turn | None:
         """What its curve has come to; for a chosen one, after theta."""
         curve = view.curves.get(trial.number)
         if curve is None:
             return None
-        course, walk = self.course(view.problem, trial), self._walks.get(trial.number)
-        if walk is None or not walk.leads_to(curve, course):
-            walk = self._walks[trial.number] = Walk(course, self.predictor)
+        schedule, walk = self.schedule(view.problem, trial), self._walks.get(trial.number)
+        if walk is None or not walk.leads_to(curve, schedule):
+            walk = self._walks[trial.number] = Walk(schedule, self.predictor)
         return walk.follow(curve, chosen=chosen)
 
     def forecast(self, view: View, trial: Trial) -> Prediction | None:
         """Where it would end, by all that it has reported; None where that is nothing."""
-        curve, course = view.curves.get(trial.number), self.course(view.problem, trial)
+        curve, schedule = view.curves.get(trial.number), self.schedule(view.problem, trial)
         if curve is None or not len(curve.steps):
             return None
-        return self.predictor.predict(course.curve(curve), course.last_step)
+        return self.predictor.predict(schedule.curve(curve), schedule.last_step)
 
-    def standings(self, view: View, until: float = NOW) -> dict[int, Standing]:
+    def standings(self, view: View, until: float = NOW) -> dict[int, TrialStanding]:
         """By number, of all trials that were proposed by then and verify nothing."""
         ours = (trial for trial in view.history.trials if not trial.verifies)
         pairs = ((trial, states_until(trial, until)) for trial in ours)
         return {trial.number: self._standing(view, trial, states) for trial, states in pairs if states}
 
-    def standing(self, view: View, trial: Trial) -> Standing:
+    def standing(self, view: View, trial: Trial) -> TrialStanding:
         """Of one trial, now."""
         return self._standing(view, trial, states_until(trial, NOW))
 
-    def _standing(self, view: View, trial: Trial, states: Sequence[TrialState]) -> Standing:
+    def _standing(self, view: View, trial: Trial, states: Sequence[TrialState]) -> TrialStanding:
         number, paused = trial.number, states[-1] is TrialState.PAUSED
         turn = self.turn(view, trial, chosen=TrialState.PAUSED in states[:-2])
         ending = _ending(states, turn)
-        if ending is Ending.FINISHED:
+        if ending is TrialEnding.FINISHED:
             value = trial.observations[-1].value(view.problem.goal.metric)
-            return Standing(number, Prediction(value, 0.0, why="trained to the end"), ending)
-        if ending is Ending.CONVERGED and turn is not None:
-            return Standing(number, Prediction(turn.value, 0.0, why="converged"), ending)
-        if ending in (Ending.DIVERGED, Ending.FAILED):
-            return Standing(number, _OUT, ending)
-        if paused or ending is Ending.NOT_SELECTED:
-            known = (turn.prediction if turn is not None else None) or self.forecast(view, trial)
-            if known is not None:
-                return Standing(number, known, ending, paused)
+            return TrialStanding(number, Prediction(value, 0.0, why="trained to the end"), ending)
+        if ending is TrialEnding.CONVERGED and turn is not None:
+            return TrialStanding(number, Prediction(turn.value, 0.0, why="converged"), ending)
+        if ending in (TrialEnding.DIVERGED, TrialEnding.FAILED):
+            return TrialStanding(number, _OUT, ending)
+        if paused or ending is TrialEnding.NOT_SELECTED:
+            prediction = (turn.prediction if turn is not None else None) or self.forecast(view, trial)
+            if prediction is not None:
+                return TrialStanding(number, prediction, ending, paused)
         unjudged = Prediction(_last_value(view, trial), math.inf, Outlook.NOT_PREDICTABLE, "not at theta yet")
-        return Standing(number, unjudged, ending, paused)
+        return TrialStanding(number, unjudged, ending, paused)
 
 
-def _ending(states: Sequence[TrialState], turn: Turn | None) -> Ending | None:
+def _ending(states: Sequence[TrialState], turn: Turn | None) -> TrialEnding | None:
     """How a trial that went through these states ended; turn: what its curve has come to."""
     match states[-1]:
         case TrialState.DONE:
-            return Ending.FINISHED
+            return TrialEnding.FINISHED
         case TrialState.FAILED:
-            return Ending.FAILED
+            return TrialEnding.FAILED
         case TrialState.STOPPED if states[-2] is TrialState.PAUSED:
-            return Ending.NOT_SELECTED
+            return TrialEnding.NOT_SELECTED
         case TrialState.STOPPED:
-            return Ending.STOPPED if turn is None else _ENDINGS.get(turn.kind, Ending.STOPPED)
+            return TrialEnding.STOPPED if turn is None else _ENDINGS.get(turn.kind, TrialEnding.STOPPED)
     return None
 
 

@@ -18,7 +18,7 @@ from leantune.acquisition.improvement import Improvement
 from leantune.acquisition.incumbents import present_incumbent
 from leantune.arrays import BoolArray, FloatArray
 from leantune.errors import StrategyError
-from leantune.filters.base import Search, Searched
+from leantune.filters.base import Search, SearchResult
 from leantune.history import Estimate, History, Note, NoteKind
 from leantune.models.base import rehearse
 from leantune.models.threads import one_blas_thread
@@ -195,7 +195,7 @@ def _cap_notes(table: Table, recipe: Recipe) -> tuple[Note, ...]:
     return tuple(Note(NoteKind.CAP, words) for words in caps)
 
 
-def _choice_notes(searched: Searched) -> tuple[Note, ...]:
+def _choice_notes(searched: SearchResult) -> tuple[Note, ...]:
     """Where the proposal comes from: the acquisition, the filter's own fallback, or no candidate has positive value."""
     if any(note.kind is NoteKind.FALLBACK for note in searched.notes):
         return searched.notes
@@ -206,7 +206,7 @@ def _choice_notes(searched: Searched) -> tuple[Note, ...]:
     return (Note(NoteKind.FALLBACK, words), *searched.notes)
 
 
-def _winner(table: Table, belief: Belief, conditions: Conditions, searched: Searched) -> int:
+def _winner(table: Table, belief: Belief, conditions: Conditions, searched: SearchResult) -> int:
     """Largest acquisition; ties go to the larger CEA, then to the smaller id and fraction."""
     tied = np.flatnonzero(searched.values == searched.values.max())
     if len(tied) > 1:

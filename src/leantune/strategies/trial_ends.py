@@ -25,7 +25,7 @@ from statistics import NormalDist, fmean
 import numpy as np
 
 from leantune.acquisition.base import Belief
-from leantune.acquisition.worth import Measured
+from leantune.acquisition.worth import MeasuredResults
 from leantune.arrays import FloatArray
 from leantune.curves.base import Curve, Outlook, Prediction
 from leantune.history import Estimate, NoteKind, ObservationKind, Trial, TrialKind, TrialState, was_ended
@@ -54,8 +54,8 @@ def judgements(view: View, only: Collection[int] | None = None) -> dict[int, Jud
     """Trials to stop, by number; only: as of `Tuner.judge`."""
     if view.problem.goal.at is At.ANYWHERE:
         return {}
-    found = {trial.number: _judgement(view, trial) for trial in _judged(view, only)}
-    return {number: judgement for number, judgement in found.items() if judgement is not None}
+    judged = {trial.number: _judgement(view, trial) for trial in _judged(view, only)}
+    return {number: judgement for number, judgement in judged.items() if judgement is not None}
 
 
 def _judged(view: View, only: Collection[int] | None) -> list[Trial]:
@@ -123,7 +123,7 @@ def best_result_on_all_data(view: View) -> float | None:
             broke.add(identity)
         else:
             values.setdefault(identity, []).append(seen.value(view.problem.goal.metric))
-    means = [fmean(known) for identity, known in values.items() if identity not in broke]
+    means = [fmean(goals) for identity, goals in values.items() if identity not in broke]
     if not means:
         return None
     return max(means) if view.problem.goal.direction is Direction.MAXIMIZE else min(means)
@@ -160,16 +160,16 @@ def forecast(view: View, trial: Trial) -> Prediction | None:
 
 def _points(view: View, trial: Trial) -> tuple[FloatArray, FloatArray]:
     """Its curve; where shares are of epochs, after that of the runs of the same configuration that it goes on from."""
-    problem, known = view.problem, dict[float, float]()
+    problem, points = view.problem, dict[float, float]()
     if problem.fidelity == "epochs":
         full = 1.0 if problem.curves_by_share else problem.steps or 1.0
         for other in view.history.trials[: trial.number]:
             if other.state is TrialState.DONE and other.configuration.id == trial.configuration.id:
-                known |= _curve(view, other)
-                known |= {full * float(seen.fraction): seen.value(problem.goal.metric) for seen in other.results}
-    known |= _curve(view, trial)
-    steps = sorted(known)
-    return np.array(steps, dtype=np.float64), np.array([known[step] for step in steps], dtype=np.float64)
+                points |= _curve(view, other)
+                points |= {full * float(seen.fraction): seen.value(problem.goal.metric) for seen in other.results}
+    points |= _curve(view, trial)
+    steps = sorted(points)
+    return np.array(steps, dtype=np.float64), np.array([points[step] for step in steps], dtype=np.float64)
 
 
 def _curve(view: View, trial: Trial) -> dict[float, float]:
@@ -209,20 +209,20 @@ def informed(evidence: Evidence, stopped: Sequence[StoppedTrial], *, natural: bo
     failure where it diverged. natural: as of `Evidence.transform`.
     """
     problem = evidence.problem
-    added = Configurations.of(problem.space, [one.trial.configuration for one in stopped])
-    level = np.array([problem.level_of(one.trial.fraction) for one in stopped], dtype=np.int64)
+    added = Configurations.of(problem.space, [ended.trial.configuration for ended in stopped])
+    level = np.array([problem.level_of(ended.trial.fraction) for ended in stopped], dtype=np.int64)
     columns = {name: np.full(len(stopped), np.nan) for name in evidence.metrics}
-    columns[problem.goal.metric] = np.array([_sure_end(evidence, one, natural) for one in stopped])
-    columns[TIME] = np.array([_spent(one.trial, TIME) for one in stopped])
+    columns[problem.goal.metric] = np.array([_sure_end(evidence, ended, natural) for ended in stopped])
+    columns[TIME] = np.array([_spent(ended.trial, TIME) for ended in stopped])
     if evidence.rates is None:  # else dollars follow seconds, and those of lost runs do not
-        columns[COST] = np.array([_spent(one.trial, COST) for one in stopped])
+        columns[COST] = np.array([_spent(ended.trial, COST) for ended in stopped])
     points = evidence.points
     return replace(
         evidence,
         points=Points(np.vstack([points.x, added.features]), np.append(points.s, problem.levels[level])),
         level=np.append(evidence.level, level),
-        metrics={name: np.append(known, columns[name]) for name, known in evidence.metrics.items()},
-        failed=np.append(evidence.failed, [one.diverged for one in stopped]),
+        metrics={name: np.append(column, columns[name]) for name, column in evidence.metrics.items()},
+        failed=np.append(evidence.failed, [ended.diverged for ended in stopped]),
         ended=np.append(evidence.ended, np.zeros(len(stopped), dtype=np.bool_)),
         cut=np.append(evidence.cut, np.ones(len(stopped), dtype=np.bool_)),
         rates=None if evidence.rates is None or added.rates is None else np.append(evidence.rates, added.rates),
@@ -233,32 +233,32 @@ def _spent(trial: Trial, metric: str) -> float:
     return trial.observations[-1].value(metric) if trial.observations else math.nan
 
 
-def _sure_end(evidence: Evidence, one: StoppedTrial, natural: bool) -> float:
+def _sure_end(evidence: Evidence, stopped: StoppedTrial, natural: bool) -> float:
     """The predicted end, within what has been seen of anybody; NaN where few points tell it, or its deviation is large
     beside the spread of the results.
     """
-    if one.points < FEW_POINTS:
+    if stopped.points < FEW_POINTS:
         return math.nan
     goal = evidence.problem.goal.metric
     seen = evidence.metrics[goal][evidence.informative(goal)]
-    if one.end is None or not math.isfinite(one.end.mean) or not math.isfinite(one.end.sd) or not len(seen):
+    if stopped.end is None or not math.isfinite(stopped.end.mean) or not math.isfinite(stopped.end.sd) or not len(seen):
         return math.nan
     transform = evidence.transform(goal, natural=natural)
-    around = np.array([one.end.mean, one.end.mean - one.end.sd, one.end.mean + one.end.sd])
+    around = np.array([stopped.end.mean, stopped.end.mean - stopped.end.sd, stopped.end.mean + stopped.end.sd])
     around = np.clip(around, seen.min(), seen.max())
     _, low, high = transform.forward(around)
     spread = float(transform.forward(seen).std())
     return float(around[0]) if abs(float(high - low)) / 2.0 <= SURE * spread else math.nan
 
 
-def closed(measured: Measured, stopped: Sequence[StoppedTrial], table: Table, belief: Belief) -> Measured:
+def closed(measured: MeasuredResults, stopped: Sequence[StoppedTrial], table: Table, belief: Belief) -> MeasuredResults:
     """With those stopped on all data as measured and broken: what is not to be tested again is not recommended."""
-    rows = [table.row_of(one.trial) for one in stopped if one.trial.fraction == 1]
-    known = set(measured.rows.tolist())
-    more = np.array([row for row in dict.fromkeys(rows) if row >= 0 and row not in known], dtype=np.int64)
+    rows = [table.row_of(trial_end.trial) for trial_end in stopped if trial_end.trial.fraction == 1]
+    measured_rows = set(measured.rows.tolist())
+    more = np.array([row for row in dict.fromkeys(rows) if row >= 0 and row not in measured_rows], dtype=np.int64)
     if not len(more):
         return measured
-    return Measured(
+    return MeasuredResults(
         np.append(measured.rows, more),
         np.append(measured.y, belief.full_beliefs[0].mean[more]),
         np.append(measured.kept, np.zeros(len(more), dtype=np.bool_)),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leantune.cloud.provider import Offer
     from leantune.jobfile.edit import SpotTuneOptions
     from leantune.rent.placement import Course
-    from leantune.strategies.spottune import Row
+    from leantune.strategies.spottune import RankedTrial
 
 FIRST_PROPOSALS = 3  # shown by a dry run
 
@@ -101,7 +101,7 @@ class OpenedStudy:
         """A recommendation beside the user's present setting; None where the job file gives none."""
         return compared(self.problem, self.history, advice.configuration, advice.fraction, advice.metrics)
 
-    def ranking(self) -> tuple[Row, ...]:
+    def ranking(self) -> tuple[RankedTrial, ...]:
         """SpotTune's settings, best first; of other strategies nothing."""
         from leantune.strategies.spottune import SpotTune
 

@@ -27,7 +27,7 @@ from leantune.rent.provisioner import Always, Choice, RandomMarket
 from leantune.rent.quotes import Quotes
 from leantune.rent.step_times import StepTimes
 from leantune.space import Machine
-from leantune.strategies.standings import Ending
+from leantune.strategies.standings import TrialEnding
 from tests.lab.simulate.books import check_books
 from tests.lab.simulate.worlds import (
     HOUR,
@@ -80,7 +80,9 @@ def test_the_books_are_in_order_where_jobs_diverge_or_converge(seed: int, bad: s
     world = tune(markets, runs, TuningRules(theta=0.7, mcnt=2), chooser=RandomMarket(seed), risk=0.5)
     check_books(world)
     if not flat:
-        assert not bad & {i for i, ending in enumerate(world.endings) if ending in (Ending.FINISHED, Ending.CONVERGED)}
+        assert not bad & {
+            i for i, ending in enumerate(world.endings) if ending in (TrialEnding.FINISHED, TrialEnding.CONVERGED)
+        }
 
 
 @settings(max_examples=60, deadline=None)
@@ -110,7 +112,7 @@ def test_what_is_never_revoked_costs_its_hours() -> None:
     assert world.outcome.finished_at - world.outcome.began == pytest.approx(seconds, abs=1.0)
     (bill,) = world.cloud.bills().values()
     assert bill.net_usd == pytest.approx(0.1 * math.ceil(seconds) / HOUR, rel=1e-4)
-    assert world.endings == [Ending.FINISHED]
+    assert world.endings == [TrialEnding.FINISHED]
     (trial,) = world.history.trials
     assert trial.cost == pytest.approx(bill.net_usd)
     assert trial.seconds == pytest.approx(seconds, abs=1.0)
@@ -180,7 +182,7 @@ def test_a_notice_together_with_the_last_report_ends_the_job(before: int) -> Non
     markets = (jumping_market(last - before, last + 600.0),)
     world = tune(markets, [job], TuningRules(theta=1.0), chooser=Always(0, 0.2))
     check_books(world)
-    assert world.endings == [Ending.FINISHED]
+    assert world.endings == [TrialEnding.FINISHED]
     assert len(world.stays) <= 2
 
 
@@ -196,15 +198,15 @@ def test_a_notice_together_with_theta_pauses_the_job(before: int) -> None:
     check_books(world)
     paused = [move for trial in world.history.trials for move in trial.moves if move.state is TrialState.PAUSED]
     assert len(paused) == 2
-    assert sorted(world.endings) == [Ending.FINISHED, Ending.NOT_SELECTED]
+    assert sorted(world.endings) == [TrialEnding.FINISHED, TrialEnding.NOT_SELECTED]
 
 
 def test_only_the_best_go_on() -> None:
     runs = [job_of(i, hours=1.0) for i in range(6)]
     world = tune(quiet_market(), runs, TuningRules(theta=0.6, mcnt=2), risk=0.0)
     check_books(world)
-    assert world.endings.count(Ending.FINISHED) + world.endings.count(Ending.CONVERGED) == 2
-    assert world.endings.count(Ending.NOT_SELECTED) == 4
+    assert world.endings.count(TrialEnding.FINISHED) + world.endings.count(TrialEnding.CONVERGED) == 2
+    assert world.endings.count(TrialEnding.NOT_SELECTED) == 4
     assert int(np.argmin([job.final_value for job in runs])) in world.outcome.selected
     assert world.outcome.selected_at < world.outcome.finished_at
     states = [trial.state for trial in world.history.trials]
@@ -217,7 +219,7 @@ def test_a_drop_after_theta_is_not_predicted_but_trained_to_the_end() -> None:
     dropping = [replace(job, drops=(late,)) for job in runs]
     world = tune(quiet_market(), dropping, TuningRules(theta=0.5, mcnt=1), risk=0.0)
     check_books(world)
-    assert world.endings == [Ending.FINISHED] * 3
+    assert world.endings == [TrialEnding.FINISHED] * 3
     assert world.outcome.selected_at == world.outcome.finished_at
 
 
@@ -227,7 +229,7 @@ def test_a_diverged_job_is_ended_at_once() -> None:
     values[5:] = np.nan
     world = tune(quiet_market(), [with_values(good, values), good], TuningRules(theta=0.7, mcnt=1), risk=0.0)
     check_books(world)
-    assert world.endings[0] == Ending.DIVERGED
+    assert world.endings[0] == TrialEnding.DIVERGED
     assert world.outcome.jobs[0].reports == 6
     assert world.outcome.selected == (1,)
 
@@ -236,7 +238,7 @@ def test_where_all_diverge_the_study_ends() -> None:
     jobs = [with_values(job, np.full(40, np.nan)) for job in (job_of(1, hours=1.0), job_of(2, hours=1.0))]
     world = tune(quiet_market(), jobs, TuningRules(theta=0.7, mcnt=1), risk=0.0)
     check_books(world)
-    assert world.endings == [Ending.DIVERGED] * 2
+    assert world.endings == [TrialEnding.DIVERGED] * 2
     assert [job.reports for job in world.outcome.jobs] == [1, 1]
 
 
@@ -245,10 +247,10 @@ def test_a_converged_job_is_ended_early() -> None:
     flat = with_values(job_of(1, hours=1.0), values)
     world = tune(quiet_market(), [flat], TuningRules(theta=1.0), risk=0.0)
     check_books(world)
-    assert world.endings == [Ending.CONVERGED]
+    assert world.endings == [TrialEnding.CONVERGED]
     assert world.outcome.jobs[0].reports < 40
     unstopped = tune(quiet_market(), [flat], TuningRules(theta=1.0, stop_on_plateau=False), risk=0.0)
-    assert unstopped.endings == [Ending.FINISHED]
+    assert unstopped.endings == [TrialEnding.FINISHED]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -330,7 +332,7 @@ def test_an_hour_to_get_going_is_not_an_hour_to_move_on() -> None:
     jobs = [job_of(1, hours=3.0, save=3700.0)]
     world = tune(quiet_market(), jobs, TuningRules(theta=1.0), chooser=RandomMarket(1), risk=0.0)
     check_books(world)
-    assert world.endings == [Ending.FINISHED]
+    assert world.endings == [TrialEnding.FINISHED]
 
 
 def test_after_the_refund_window_a_warned_machine_is_given_back_at_once() -> None:
@@ -465,6 +467,6 @@ def test_a_deadline_does_not_wait_for_somebody_who_reports_seldom() -> None:
     rules = TuningRules(theta=0.7, mcnt=1, finish_by=finish_by, stop_on_plateau=False)
     world = tune([machine], [waiting, seldom], rules, chooser=Always(0))
     check_books(world)
-    assert world.endings == [Ending.FINISHED] * 2
+    assert world.endings == [TrialEnding.FINISHED] * 2
     assert world.outcome.finished_at <= finish_by
     assert "a job was not judged at theta: the deadline would not wait" in world.outcome.notes
