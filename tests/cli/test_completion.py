@@ -6,8 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+from typer.main import get_command
 
-from leantune.cli.completion import job_files, table_names, typed_store
+from leantune.cli.app import app
+from leantune.cli.completion import job_files, study_names, table_names
 from leantune.lab.replay.tables import preset_names
 from leantune.problem import Budget
 from leantune.space import Space, choice
@@ -55,21 +58,22 @@ def test_tables_by_name_and_by_file(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "store"),
+    ("store", "typed", "offered"),
     [
-        ("leantune\nstatus\n--store\nsqlite\n:\n///leantune.db\n--study\n", URL),
-        ("leantune\nstatus\n--store\n=\nsqlite\n:\n///leantune.db\n--study\n", URL),
-        ("leantune\nstatus\n--store=sqlite:///leantune.db\n--study\n", URL),
-        (
-            "leantune\nstatus\n--store\npostgresql\n:\n//u\n:\np@h/d?sslmode\n=\noff\n--study\n",
-            "postgresql://u:p@h/d?sslmode=off",
-        ),
-        ("leantune\nstatus\n--study\n", ""),
-        ("", ""),
+        (URL, "d", ["digits", "dogs"]),
+        (URL, "", ["cats", "digits", "dogs"]),
+        ("sqlite:///none.db", "", []),
+        ("sqlite", "", []),
+        (None, "", []),
     ],
 )
-def test_bash_splits_a_url_and_it_is_put_together_again(words: str, store: str) -> None:
-    assert typed_store({"COMP_WORDS": words}) == store
+def test_names_of_studies_in_a_store_that_is_not_made(
+    folder: Path, store: str | None, typed: str, offered: list[str]
+) -> None:
+    context = typer.Context(get_command(app))
+    context.params["store"] = store
+    assert study_names(context, typed) == offered
+    assert not (folder / "none.db").exists()
 
 
 def completed(*words: str) -> list[str]:
@@ -93,8 +97,6 @@ def completed(*words: str) -> list[str]:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_in_bash(folder: Path) -> None:
     assert completed("leantune", "status", "jo") == ["job.yaml"]
-    assert completed("leantune", "status", "--store", URL, "--study", "d") == ["digits", "dogs"]
-    assert completed("leantune", "status", "--store", "sqlite:///none.db", "--study", "") == []
-    assert not (folder / "none.db").exists()
+    assert completed("leantune", "status", "--store", URL, "--study", "d") == []
     assert "recommend" in completed("leantune", "re")
     assert completed("leantune", "replay", "trimtuner-r") == ["trimtuner-rnn"]

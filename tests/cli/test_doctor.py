@@ -12,7 +12,7 @@ import pytest
 
 from leantune.cli import doctor
 from leantune.cli.command import encoded
-from leantune.cli.doctor import BASE, PARTS, Diagnosis, Finding, Part, PartFinding, Status, answer
+from leantune.cli.doctor import PARTS, Diagnosis, Finding, Part, PartFinding, Status, answer
 
 GONE = "leantune_no_such_module"
 
@@ -20,7 +20,7 @@ GONE = "leantune_no_such_module"
 def test_a_sound_installation_is_healthy_and_every_base_part_has_a_version() -> None:
     diagnosis = doctor.examine()
     assert diagnosis.healthy
-    base = [found for found in diagnosis.parts if found.part.is_base]
+    base = [found for found in diagnosis.parts if not found.extras]
     assert len(base) == sum(part.is_base for part in PARTS)
     assert all(found.status is Status.OK and found.version for found in base)
 
@@ -60,7 +60,7 @@ def test_an_extra_is_not_imported_to_be_seen(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("status", Status)
 def test_only_broken_is_an_illness(status: Status) -> None:
     machine = Diagnosis("1", (Finding("cores", status, "2"),), ())
-    library = Diagnosis("1", (), (PartFinding(Part("x", "x", "nothing", (BASE,)), status),))
+    library = Diagnosis("1", (), (PartFinding("x", status, None, (), "nothing"),))
     assert machine.healthy is library.healthy is (status is not Status.BROKEN)
 
 
@@ -139,11 +139,11 @@ def test_blas_check_of_a_broken_numpy_says_so(monkeypatch: pytest.MonkeyPatch) -
     assert "scipy.linalg" in found.detail
 
 
-RAY = PartFinding(Part("ray", "ray", "several machines", ("ray",)), Status.MISSING, hint="pip install 'leantune[ray]'")
-STARLETTE = PartFinding(Part("starlette", "starlette", "page", ("ui",)), Status.MISSING, hint="pip install ui")
-UVICORN = PartFinding(Part("uvicorn", "uvicorn", "page", ("ui",)), Status.MISSING, hint="pip install ui")
-NUMPY = PartFinding(Part("numpy", "numpy", "arrays"), Status.OK, "2.4.6")
-BROKEN = PartFinding(Part("scipy", "scipy", "designs"), Status.BROKEN, "1.0", "OSError: [x]; try: pip install scipy")
+RAY = PartFinding("ray", Status.MISSING, None, ("ray",), "several machines", "pip install 'leantune[ray]'")
+STARLETTE = PartFinding("starlette", Status.MISSING, None, ("ui",), "page", "pip install ui")
+UVICORN = PartFinding("uvicorn", Status.MISSING, None, ("ui",), "page", "pip install ui")
+NUMPY = PartFinding("numpy", Status.OK, "2.4.6", (), "arrays")
+BROKEN = PartFinding("scipy", Status.BROKEN, "1.0", (), "designs", "OSError: [x]; try: pip install scipy")
 CORES = Finding("cores", Status.OK, "2 of 4 may be used")
 WELL = Diagnosis("1.2.3", (CORES,), (NUMPY, RAY, STARLETTE, UVICORN))
 ILL = Diagnosis("1.2.3", (CORES,), (NUMPY, BROKEN))
@@ -181,6 +181,7 @@ def test_tables_keep_brackets_of_an_error_and_say_that_something_is_broken(capsy
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TOOLS_OF_CONTRIBUTORS = "dev"
+BASE = ""  # in place of an extra: always needed
 
 
 def distributions(requirements: list[str]) -> set[str]:
@@ -197,7 +198,7 @@ def declared() -> dict[str, set[str]]:
 def test_the_table_and_pyproject_agree() -> None:
     told: dict[str, set[str]] = {}
     for part in PARTS:
-        for extra in part.extras:
+        for extra in part.extras or (BASE,):
             told.setdefault(extra, set()).add(part.distribution.lower())
     assert told == declared()
 
@@ -209,7 +210,6 @@ def test_no_part_is_listed_twice() -> None:
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.distribution)
 def test_each_part_says_what_it_is_for(part: Part) -> None:
     assert part.purpose
-    assert part.is_base == (part.extras == (BASE,))
 
 
 def test_the_command_for_an_extra_names_the_extra_and_is_quoted_for_a_shell() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from leantune.cli import replay as show
 from leantune.cli.command import encoded
-from leantune.cli.replay import Progress
+from leantune.cli.replay import ReplayProgress
 from leantune.cli.terminal import printable
 from leantune.clock import SimulatedClock
 from leantune.lab.replay.facts import facts
@@ -305,7 +305,7 @@ def test_an_error_is_json_too(table: Path) -> None:
 
 def test_progress_counts_and_knows_how_long_it_takes() -> None:
     clock = SimulatedClock()
-    progress = Progress(5, clock)
+    progress = ReplayProgress(5, clock)
     task = Task(Source("t"), Settings("eic", "cea:0.2"), 0)
     assert progress.words == "0 of 5 runs"
     clock.sleep(100.0)

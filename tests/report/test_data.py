@@ -19,7 +19,7 @@ from leantune.history import (
     recorded,
 )
 from leantune.problem import COST, TIME
-from leantune.report.data import Outcome, StudyView, best_so_far, lost_dollars, origins, spending
+from leantune.report.data import ResultOutcome, StudyView, best_so_far, lost_dollars, origins, spending
 from tests.report.studies import START, all_failed, anywhere, long_view, minimised, real_view, without_prices
 
 
@@ -36,20 +36,20 @@ def test_only_answers_keep_or_break_limits() -> None:
     view = long_view(120)
     for result in view.results:
         part = math.isfinite(result.value("accuracy")) and result.seen.fraction < 1
-        assert (result.outcome is Outcome.PART) == part
-        if result.outcome is Outcome.KEPT:
+        assert (result.outcome is ResultOutcome.PART) == part
+        if result.outcome is ResultOutcome.KEPT:
             assert result.value(COST) <= 0.10
             assert result.value(TIME) <= 600
-    assert {result.outcome for result in view.results} == set(Outcome)
-    assert {result.outcome for result in anywhere().results} == {Outcome.KEPT, Outcome.BROKE}
-    assert {result.outcome for result in all_failed().results} == {Outcome.FAILED}
+    assert {result.outcome for result in view.results} == set(ResultOutcome)
+    assert {result.outcome for result in anywhere().results} == {ResultOutcome.KEPT, ResultOutcome.BROKE}
+    assert {result.outcome for result in all_failed().results} == {ResultOutcome.FAILED}
 
 
 def test_a_run_that_was_cut_short_proves_no_limit_on_time() -> None:
     view = anywhere()
     cut = [result for result in view.results if result.is_bound]
     assert cut
-    assert all(result.outcome is Outcome.BROKE for result in cut)
+    assert all(result.outcome is ResultOutcome.BROKE for result in cut)
 
 
 @pytest.mark.parametrize("view", [long_view(120), minimised(), anywhere()], ids=["largest", "smallest", "cheapest"])
@@ -58,7 +58,7 @@ def test_the_best_so_far_only_gets_better_and_keeps_the_limits(view: StudyView) 
     values = [value for _, value in steps]
     assert len(values) == len(set(values)) > 1
     assert values == sorted(values, reverse=view.problem.goal.direction == "minimize")
-    assert all(result.outcome is Outcome.KEPT for result, _ in steps)
+    assert all(result.outcome is ResultOutcome.KEPT for result, _ in steps)
 
 
 def test_every_dollar_went_somewhere() -> None:

@@ -14,7 +14,7 @@ import pytest
 from leantune.history import Estimate, History
 from leantune.problem import COST
 from leantune.report import figures
-from leantune.report.data import Outcome, StudyView, best_so_far
+from leantune.report.data import ResultOutcome, StudyView, best_so_far
 from leantune.report.marks import TEMPLATE, Figure
 from leantune.report.sections import sections_of
 from leantune.store.rows import ReportRow
@@ -72,7 +72,7 @@ def test_progress_draws_the_best_so_far_against_dollars_and_time() -> None:
         assert line["y"][-1] == pytest.approx(steps[-1][1], rel=1e-5)
         assert line["line"]["shape"] == "hv"
         assert sum(len(trace["x"]) for trace in named(figure, "broke")) == sum(
-            result.outcome is Outcome.BROKE for result in view.results
+            result.outcome is ResultOutcome.BROKE for result in view.results
         )
     assert [figure.name for figure in figures.progress(without_seconds())] == ["progress-trials"]
 
@@ -89,7 +89,7 @@ def test_values_beyond_the_axis_are_counted() -> None:
 def test_every_limit_has_its_measured_values_and_its_forbidden_side() -> None:
     view = long_view(120)
     cost, time = figures.limits(view)
-    answers = [r for r in view.results if r.outcome in (Outcome.KEPT, Outcome.BROKE)]
+    answers = [r for r in view.results if r.outcome in (ResultOutcome.KEPT, ResultOutcome.BROKE)]
     kept = sum(result.value(COST) <= 0.10 for result in answers)
     assert cost.caption.startswith(f"{kept} of {len(answers)} runs on all data kept this limit")
     area, edge = cost.data[:2]
@@ -113,7 +113,7 @@ def test_the_recommendation_is_a_star_with_its_range() -> None:
 def test_predictions_are_compared_with_measurements_and_counted() -> None:
     view = long_view(120)
     accuracy, cost, time = figures.predictions(view)
-    rows = [r for r in view.results if r.trial.expected and r.outcome is not Outcome.FAILED]
+    rows = [r for r in view.results if r.trial.expected and r.outcome is not ResultOutcome.FAILED]
     expected = [(r.value("accuracy"), r.trial.expected["accuracy"]) for r in rows]
     within = sum(abs(value - e.mean) <= 1.96 * e.sd for value, e in expected)
     assert accuracy.caption.startswith(f"{within} of {len(rows)} measurements")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leantune.problem import COST, TIME
-from leantune.report.data import Outcome
+from leantune.report.data import ResultOutcome
 from leantune.report.marks import MARKS, Axis, log_ticks, metric_axis, points, rounded, thinned, trial_axis
 from tests.report.studies import long_view
 
@@ -20,7 +20,7 @@ def test_kinds_differ_in_shape_and_in_colour() -> None:
     assert (
         len({mark["symbol"] for mark in MARKS.values()})
         == len({mark["color"] for mark in MARKS.values()})
-        == len(Outcome)
+        == len(ResultOutcome)
     )
 
 
@@ -75,13 +75,13 @@ def test_a_rare_kind_still_looks_rare_when_results_are_left_out() -> None:
     few, words = thinned(results, 60)
     assert words == " 60 of 120 results are drawn, evenly chosen."
     assert (few[0], few[-1], len(few)) == (results[0], results[-1], 60)
-    failed, all_failed = (sum(r.outcome is Outcome.FAILED for r in some) for some in (few, results))
+    failed, all_failed = (sum(r.outcome is ResultOutcome.FAILED for r in some) for some in (few, results))
     assert failed <= 0.5 * all_failed + 3
 
 
 def test_points_leave_out_what_is_not_known() -> None:
     results = long_view(120).results
-    trace = points(results, Outcome.PART, lambda r: 1.0, lambda r: None if r.index % 2 else 0.123456789)
+    trace = points(results, ResultOutcome.PART, lambda r: 1.0, lambda r: None if r.index % 2 else 0.123456789)
     assert len(trace["x"]) == len(trace["y"]) == len(trace["customdata"]) > 0
     assert all(index % 2 == 0 for index in trace["customdata"])
     assert set(trace["y"]) == {0.123457}

@@ -8,11 +8,11 @@ import leantune as lt
 from leantune.history import History, observe
 from leantune.problem import Problem
 from leantune.report import settings
-from leantune.report.data import Outcome, StudyView
+from leantune.report.data import ResultOutcome, StudyView
 from tests.report.studies import all_failed, long_view, minimised, nothing, view_of
 
 
-def drawn(view: StudyView, outcome: Outcome) -> int:
+def drawn(view: StudyView, outcome: ResultOutcome) -> int:
     return sum(result.outcome is outcome for result in view.results)
 
 
@@ -22,7 +22,8 @@ def test_every_result_stands_at_its_value_and_failures_on_the_edge() -> None:
     assert lr.layout["xaxis"]["type"] == "log"
     for figure in (lr, batch, cluster):
         assert [len(trace["x"]) for trace in figure.data] == [
-            drawn(view, outcome) for outcome in (Outcome.PART, Outcome.BROKE, Outcome.KEPT, Outcome.FAILED)
+            drawn(view, outcome)
+            for outcome in (ResultOutcome.PART, ResultOutcome.BROKE, ResultOutcome.KEPT, ResultOutcome.FAILED)
         ]
     assert lr.data[-1]["yaxis"] == "y2"
     assert sum(len(trace["x"]) for trace in momentum.data) < 120  # only where it exists

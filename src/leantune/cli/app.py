@@ -310,8 +310,8 @@ def replay(  # noqa: PLR0913 - its options, all by name
         return replaying.table_facts(source)
     tests = DEFAULT_ITERATIONS if {iterations, trials, usd, hours} == {None} else iterations
     common = Settings("", filter_spec, tests, trials, usd, hours, parallel=parallel, noise=noise)
-    wanted = replaying.Wanted(incumbent, rows, at_usd, calibration)
-    return replaying.compare(source, strategies, common, range(seeds), wanted, results, processes)
+    evaluation = replaying.Evaluation(incumbent, rows, at_usd, calibration)
+    return replaying.compare(source, strategies, common, range(seeds), evaluation, results, processes)
 
 
 @command(

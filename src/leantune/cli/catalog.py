@@ -90,7 +90,7 @@ def _chosen(table: Catalogue, patterns: Sequence[str]) -> list[str]:
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in table.machines):
             table[pattern]  # says what is meant, perhaps
-    return [name for name in table.machines if not patterns or any(fnmatchcase(name, one) for one in patterns)]
+    return [name for name in table.machines if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def _lines(table: Catalogue, names: Sequence[str]) -> list[str]:

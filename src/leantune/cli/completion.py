@@ -1,9 +1,6 @@
 """What the Tab key offers: job files, tables, and names of studies once the store is known."""
 
-import os
-from collections.abc import Mapping
 from importlib.resources import files
-from itertools import pairwise
 from pathlib import Path
 
 import typer
@@ -17,22 +14,21 @@ def job_files(incomplete: str) -> list[str]:
     place = Path(f"{folder}/" if incomplete.startswith("/") else folder or ".").expanduser()
     if not place.is_dir():
         return []
-    found = (entry.name for entry in place.iterdir() if entry.suffix in SUFFIXES and entry.is_file())
-    return sorted(f"{folder}/{name}" if "/" in incomplete else name for name in found if name.startswith(beginning))
+    names = (entry.name for entry in place.iterdir() if entry.suffix in SUFFIXES and entry.is_file())
+    return sorted(f"{folder}/{name}" if "/" in incomplete else name for name in names if name.startswith(beginning))
 
 
 def table_names(incomplete: str) -> list[str]:
     """Tables that are known by name, and descriptions in files."""
-    shipped = (
-        files("leantune.lab.replay").joinpath("tables", "presets").iterdir()
-    )  # not by the reader of tables: that takes a second
+    # Not by the reader of tables: its import takes a second.
+    shipped = files("leantune.lab.replay").joinpath("tables", "presets").iterdir()
     names = (entry.name.removesuffix(".yaml") for entry in shipped if entry.name.endswith(".yaml"))
     return sorted(name for name in names if name.startswith(incomplete)) + job_files(incomplete)
 
 
 def study_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Names in the store that --store gives; nothing is created to look them up."""
-    url = typed_store(os.environ) or str(context.params.get("store") or "")
+    """Names in the store of --store; nothing is created. Not in bash, which splits a URL at its colons."""
+    url = str(context.params.get("store") or "")
     if not url:
         return []
     from leantune.errors import LeanTuneError
@@ -45,10 +41,3 @@ def study_names(context: typer.Context, incomplete: str) -> list[str]:
             return sorted(study.name for study in database.studies() if study.name.startswith(incomplete))
     except LeanTuneError:
         return []  # there is no place for an error while a line is typed
-
-
-def typed_store(environment: Mapping[str, str]) -> str:
-    """The value of --store in bash's list of words, which splits a URL at its colons (and at equal signs)."""
-    line = environment.get("COMP_WORDS", "").replace("\n:\n", ":").replace("\n=\n", "=")
-    words = [part for word in line.split("\n") for part in (word.split("=", 1) if word[:2] == "--" else [word])]
-    return dict(pairwise(words)).get("--store", "")

@@ -15,14 +15,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import leantune
-from leantune.cli.command import Answer, ExitCode, Json, picked
+from leantune.cli.command import Answer, ExitCode, picked
 from leantune.cli.terminal import columned
 
 OLDEST_PYTHON = (3, 11)
 COMFORTABLE_MEMORY_GIB = 2.0  # what a recommendation over a million pairs may take
 CGROUP_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 GIB = 2**30
-BASE = ""  # in place of an extra: always needed
 # What an import of a broken installation raises: no module, no shared object, or compiled parts that do not fit.
 IMPORT_FAILURES = (ImportError, OSError, AttributeError, RuntimeError, SystemError, TypeError, ValueError)
 
@@ -48,17 +47,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Part:
-    """A library: `distribution` is what pip installs, `module` what Python imports, `extras` who bring it."""
+    """A library: pip installs `distribution`, Python imports `module`; without `extras` it is always needed."""
 
     distribution: str
     module: str
     purpose: str
-    extras: tuple[str, ...] = (BASE,)
+    extras: tuple[str, ...] = ()
 
     @property
     def is_base(self) -> bool:
-        """Whether LeanTune needs this part always."""
-        return BASE in self.extras
+        """Whether LeanTune always needs it."""
+        return not self.extras
 
     @property
     def install_command(self) -> str:
@@ -102,11 +101,13 @@ PARTS: tuple[Part, ...] = (
 
 @dataclass(frozen=True)
 class PartFinding:
-    """What was seen of a library; `version` is empty where it is not installed."""
+    """What was seen of a library; `version` is None where it is not installed."""
 
-    part: Part
+    name: str
     status: Status
-    version: str = ""
+    version: str | None
+    extras: tuple[str, ...]
+    purpose: str
     hint: str = ""
 
 
@@ -136,12 +137,14 @@ def examine(parts: Iterable[Part] = PARTS) -> Diagnosis:
 
 def examine_part(part: Part) -> PartFinding:
     """Import a base part; look up any other."""
+    status, hint = Status.OK, ""
     failure = import_failure(part.module) if part.is_base else None
     if failure is not None:
-        return PartFinding(part, Status.BROKEN, _version(part), f"{failure}; try: {part.install_command}")
-    if not part.is_base and not _can_be_found(part.module):
-        return PartFinding(part, Status.MISSING, hint=part.install_command)
-    return PartFinding(part, Status.OK, _version(part))
+        status, hint = Status.BROKEN, f"{failure}; try: {part.install_command}"
+    elif not part.is_base and not _is_installed(part.module):
+        status, hint = Status.MISSING, part.install_command
+    version = None if status is Status.MISSING else _version(part)
+    return PartFinding(part.distribution, status, version, part.extras, part.purpose, hint)
 
 
 def import_failure(module: str) -> str | None:
@@ -154,18 +157,18 @@ def import_failure(module: str) -> str | None:
     return None
 
 
-def _can_be_found(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ImportError:
         return False
 
 
-def _version(part: Part) -> str:
+def _version(part: Part) -> str | None:
     try:
         return metadata.version(part.distribution)
     except metadata.PackageNotFoundError:
-        return ""
+        return None
 
 
 def check_python() -> Finding:
@@ -259,15 +262,17 @@ SYSTEM_CHECKS: tuple[Callable[[], Finding], ...] = (
 
 
 def answer(diagnosis: Diagnosis) -> Answer:
-    """Two tables, what to do about what is not well, and a verdict."""
+    """Two tables, what to do about what is not well, and a verdict.
+
+    In JSON `version` is null where a part is not installed, and `extras` is empty for a part that is always needed.
+    """
     verdict = "Everything that LeanTune always needs works; extras matter only if you use them."
     if not diagnosis.healthy:
         verdict = "Something that LeanTune always needs is broken: see the hints above."
-    system = [(found.name, found.status, found.detail) for found in diagnosis.system]
+    system = [(finding.name, finding.status, finding.detail) for finding in diagnosis.system]
     parts = [
-        (part.distribution, found.status, found.version, ", ".join(part.extras) or "always", part.purpose)
-        for found in diagnosis.parts
-        for part in [found.part]
+        (part.name, part.status, part.version or "", ", ".join(part.extras) or "always", part.purpose)
+        for part in diagnosis.parts
     ]
     lines = [
         f"LeanTune {diagnosis.version}",
@@ -275,33 +280,16 @@ def answer(diagnosis: Diagnosis) -> Answer:
         *("", *columned(("part", "status", "version", "extra", "what for"), parts, left=5)),
         *("", *_remedies(diagnosis), verdict),
     ]
-    return Answer(as_document(diagnosis), lines, ExitCode.WELL if diagnosis.healthy else ExitCode.BAD_NEWS)
-
-
-def as_document(diagnosis: Diagnosis) -> Json:
-    """The diagnosis for a program.
-
-    `healthy` decides the exit code; every status is one of ok, warning, missing, broken; `version` is null where a part
-    is not installed; `extras` is empty for a part that is always needed.
-    """
-    parts = [
-        {
-            **picked(found, "name=part.distribution status"),
-            "version": found.version or None,
-            "extras": [extra for extra in found.part.extras if extra],
-            **picked(found, "purpose=part.purpose hint"),
-        }
-        for found in diagnosis.parts
-    ]
-    return {**picked(diagnosis, "leantune=version healthy system"), "parts": parts}
+    document = picked(diagnosis, "leantune=version healthy system parts")
+    return Answer(document, lines, ExitCode.WELL if diagnosis.healthy else ExitCode.BAD_NEWS)
 
 
 def _remedies(diagnosis: Diagnosis) -> list[str]:
     """One line for each thing that can be done, each command once."""
-    machine = [f"{found.name}: {found.hint}" for found in diagnosis.system if found.hint]
-    broken = [f"{found.part.distribution}: {found.hint}" for found in diagnosis.parts if found.status is Status.BROKEN]
+    machine = [f"{finding.name}: {finding.hint}" for finding in diagnosis.system if finding.hint]
+    broken = [f"{part.name}: {part.hint}" for part in diagnosis.parts if part.status is Status.BROKEN]
     missing: dict[str, list[str]] = {}
-    for found in diagnosis.parts:
-        if found.status is Status.MISSING:
-            missing.setdefault(found.hint, []).append(found.part.distribution)
+    for part in diagnosis.parts:
+        if part.status is Status.MISSING:
+            missing.setdefault(part.hint, []).append(part.name)
     return [*machine, *broken, *(f"for {', '.join(names)}: {command}" for command, names in missing.items())]

@@ -57,7 +57,7 @@ def presets(data: Path | None) -> Answer:
         }
         tables.append({"name": name, "problems": problems, "file": file, "there": file.is_file()})
         named = description.problems.items()
-        flags = ((f"--problem {key}" if key else "main", _wanted(one, description)) for key, one in named)
+        flags = ((f"--problem {key}" if key else "main", _wanted(problem, description)) for key, problem in named)
         lines += [f"  {name}", *aligned(flags, "    "), *([] if file.is_file() else [f"    no file {file}"])]
     if not all(preset["there"] for preset in tables):
         lines.append("Name the folder that holds the files with --data DIR (or LEANTUNE_DATA).")
@@ -82,11 +82,11 @@ def table_facts(source: Source) -> Answer:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is to be said of the runs.
+class Evaluation:
+    """How the runs are judged and what is said of them.
 
     rule: by which recommendations are judged. rows: a CSV file for every test. at_usd: dollars at which regrets are
-    told, as written. calibration: whether beliefs are compared with the truth.
+    given, as written. calibration: whether beliefs are compared with the truth.
     """
 
     rule: str = "paper"
@@ -112,7 +112,7 @@ def compare(
     strategies: str,
     common: Settings,
     seeds: Sequence[int],
-    wanted: Wanted,
+    evaluation: Evaluation,
     results: Path,
     processes: int | None,
 ) -> Answer:
@@ -120,12 +120,12 @@ def compare(
 
     common: the settings of all strategies. results: the folder where runs are kept.
     """
-    dollars = wanted.dollars
+    dollars = evaluation.dollars
     table = source.load()
-    _check_target(wanted.rows)
+    _check_target(evaluation.rows)
     contestants = _contestants(source, table, strategies, common)
     tasks = {(settings, seed): Task(source, settings, seed) for settings in contestants for seed in seeds}
-    kept, progress = Kept(results), Progress(len(tasks), RealClock())
+    kept, progress = Kept(results), ReplayProgress(len(tasks), RealClock())
     with activity("replay", len(tasks)) as tell, interruptible():
 
         def done(what: Done) -> None:
@@ -133,21 +133,21 @@ def compare(
             tell(progress.words, progress.count)
 
         try:
-            found = run_all([*tasks.values()], kept, processes=processes, done=done)
+            rows_by_task = run_all([*tasks.values()], kept, processes=processes, done=done)
         except KeyboardInterrupt:
             say(f"{progress.count} of {counted(len(tasks), 'run')} are kept in {results}", err=True)
             raise
     if kept.damaged:
         warn(f"{counted(len(kept.damaged), 'kept result')} could not be read and ran again: {kept.damaged[0]}")
-    runs = {settings: {seed: found[tasks[settings, seed]] for seed in seeds} for settings in contestants}
+    runs = {settings: {seed: rows_by_task[tasks[settings, seed]] for seed in seeds} for settings in contestants}
     labelled = {settings.label: [*ran.values()] for settings, ran in runs.items()}
-    truth, rule = Truth.of(table), wanted.rule
+    truth, rule = Truth.of(table), evaluation.rule
     summaries = summarise(truth, labelled, rule, dollars)
-    if wanted.rows is not None:
-        _write(wanted.rows, rows_csv(rows_json(truth, runs, rule)))
+    if evaluation.rows is not None:
+        _write(evaluation.rows, rows_csv(rows_json(truth, runs, rule)))
     document = comparison_json(table, rule, summaries, rows_json(truth, runs, rule))
     lines = [*table_lines(table), *summary_lines(table.problem, summaries)]
-    if wanted.calibration:
+    if evaluation.calibration:
         document["calibration"] = calibrations = calibrate(table.problem, labelled, rule)
         lines += calibration_lines(table.problem, calibrations)
     return Answer(document, lines)
@@ -202,29 +202,29 @@ def _write(path: Path, text: str) -> None:
         raise InvalidInput(f"the rows cannot be written: {error.strerror}", where=str(path), hint=hint) from None
 
 
-class Progress:
-    """How many runs are there, how many of them were found, and how long the others will take."""
+class ReplayProgress:
+    """How many runs are done, how many of them were kept from before, and how long the others will take."""
 
     def __init__(self, total: int, clock: Clock) -> None:
-        self.total, self.found, self.fresh, self.last = total, 0, 0, ""
+        self.total, self.reused, self.fresh, self.last = total, 0, 0, ""
         self._clock, self._began = clock, clock.now()
 
     def after(self, done: Done) -> None:
-        """One more; found ones come first and take no time."""
+        """One run more; kept ones come first and take no time."""
         self.last = done.task.settings.label
         if done.fresh:
             self.fresh += 1
         else:
-            self.found, self._began = self.found + 1, self._clock.now()
+            self.reused, self._began = self.reused + 1, self._clock.now()
 
     @property
     def count(self) -> int:
-        return self.found + self.fresh
+        return self.reused + self.fresh
 
     @property
     def words(self) -> str:
         parts = [f"{self.count} of {counted(self.total, 'run')}"]
-        parts += [f"{self.found} found"] if self.found else []
+        parts += [f"{self.reused} found"] if self.reused else []
         parts += [f"{self.last} done"] if self.fresh else []
         if self.fresh and self.count < self.total:
             left = (self._clock.now() - self._began) / self.fresh * (self.total - self.count)
@@ -288,19 +288,21 @@ def _regret_words(regret: Regret) -> tuple[str, str]:
 def calibration_lines(problem: Problem, calibrations: Iterable[Calibration]) -> list[str]:
     """What was believed of recommendations that were not tested on all the data, and what was true."""
     lines = []
-    for one in calibrations:
-        if not one.cases:
-            lines.append(f"{one.strategy} predicted nothing of what it recommended")
+    for belief in calibrations:
+        if not belief.cases:
+            lines.append(f"{belief.strategy} predicted nothing of what it recommended")
             continue
-        within = f"{percent(one.within_1)} within 1 sd, {percent(one.within_2)} within 2 sd (a normal: 68 %, 95 %)"
-        square = f"{significant(one.square, 3)}, {significant(one.capped_square, 3)} where each is capped at 9"
-        rows = [("the goal", within), ("mean z²", square), ("log density", significant(one.log_density, 3))]
-        for decile in one.deciles:
+        within = (
+            f"{percent(belief.within_1)} within 1 sd, {percent(belief.within_2)} within 2 sd (a normal: 68 %, 95 %)"
+        )
+        square = f"{significant(belief.square, 3)}, {significant(belief.capped_square, 3)} where each is capped at 9"
+        rows = [("the goal", within), ("mean z²", square), ("log density", significant(belief.log_density, 3))]
+        for decile in belief.deciles:
             held = f"said {decile.said:.2f}, held {decile.held:.2f} in {counted(decile.count, 'case')}"
             rows += [(f"limits, P {decile.low:.1f} to {decile.high:.1f}", held)] if decile.count else []
-        rows += [("limits, off by", f"{one.limits_off:.3f} on average")] if one.limits else []
-        what = counted(one.cases, "recommendation")
-        lines += [f"{one.strategy}, {what} before they were tested on all the {problem.fidelity}:", *aligned(rows)]
+        rows += [("limits, off by", f"{belief.limits_off:.3f} on average")] if belief.limits else []
+        what = counted(belief.cases, "recommendation")
+        lines += [f"{belief.strategy}, {what} before they were tested on all the {problem.fidelity}:", *aligned(rows)]
     return lines
 
 

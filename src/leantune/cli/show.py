@@ -1,7 +1,7 @@
 """How results read: as lines for people and as one JSON object for programs, side by side so that they stay equal.
 
 Keys of the JSON objects are promises: they may be joined by new ones, never renamed. Dollars, seconds and metrics are
-plain numbers, null where nobody knows them or where there is no limit; a share of the data is exact text ("1/4", "1");
+plain numbers, null where unknown or without limit; a share of the data is exact text ("1/4", "1");
 a prediction is {mean, sd}; a budget {usd, trials, hours}.
 """
 

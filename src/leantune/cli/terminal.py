@@ -28,7 +28,7 @@ def printable(text: str) -> str:
 
 
 def say(text: str, *, err: bool = False, colour: str | None = None) -> None:
-    """Print text, coloured where a terminal shows it and nobody set NO_COLOR."""
+    """Print text, in colour on a terminal, unless NO_COLOR is set."""
     stream = sys.stderr if err else sys.stdout
     coloured = colour is not None and stream.isatty() and not os.environ.get("NO_COLOR")
     shown = typer.style(printable(text), fg=colour) if coloured else printable(text)
@@ -101,7 +101,7 @@ class Tell(Protocol):
 def activity(
     title: str, total: int | None = None, *, quiet: float = QUIET_SECONDS, clock: Clock | None = None
 ) -> Iterator[Tell]:
-    """Within the block, what is told is shown after the title, on standard error.
+    """Within the block, the words given are shown after the title, on standard error.
 
     On a terminal as one line that changes, with a bar where there is a total; else as plain lines: one when all is
     done, before that at most one in `quiet` seconds.

@@ -25,8 +25,8 @@ from leantune.units import SECONDS_PER_HOUR
 INTERVAL = 1.96  # standard deviations on either side: 95 % of a Gaussian
 
 
-class Outcome(StrEnum):
-    """What a result says about the goal. The limits are those of an answer, so a part of the data tells nothing yet."""
+class ResultOutcome(StrEnum):
+    """What a result says about the limits. They hold for an answer, so a run on a part of the data says nothing yet."""
 
     KEPT = "kept"
     BROKE = "broke"
@@ -35,18 +35,18 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Result:
+class StudyResult:
     """One observation. spent, trained: dollars and seconds of all trials that had ended when its trial did."""
 
     index: int
     trial: Trial
     seen: Observation
-    outcome: Outcome
+    outcome: ResultOutcome
     spent: float
     trained: float
 
     def value(self, metric: str) -> float:
-        """What was observed; NaN where nobody knows it."""
+        """What was observed; NaN where unknown."""
         return self.seen.value(metric)
 
     @property
@@ -81,15 +81,15 @@ class StudyView:
     beside: Comparison | None = None
 
     @cached_property
-    def results(self) -> tuple[Result, ...]:
+    def results(self) -> tuple[StudyResult, ...]:
         """Every observation in the order in which the trials ended."""
-        results: list[Result] = []
+        results: list[StudyResult] = []
         spent = trained = 0.0
         for trial in sorted(self.history.finished, key=lambda trial: (trial.moves[-1].time, trial.number)):
             spent += trial.cost
             trained += trial.seconds
             for seen in trial.results:
-                results.append(Result(len(results), trial, seen, outcome_of(self.problem, seen), spent, trained))
+                results.append(StudyResult(len(results), trial, seen, outcome_of(self.problem, seen), spent, trained))
         return tuple(results)
 
     @cached_property
@@ -99,7 +99,7 @@ class StudyView:
 
     @property
     def has_dollars(self) -> bool:
-        """Whether anybody pays."""
+        """Whether the study costs dollars."""
         return self.problem.space.has_prices or self.history.cost > 0 or self.money.budget_usd is not None
 
     @cached_property
@@ -108,14 +108,14 @@ class StudyView:
         best = self.recommendation
         if best is None:
             return None
-        found = [
+        runs = [
             (trial, seen)
             for trial, seen in self.history.observations
             if trial.configuration.id == best.configuration.id
             and seen.fraction == best.fraction
             and seen.kind is not ObservationKind.FAILED
         ]
-        return max(found, key=lambda pair: (pair[0].number == self.verification, pair[0].number), default=None)
+        return max(runs, key=lambda pair: (pair[0].number == self.verification, pair[0].number), default=None)
 
     @cached_property
     def verified(self) -> Trial | None:
@@ -143,7 +143,7 @@ class StudyView:
         return None if best is None else self.estimate(best.metrics, metric, best.configuration)
 
     def measured(self, metric: str) -> float:
-        """What the run of the recommendation showed; NaN where nobody knows it."""
+        """What the run of the recommendation showed; NaN where unknown."""
         return math.nan if self.proof is None else self.proof[1].value(metric)
 
     def cut_short(self, metric: str) -> bool:
@@ -190,23 +190,23 @@ def view_of(opened: OpenedStudy) -> StudyView:
     )
 
 
-def outcome_of(problem: Problem, seen: Observation) -> Outcome:
+def outcome_of(problem: Problem, seen: Observation) -> ResultOutcome:
     """Only answers keep or break limits: results at full data, or all results where the goal lies anywhere."""
     if seen.kind is ObservationKind.FAILED:
-        return Outcome.FAILED
+        return ResultOutcome.FAILED
     if problem.goal.at is At.FULL and seen.fraction != 1:
-        return Outcome.PART
-    return Outcome.KEPT if excess(problem, seen) == 0.0 else Outcome.BROKE
+        return ResultOutcome.PART
+    return ResultOutcome.KEPT if excess(problem, seen) == 0.0 else ResultOutcome.BROKE
 
 
-def best_so_far(view: StudyView) -> list[tuple[Result, float]]:
+def best_so_far(view: StudyView) -> list[tuple[StudyResult, float]]:
     """The results that improved on all earlier ones that kept the limits, with their values of the goal."""
     sign = -1.0 if view.problem.goal.direction is Direction.MINIMIZE else 1.0
-    steps: list[tuple[Result, float]] = []
+    steps: list[tuple[StudyResult, float]] = []
     best = -math.inf
     for result in view.results:
         value = result.value(view.problem.goal.metric)
-        if result.outcome is Outcome.KEPT and sign * value > best:
+        if result.outcome is ResultOutcome.KEPT and sign * value > best:
             best = sign * value
             steps.append((result, value))
     return steps

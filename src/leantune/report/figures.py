@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from leantune.history import Estimate, Trial
 from leantune.problem import COST, TIME, Constraint, Direction, Fidelity
-from leantune.report.data import INTERVAL, Outcome, Result, StudyView, best_so_far
+from leantune.report.data import INTERVAL, ResultOutcome, StudyResult, StudyView, best_so_far
 from leantune.report.marks import (
     MARKS,
     STAR,
@@ -34,10 +34,10 @@ def progress(view: StudyView) -> list[Figure]:
     """The best answer so far against dollars and against hours of training (against trials where neither is known)."""
     shown = clipped(view.problem.goal.metric)
     results = view.results
-    if not any(result.outcome is not Outcome.FAILED for result in results):
+    if not any(result.outcome is not ResultOutcome.FAILED for result in results):
         return []
     size, unit = time_unit(view.history.seconds)
-    against: list[tuple[str, str, Axis, Callable[[Result], float]]] = []
+    against: list[tuple[str, str, Axis, Callable[[StudyResult], float]]] = []
     if view.history.cost > 0:
         money = Axis("dollars spent (USD)", dollars=True).framed([0.0, view.history.cost], 0.04)
         against.append(("progress-dollars", f"Best {shown} against dollars", money, lambda result: result.spent))
@@ -50,7 +50,7 @@ def progress(view: StudyView) -> list[Figure]:
     return [_progress(view, name, title, axis, place) for name, title, axis, place in against]
 
 
-def _progress(view: StudyView, name: str, title: str, axis: Axis, place: Callable[[Result], float]) -> Figure:
+def _progress(view: StudyView, name: str, title: str, axis: Axis, place: Callable[[StudyResult], float]) -> Figure:
     goal = view.problem.goal.metric
     star = view.predicted(goal)
     y, hidden = goal_axis(view, view.results, [] if star is None else [star.mean], near_best=True)
@@ -71,7 +71,7 @@ def _progress(view: StudyView, name: str, title: str, axis: Axis, place: Callabl
 
 
 def goal_axis(
-    view: StudyView, results: Sequence[Result], more: Sequence[float] = (), *, near_best: bool = False
+    view: StudyView, results: Sequence[StudyResult], more: Sequence[float] = (), *, near_best: bool = False
 ) -> tuple[Axis, str]:
     """The goal's axis, and a sentence where bad values lie outside of it because they would hide the others.
 
@@ -79,8 +79,8 @@ def goal_axis(
     """
     goal = view.problem.goal
     sign = -1.0 if goal.direction is Direction.MINIMIZE else 1.0
-    told = [*(result.value(goal.metric) for result in results), *more]
-    values = sorted(sign * value for value in told if math.isfinite(value))
+    observed = [*(result.value(goal.metric) for result in results), *more]
+    values = sorted(sign * value for value in observed if math.isfinite(value))
     axis = metric_axis(goal.metric, [sign * v for v in values])
     if axis.log or len(values) < _FEWEST:
         return axis, ""
@@ -98,11 +98,11 @@ def goal_axis(
 
 def limits(view: StudyView) -> list[Figure]:
     """For each limit, measured values of the answers against it, and the goal beside."""
-    answers = [result for result in view.results if result.outcome in (Outcome.KEPT, Outcome.BROKE)]
+    answers = [result for result in view.results if result.outcome in (ResultOutcome.KEPT, ResultOutcome.BROKE)]
     return [_limit(view, index, c, answers) for index, c in enumerate(view.problem.constraints)] if answers else []
 
 
-def _limit(view: StudyView, index: int, limit: Constraint, answers: Sequence[Result]) -> Figure:
+def _limit(view: StudyView, index: int, limit: Constraint, answers: Sequence[StudyResult]) -> Figure:
     goal = view.problem.goal.metric
     values = [result.value(limit.metric) for result in answers]
     star, goal_star = view.predicted(limit.metric), view.predicted(goal)
@@ -112,7 +112,9 @@ def _limit(view: StudyView, index: int, limit: Constraint, answers: Sequence[Res
     else:
         y, hidden = goal_axis(view, answers, [] if goal_star is None else [goal_star.mean])
     height = (lambda r: float(r.trial.number)) if goal == limit.metric else (lambda r: y.of(r.value(goal)))
-    placed, fewer = scattered(answers, lambda r: x.of(r.value(limit.metric)), height, (Outcome.BROKE, Outcome.KEPT))
+    placed, fewer = scattered(
+        answers, lambda r: x.of(r.value(limit.metric)), height, (ResultOutcome.BROKE, ResultOutcome.KEPT)
+    )
     traces = [*_forbidden(x, y, limit), *placed]
     if goal != limit.metric and star is not None and goal_star is not None:
         traces.append(_star(goal, star, goal_star, x, y))
@@ -196,7 +198,7 @@ def predictions(view: StudyView) -> list[Figure]:
     return [figure for index, metric in enumerate(metrics) if (figure := _prediction(view, index, metric)) is not None]
 
 
-def _foreseen(view: StudyView, metric: str) -> list[tuple[Result, Estimate]]:
+def _foreseen(view: StudyView, metric: str) -> list[tuple[StudyResult, Estimate]]:
     """Results with what was predicted for them; lower bounds of dollars and seconds are no results of those."""
     rows = []
     for result in view.results:

@@ -12,23 +12,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from leantune.problem import COST, TIME
-from leantune.report.data import Outcome, Result
+from leantune.report.data import ResultOutcome, StudyResult
 from leantune.text import clipped, counted, plain, quantity, significant, time_unit
 
 Json = dict[str, Any]
-Place = Callable[[Result], float | None]  # where a result lies along an axis
+Place = Callable[[StudyResult], float | None]  # where a result lies along an axis
 MOST_POINTS = 1500  # in one figure: more cannot be told apart, and make the page slow
 _MOST_TICKS = 4  # of a log axis: more names do not fit side by side in a small figure
 _MOST_POWERS = 7
 _LOG_FROM = 30.0  # largest / smallest value from which a log scale shows more
 
-MARKS: Mapping[Outcome, Json] = {
-    Outcome.PART: {"symbol": "circle-open", "color": "@part", "size": 7, "line": {"width": 1.3}},
-    Outcome.FAILED: {"symbol": "triangle-down-open", "color": "@failed", "size": 9, "line": {"width": 1.6}},
-    Outcome.BROKE: {"symbol": "x-thin", "color": "@broke", "size": 8, "line": {"width": 2.2, "color": "@broke"}},
-    Outcome.KEPT: {"symbol": "circle", "color": "@kept", "size": 9, "line": {"width": 1, "color": "@paper"}},
+MARKS: Mapping[ResultOutcome, Json] = {
+    ResultOutcome.PART: {"symbol": "circle-open", "color": "@part", "size": 7, "line": {"width": 1.3}},
+    ResultOutcome.FAILED: {"symbol": "triangle-down-open", "color": "@failed", "size": 9, "line": {"width": 1.6}},
+    ResultOutcome.BROKE: {"symbol": "x-thin", "color": "@broke", "size": 8, "line": {"width": 2.2, "color": "@broke"}},
+    ResultOutcome.KEPT: {"symbol": "circle", "color": "@kept", "size": 9, "line": {"width": 1, "color": "@paper"}},
 }
-WITH_VALUE = (Outcome.PART, Outcome.BROKE, Outcome.KEPT)
+WITH_VALUE = (ResultOutcome.PART, ResultOutcome.BROKE, ResultOutcome.KEPT)
 STAR: Json = {"symbol": "star", "color": "@best", "size": 15, "line": {"width": 1, "color": "@paper"}}
 AXIS: Json = {
     "automargin": True,
@@ -94,21 +94,21 @@ class Axis:
 
     def layout(self) -> Json:
         """The axis for Plotly."""
-        found: Json = {"title": {"text": plain(self.title)}}
+        layout: Json = {"title": {"text": plain(self.title)}}
         if self.low is not None and self.high is not None:
             ends = (self.low, self.high)
-            found["range"] = [math.log10(end) for end in ends] if self.log else list(ends)
+            layout["range"] = [math.log10(end) for end in ends] if self.log else list(ends)
         if self.log:
-            found["type"] = "log"
+            layout["type"] = "log"
             if self.low is not None and self.high is not None:
                 ticks = log_ticks(self.low, self.high)
                 texts = [_dollars(tick) if self.dollars else significant(tick, 3) for tick in ticks]
-                found |= {"tickvals": ticks, "ticktext": texts}
+                layout |= {"tickvals": ticks, "ticktext": texts}
         elif self.dollars:
             reach = (self.high or 0.0) - (self.low or 0.0)
             decimals = 0 if reach > 8 or not reach else max(2, math.ceil(-math.log10(reach / 4)))
-            found |= {"tickprefix": "$", "tickformat": f",.{decimals}f"}
-        return found
+            layout |= {"tickprefix": "$", "tickformat": f",.{decimals}f"}
+        return layout
 
     def framed(self, values: Iterable[float], pad: float = 0.06) -> Axis:
         """The axis around those values (in their own unit), with some air."""
@@ -125,20 +125,20 @@ class Axis:
 
 def metric_axis(metric: str, values: Iterable[float], of_what: str = "of one run") -> Axis:
     """The axis of a metric: dollars, the unit of time that suits, or its own numbers; log where values differ much."""
-    known = sorted(value for value in values if math.isfinite(value))
-    log = _spans_decades(known)
+    finite = sorted(value for value in values if math.isfinite(value))
+    log = _spans_decades(finite)
     if metric == COST:
-        return Axis(f"cost {of_what} (USD)", 1.0, log, True).framed(known)
+        return Axis(f"cost {of_what} (USD)", 1.0, log, True).framed(finite)
     if metric == TIME:
-        size, unit = time_unit(max(known, default=0.0))
-        return Axis(f"time {of_what} ({unit})", 1.0 / size, log).framed(known)
-    return Axis(clipped(metric), 1.0, log).framed(known)
+        size, unit = time_unit(max(finite, default=0.0))
+        return Axis(f"time {of_what} ({unit})", 1.0 / size, log).framed(finite)
+    return Axis(clipped(metric), 1.0, log).framed(finite)
 
 
-def _spans_decades(known: Sequence[float]) -> bool:
+def _spans_decades(finite: Sequence[float]) -> bool:
     """Whether positive values, in increasing order, differ much; a tenth at either end does not decide."""
-    few = len(known) // 10
-    return bool(known) and known[0] > 0 and known[-1 - few] / known[few] > _LOG_FROM
+    few = len(finite) // 10
+    return bool(finite) and finite[0] > 0 and finite[-1 - few] / finite[few] > _LOG_FROM
 
 
 def trial_axis(count: int) -> Json:
@@ -164,7 +164,7 @@ def log_ticks(low: float, high: float) -> list[float]:
     return inside
 
 
-def thinned(results: Sequence[Result], most: int = MOST_POINTS) -> tuple[Sequence[Result], str]:
+def thinned(results: Sequence[StudyResult], most: int = MOST_POINTS) -> tuple[Sequence[StudyResult], str]:
     """At most so many of them, and a sentence where some are left out.
 
     Evenly over all kinds together, so that a rare kind still looks rare; the first and the last are among them.
@@ -176,19 +176,19 @@ def thinned(results: Sequence[Result], most: int = MOST_POINTS) -> tuple[Sequenc
 
 
 def scattered(
-    results: Sequence[Result], x: Place, y: Place, outcomes: Iterable[Outcome] = WITH_VALUE
+    results: Sequence[StudyResult], x: Place, y: Place, outcomes: Iterable[ResultOutcome] = WITH_VALUE
 ) -> tuple[list[Json], str]:
     """Results as marks, outcome by outcome, and a sentence where some of them are left out."""
     drawn, fewer = thinned(results)
     return [points(drawn, outcome, x, y) for outcome in outcomes], fewer
 
 
-def points(results: Sequence[Result], outcome: Outcome, x: Place, y: Place) -> Json:
+def points(results: Sequence[StudyResult], outcome: ResultOutcome, x: Place, y: Place) -> Json:
     """Results of one outcome as marks."""
     chosen = [result for result in results if result.outcome is outcome]
     placed = [(x(result), y(result), result.index) for result in chosen]
-    known = [row for row in placed if row[0] is not None and row[1] is not None]
-    xs, ys, indices = zip(*known, strict=True) if known else ((), (), ())
+    drawn = [row for row in placed if row[0] is not None and row[1] is not None]
+    xs, ys, indices = zip(*drawn, strict=True) if drawn else ((), (), ())
     return marks(outcome.value, xs, ys, MARKS[outcome], customdata=list(indices))
 
 

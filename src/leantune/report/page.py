@@ -9,26 +9,26 @@ from pathlib import Path
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped] # it ships no types
 
 from leantune.problem import COST, TIME, At
-from leantune.report.data import Outcome, Result, StudyView
+from leantune.report.data import ResultOutcome, StudyResult, StudyView
 from leantune.report.html import asset, items_html, page_html, tiles_html, write_page
 from leantune.report.marks import TEMPLATE, Figure
 from leantune.report.sections import Section, sections_of
-from leantune.report.verdict import Standing, Verdict, question, verdict_of
+from leantune.report.verdict import AnswerState, Conclusion, conclusion_of, question
 from leantune.text import clipped, escaped, period, plain, quantity, share_of_data, value_text
 
 _BADGES = {
-    Standing.VERIFIED: ("✓", "Verified"),
-    Standing.MEASURED: ("✓", "Measured"),
-    Standing.PREDICTED: ("≈", "Predicted, not yet measured"),
-    Standing.UNSURE: ("!", "Not sure enough"),
-    Standing.BROKEN: ("✕", "A limit was broken"),
-    Standing.NONE: ("…", "No answer yet"),
+    AnswerState.VERIFIED: ("✓", "Verified"),
+    AnswerState.MEASURED: ("✓", "Measured"),
+    AnswerState.PREDICTED: ("≈", "Predicted, not yet measured"),
+    AnswerState.UNSURE: ("!", "Not sure enough"),
+    AnswerState.BROKEN: ("✕", "A limit was broken"),
+    AnswerState.NONE: ("…", "No answer yet"),
 }
 _GLYPHS = {  # as in MARKS, on a field of 14 x 14
-    Outcome.KEPT: '<circle cx="7" cy="7" r="4.5" fill="var(--kept)"/>',
-    Outcome.BROKE: '<path d="M3 3l8 8M11 3l-8 8" stroke="var(--broke)" stroke-width="2.2"/>',
-    Outcome.PART: '<circle cx="7" cy="7" r="3.6" fill="none" stroke="var(--part)" stroke-width="1.4"/>',
-    Outcome.FAILED: '<path d="M2.5 3.5h9l-4.5 8z" fill="none" stroke="var(--failed)" stroke-width="1.6"/>',
+    ResultOutcome.KEPT: '<circle cx="7" cy="7" r="4.5" fill="var(--kept)"/>',
+    ResultOutcome.BROKE: '<path d="M3 3l8 8M11 3l-8 8" stroke="var(--broke)" stroke-width="2.2"/>',
+    ResultOutcome.PART: '<circle cx="7" cy="7" r="3.6" fill="none" stroke="var(--part)" stroke-width="1.4"/>',
+    ResultOutcome.FAILED: '<path d="M2.5 3.5h9l-4.5 8z" fill="none" stroke="var(--failed)" stroke-width="1.6"/>',
 }
 _HOVER_LINES, _HOVER_SETTINGS = 4, 3
 
@@ -46,7 +46,7 @@ def report_html(view: StudyView) -> str:
         "figures": {figure.name: figure.as_json() for section in sections for figure in section.figures},
         "results": {index: _words(view, view.results[index]) for index in sorted(_shown(sections))},
     }
-    parts = [_header(view), _verdict(verdict_of(view)), _contents(sections), *(_section(view, s) for s in sections)]
+    parts = [_header(view), _verdict(conclusion_of(view)), _contents(sections), *(_section(view, s) for s in sections)]
     style, script = (asset("leantune.report", name) for name in ("page.css", "page.js"))
     return page_html(f"{view.name} – LeanTune report", style, "".join(parts), data, [get_plotlyjs(), script])
 
@@ -57,15 +57,19 @@ def _shown(sections: Sequence[Section]) -> set[int]:
     return {index for trace in traces for index in trace.get("customdata", ())}
 
 
-def _words(view: StudyView, result: Result) -> str:
+def _words(view: StudyView, result: StudyResult) -> str:
     """What a figure says about a result under the pointer."""
-    told = {Outcome.KEPT: "kept every limit", Outcome.BROKE: "broke a limit"} if view.problem.constraints else {}
+    limits = (
+        {ResultOutcome.KEPT: "kept every limit", ResultOutcome.BROKE: "broke a limit"}
+        if view.problem.constraints
+        else {}
+    )
     parts = [
         f"trial {result.trial.number}",
         share_of_data(result.seen.fraction, view.problem.fidelity),
-        told.get(result.outcome, ""),
+        limits.get(result.outcome, ""),
     ]
-    if result.outcome is Outcome.FAILED:
+    if result.outcome is ResultOutcome.FAILED:
         parts.append(f"failed: {clipped(result.seen.cause or result.trial.moves[-1].cause)}")
     names = dict.fromkeys([*view.problem.required_metrics, COST, TIME])
     values = [f"{clipped(n)} {quantity(n, result.value(n))}" for n in names if math.isfinite(result.value(n))]
@@ -84,11 +88,11 @@ def _header(view: StudyView) -> str:
     )
 
 
-def _verdict(verdict: Verdict) -> str:
-    sign, word = _BADGES[verdict.standing]
+def _verdict(verdict: Conclusion) -> str:
+    sign, word = _BADGES[verdict.state]
     cautions = items_html(verdict.cautions)
     return (
-        f'<section class="verdict {verdict.standing}" id="verdict">'
+        f'<section class="verdict {verdict.state}" id="verdict">'
         f'<p class="badge"><b aria-hidden="true"><i>{sign}</i></b> {escaped(word)}</p>'
         f"<h2>{escaped(verdict.headline)}</h2><p>{escaped(verdict.sentence)}</p>"
         f"{tiles_html(verdict.tiles)}"
@@ -113,10 +117,10 @@ def _key(view: StudyView, drawn: Sequence[Figure]) -> str:
     """What the marks mean, for those that occur."""
     full = "" if view.problem.goal.at is At.ANYWHERE else f"all {view.problem.fidelity}, "
     words = {
-        Outcome.KEPT: f"{full}kept every limit" if view.problem.constraints else full.rstrip(", ") or "result",
-        Outcome.BROKE: f"{full}broke a limit",
-        Outcome.PART: f"part of the {view.problem.fidelity}",
-        Outcome.FAILED: "failed",
+        ResultOutcome.KEPT: f"{full}kept every limit" if view.problem.constraints else full.rstrip(", ") or "result",
+        ResultOutcome.BROKE: f"{full}broke a limit",
+        ResultOutcome.PART: f"part of the {view.problem.fidelity}",
+        ResultOutcome.FAILED: "failed",
     }
     names = {trace.get("name") for figure in drawn for trace in figure.data if trace.get("x")}
     drawing = '<svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">'

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from leantune.report.data import Outcome, Result, StudyView
+from leantune.report.data import ResultOutcome, StudyResult, StudyView
 from leantune.report.figures import goal_axis
 from leantune.report.marks import Axis, Figure, Json, Place, scattered
 from leantune.space import Cluster, Clusters, Float, Integer, Parameter, Value
@@ -50,7 +50,7 @@ def _parameter(view: StudyView, index: int, name: str, parameter: Parameter) -> 
     scale = _scale(name, parameter)
     value_axis, hidden = goal_axis(view, view.results)
 
-    def along(result: Result) -> float | None:
+    def along(result: StudyResult) -> float | None:
         value = result.trial.configuration.get(name)
         return None if value is None else scale.beside(value, result.index)
 
@@ -58,7 +58,7 @@ def _parameter(view: StudyView, index: int, name: str, parameter: Parameter) -> 
         return (height, along) if scale.down else (along, height)
 
     traces, fewer = scattered(view.results, *turned(lambda r: value_axis.of(r.value(goal))))
-    failed, _ = scattered(view.results, *turned(lambda r: 0.03), [Outcome.FAILED])
+    failed, _ = scattered(view.results, *turned(lambda r: 0.03), [ResultOutcome.FAILED])
     first, second = ("y", "x") if scale.down else ("x", "y")
     traces.append({**failed[0], f"{second}axis": f"{second}2"})
     layout: Json = {
@@ -100,7 +100,7 @@ def _scale(name: str, parameter: Parameter) -> _Scale:
 
 
 def _cluster_scale(parameter: Clusters) -> _Scale:
-    """Too many clusters to name: by dollars per hour, or by processors where nobody pays."""
+    """Too many clusters to name: by dollars per hour, or by vCPUs where the study costs no dollars."""
     priced = parameter.rates is not None
 
     def place(value: Value) -> float:

@@ -8,7 +8,7 @@ from statistics import median
 
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.problem import COST, TIME, Constraint
-from leantune.report.data import BROKEN_OFF, SPENDING, Outcome, StudyView, outcome_of, spending
+from leantune.report.data import BROKEN_OFF, SPENDING, ResultOutcome, StudyView, outcome_of, spending
 from leantune.report.html import NO_NUMBER, NOTHING, amount, cell, heading, table
 from leantune.space import Cluster, Float, Integer, Parameter, Value
 from leantune.space.options import Listed
@@ -60,8 +60,8 @@ def certainty(view: StudyView, best: Recommendation) -> str:
         predicted, measured = view.predicted(metric), view.measured(metric)
         if predicted is None and not math.isfinite(measured):
             continue
-        told = "–" if predicted is None or (predicted.sd == 0 and view.proof) else estimated(metric, predicted)
-        first = [cell(metric), amount(told), amount(quantity(metric, measured))]
+        expected = "–" if predicted is None or (predicted.sd == 0 and view.proof) else estimated(metric, predicted)
+        first = [cell(metric), amount(expected), amount(quantity(metric, measured))]
         own: Sequence[Constraint | None] = [c for c in limits if c.metric == metric]
         rows += [[*first, *_limit_cells(view, best, limit)] for limit in own or (None,)]
     headings = ["", ">predicted (± 1 sd)", ">measured", "limit", ">probability", "verdict"]
@@ -197,9 +197,9 @@ def _measure(trial: Trial, seen: Observation | None, metric: str) -> str:
 
 def _kept(view: StudyView, seen: Observation | None) -> str:
     outcome = None if seen is None else outcome_of(view.problem, seen)
-    if outcome is Outcome.KEPT:
+    if outcome is ResultOutcome.KEPT:
         return "<td class=good>kept</td>"
-    return "<td class=bad>broken</td>" if outcome is Outcome.BROKE else NOTHING
+    return "<td class=bad>broken</td>" if outcome is ResultOutcome.BROKE else NOTHING
 
 
 def _setting(value: Value | None) -> str:
@@ -212,6 +212,6 @@ def _setting(value: Value | None) -> str:
 
 def _story(trial: Trial) -> str:
     """Attempts that came to nothing, then how it ended; nothing for a trial that just ran."""
-    told = [f"{move.state}: {move.cause}" for move in trial.moves[:-1] if move.state in BROKEN_OFF and move.cause]
+    failures = [f"{move.state}: {move.cause}" for move in trial.moves[:-1] if move.state in BROKEN_OFF and move.cause]
     last = trial.moves[-1].cause if trial.moves else ""
-    return clipped("; ".join([*told, last] if last else told), _LONGEST_CAUSE)
+    return clipped("; ".join([*failures, last] if last else failures), _LONGEST_CAUSE)

@@ -31,7 +31,7 @@ from leantune.text import (
 _LONGEST_HEADLINE = 90
 
 
-class Standing(StrEnum):
+class AnswerState(StrEnum):
     """How well the recommendation is founded."""
 
     VERIFIED = "verified"
@@ -43,36 +43,36 @@ class Standing(StrEnum):
 
 
 _BEGIN = {
-    Standing.UNSURE: "Best compromise:",
-    Standing.BROKEN: "Not within the limits:",
-    Standing.NONE: "No recommendation yet",
+    AnswerState.UNSURE: "Best compromise:",
+    AnswerState.BROKEN: "Not within the limits:",
+    AnswerState.NONE: "No recommendation yet",
 }
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Conclusion:
     """What a reader should know after twenty seconds."""
 
-    standing: Standing
+    state: AnswerState
     headline: str
     sentence: str
     tiles: tuple[Tile, ...]
     cautions: tuple[str, ...]
 
 
-def verdict_of(view: StudyView) -> Verdict:
+def conclusion_of(view: StudyView) -> Conclusion:
     """The verdict on a study."""
-    standing = _standing(view)
+    state = _state(view)
     best = view.recommendation
-    headline = _BEGIN.get(standing, "Use")
+    headline = _BEGIN.get(state, "Use")
     if best is not None:
         part = "" if best.fraction == 1 else f", trained on {share_of_data(best.fraction, view.problem.fidelity)}"
         headline += f" {_named(best.configuration)}{part}"
-    cautions = tuple(_cautions(view, standing))
-    sentence = _sentence(view, standing)
+    cautions = tuple(_cautions(view, state))
+    sentence = _sentence(view, state)
     if view.beside is not None:
         sentence += f" {view.beside.words}"
-    return Verdict(standing, headline, sentence, tuple(_tiles(view)), cautions)
+    return Conclusion(state, headline, sentence, tuple(_tiles(view)), cautions)
 
 
 def question(view: StudyView) -> str:
@@ -100,15 +100,15 @@ def _named(configuration: Configuration) -> str:
     return " with ".join([*map(clipped, machines), f"the {len(settings)} settings below"])
 
 
-def _standing(view: StudyView) -> Standing:
+def _state(view: StudyView) -> AnswerState:
     best = view.recommendation
     if best is None:
-        return Standing.NONE
+        return AnswerState.NONE
     if view.proof is None:
-        return Standing.PREDICTED if best.feasible else Standing.UNSURE
+        return AnswerState.PREDICTED if best.feasible else AnswerState.UNSURE
     if _broken(view):
-        return Standing.BROKEN
-    return Standing.VERIFIED if view.verified is view.proof[0] else Standing.MEASURED
+        return AnswerState.BROKEN
+    return AnswerState.VERIFIED if view.verified is view.proof[0] else AnswerState.MEASURED
 
 
 def _broken(view: StudyView) -> list[Constraint]:
@@ -118,19 +118,19 @@ def _broken(view: StudyView) -> list[Constraint]:
     return [limit for limit in view.problem.constraints if not view.holds(limit)]
 
 
-def _sentence(view: StudyView, standing: Standing) -> str:
+def _sentence(view: StudyView, state: AnswerState) -> str:
     best = view.recommendation
     if best is None:
         return view.why_no_recommendation or "No result has come in yet."
     where, every = share_of_data(best.fraction, view.problem.fidelity), _every_limit(view)
     if view.proof is None:
-        if standing is Standing.UNSURE:
+        if state is AnswerState.UNSURE:
             return "No configuration is predicted to keep the limits as surely as asked; this is the best compromise."
         kept = f" to keep {every}" if every else ""
         return f"It is predicted{kept} from other runs; it was not yet run on {where} itself."
     trial = view.proof[0]
     run = f"its verification run (trial {trial.number})" if view.verified is trial else f"trial {trial.number}"
-    if standing is Standing.BROKEN:
+    if state is AnswerState.BROKEN:
         broken, count = _broken(view), len(view.problem.constraints)
         shown = listed(f"{_bounded(view, limit)}, where {limit_text(limit)} was asked" for limit in broken)
         broke = "the limit" if count == 1 else f"{len(broken)} of {count} limits"
@@ -159,18 +159,18 @@ def _tiles(view: StudyView) -> Iterator[Tile]:
 def _metric_tile(view: StudyView, metric: str) -> Tile | None:
     predicted = view.predicted(metric)
     measured = view.measured(metric)
-    known = math.isfinite(measured)
-    if not known and predicted is None:
+    is_measured = math.isfinite(measured)
+    if not is_measured and predicted is None:
         return None
-    value = measured if known or predicted is None else predicted.mean
+    value = measured if is_measured or predicted is None else predicted.mean
     limits = [limit for limit in view.problem.constraints if limit.metric == metric]
     sd = 0.0 if predicted is None else predicted.sd
-    details = ["measured" if known else f"predicted, {spread(metric, sd)}" if sd else "predicted"]
-    details += [_limit_detail(view, limit, known) for limit in limits]
-    if known and predicted is not None and sd:
+    details = ["measured" if is_measured else f"predicted, {spread(metric, sd)}" if sd else "predicted"]
+    details += [_limit_detail(view, limit, is_measured) for limit in limits]
+    if is_measured and predicted is not None and sd:
         details.append(f"predicted: {estimated(metric, predicted)}")
     upper = next((limit.limit for limit in limits if limit.upper and limit.limit > 0), None)
-    good = all(view.holds(limit) if known else limit.holds(value) for limit in limits)
+    good = all(view.holds(limit) if is_measured else limit.holds(value) for limit in limits)
     filled = None if upper is None else value / upper
     return Tile(_label(view, metric), quantity(metric, value), tuple(details), filled=filled, good=good)
 
@@ -207,14 +207,14 @@ def _study_tile(view: StudyView) -> Tile:
     return Tile("trials of this study", f"{count:,}", details[1:], of, filled)
 
 
-def _cautions(view: StudyView, standing: Standing) -> Iterator[str]:
+def _cautions(view: StudyView, state: AnswerState) -> Iterator[str]:
     """What an honest reader would want to be told, most important first."""
     best = view.recommendation
-    if standing in (Standing.PREDICTED, Standing.UNSURE):
+    if state in (AnswerState.PREDICTED, AnswerState.UNSURE):
         yield "A prediction is not a measurement: “leantune verify” runs it once and says what came out."
-    if standing is Standing.BROKEN:
+    if state is AnswerState.BROKEN:
         yield _best_kept(view)
-    if best is not None and not best.feasible and standing in (Standing.VERIFIED, Standing.MEASURED):
+    if best is not None and not best.feasible and state in (AnswerState.VERIFIED, AnswerState.MEASURED):
         yield "It kept the limits when it was measured, but the models are less sure of them than asked."
     missed = [clipped(metric) for metric in view.metrics if _missed(view, metric)]
     if missed:
@@ -252,8 +252,8 @@ def _best_kept(view: StudyView) -> str:
     return f"The best run that did keep every limit is trial {result.trial.number}: {worth}."
 
 
-def _were(count: int, one: str, many: str) -> str:
-    return one if count == 1 else many
+def _were(count: int, singular: str, plural: str) -> str:
+    return singular if count == 1 else plural
 
 
 def _verification_cautions(view: StudyView) -> Iterator[str]:
