@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from leantune.acquisition.base import ConstrainedAccuracy, Pairs
-from leantune.filters.base import Filter
 from leantune.filters.ranked import (
     ConstrainedAccuracyFilter,
     FeasibleAffordable,
@@ -154,11 +153,3 @@ def test_nothing_affordable_the_cheapest() -> None:
     assert here[0] == dollars.min()
     assert searched.notes[0].kind is NoteKind.FALLBACK
     assert "the cheapest" in searched.notes[0].text
-
-
-@pytest.mark.parametrize("chosen", [ConstrainedAccuracyFilter(), RandomFilter(), NoFilter(), FeasibleAffordable()])
-def test_the_last_untested_pair_is_found(chosen: Filter) -> None:
-    untested = np.zeros((400, 3), dtype=np.bool_)
-    untested[123, 2] = True
-    search, _ = searching(untested=untested)
-    assert flat_of(chosen.search(search)) == [123 * 3 + 2]
