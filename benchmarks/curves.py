@@ -30,7 +30,7 @@ from scipy.optimize import curve_fit
 from benchmarks.curve_data import Run, Task, adam_tasks, drop_runs, run_tasks, stage_tasks
 from leantune.arrays import FloatArray
 from leantune.curves.base import Curve, Outlook, Prediction
-from leantune.curves.predictors import DEFAULT, PREDICTORS, curve_predictor, predict_many
+from leantune.curves.predictors import DEFAULT, PREDICTORS, curve_predictor
 from leantune.curves.selection import choose
 from leantune.curves.stages import ChangeRate, Jump, StageRule
 
@@ -98,7 +98,8 @@ class Choice:
 
 def predictions_of(tasks: Sequence[Task], name: str, theta: float) -> list[Prediction]:
     """What a predictor says of each task."""
-    return predict_many([task.known(theta) for task in tasks], [task.end for task in tasks], curve_predictor(name))
+    predictor = curve_predictor(name)
+    return [predictor.predict(task.known(theta), task.end) for task in tasks]
 
 
 def accuracy(data: str, name: str, theta: float, tasks: Sequence[Task], told: Sequence[Prediction]) -> Accuracy:
@@ -201,7 +202,8 @@ def speed(count: int) -> list[Json]:
         predictor = curve_predictor(name)
         predictor.predict(curves[0], 300.0)  # compiled before it is timed
         begin = time.perf_counter()
-        predict_many(curves, [300.0] * count, predictor)
+        for curve in curves:
+            predictor.predict(curve, 300.0)
         taken = (time.perf_counter() - begin) / count * 1_000
         rows.append({"predictor": name, "seconds_per_1000": taken, "ratio": reference / taken})
     return rows

@@ -12,7 +12,7 @@ from benchmarks.spottune.recorded import step_variation
 from benchmarks.spottune.tunings import FAST_BYTES_PER_SECOND, MCNT, POLL, SLOW_BYTES_PER_SECOND
 from leantune.cloud.billing import AWS
 from leantune.curves.base import Curve, Outlook, Prediction
-from leantune.curves.predictors import PREDICTORS, predict_many
+from leantune.curves.predictors import PREDICTORS
 from leantune.curves.predictors import curve_predictor as predictor_named
 from leantune.curves.selection import choose
 from leantune.lab.simulate.workloads import RecordedJob
@@ -50,8 +50,8 @@ def known_part(job: RecordedJob, theta: float) -> Curve:
 
 def told(jobs: Sequence[RecordedJob], name: str, theta: float) -> list[Prediction]:
     """What a predictor says of each job at theta."""
-    known = [known_part(job, theta) for job in jobs]
-    return predict_many(known, [job.total_steps for job in jobs], predictor_named(name))
+    predictor = predictor_named(name)
+    return [predictor.predict(known_part(job, theta), job.total_steps) for job in jobs]
 
 
 def curve_errors(jobs: Sequence[RecordedJob], theta: float = THETA) -> list[CurveErrors]:

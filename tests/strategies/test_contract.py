@@ -13,7 +13,6 @@ from leantune.strategies.registry import RECIPES, STRATEGIES, at_work, named_tun
 from leantune.strategies.tuner import Over, Tuner, View
 from tests.toy import measure, quick, told, toy_problem
 
-
 NO_BUDGET = Budget()
 
 

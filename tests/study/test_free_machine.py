@@ -69,7 +69,7 @@ def test_other_strategies_run_on_free_machines(tmp_path: Path, strategy: str) ->
     ("changes", "what"),
     [
         ({"strategy": "eic"}, "eic learns dollars and seconds by the machine in the configuration"),
-        ({"minimize": "cost", "maximize": None}, "cost depends on which machine was to be had"),
+        ({"minimize": "cost", "maximize": None}, "cost depends on which machine was available"),
         ({"strategy": "lean", "subject_to": ["time <= 1 h"]}, "lean cannot foresee seconds"),
         ({"space": {"rate": [0.1, 0.2]}, "train": "python train.py {rate}"}, "the space names none to choose from"),
         ({"run": {"machine": "free", "on": "local"}}, "a free machine is rented, and on is local"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,11 +105,3 @@ def curve_predictor(name: str = DEFAULT) -> CurvePredictor:
         hint = f"Take one of {', '.join(PREDICTORS)}"
         raise InvalidInput(f"there is no curve predictor {name!r}", where="curve predictor", hint=hint)
     return PREDICTORS[name]()
-
-
-def predict_many(
-    curves: Sequence[Curve], final_steps: Sequence[float], predictor: CurvePredictor | None = None
-) -> list[Prediction]:
-    """A prediction per curve, in order."""
-    predictor = predictor or curve_predictor()
-    return [predictor.predict(curve, final) for curve, final in zip(curves, final_steps, strict=True)]

@@ -44,15 +44,7 @@ def parallel_blocks(function: Callable[[int, int], None], total: int, block: int
 
     The function writes its results where they belong; they must not depend on how items are cut into blocks.
     """
-    ranges = [(start, min(start + block, total)) for start in range(0, total, block)]
-    threads = min(thread_count(), len(ranges))
-    if threads <= 1:
-        for start, stop in ranges:
-            function(start, stop)
-        return
-    with ThreadPoolExecutor(threads, thread_name_prefix="leantune") as pool:
-        for done in [pool.submit(function, start, stop) for start, stop in ranges]:
-            done.result()
+    parallel_map(lambda start: function(start, min(start + block, total)), range(0, total, block))
 
 
 def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:

@@ -62,13 +62,20 @@ class Prospects:
         that.
         """
         left = replace(resources(table.problem, table.history), thrift=recipe.thrift)
-        settled, conditions = build_belief(recipe, _informed(evidence, stopped, recipe), table.candidates, seed)
-        measured, standing = measured_on_all_data(table, evidence, settled), _standing(table, evidence, settled)
+        learned = evidence
+        if stopped:
+            from leantune.strategies.trial_ends import closed, informed
+
+            learned = informed(evidence, stopped, natural=recipe.natural_scales)
+        settled, conditions = build_belief(recipe, learned, table.candidates, seed)
+        measured, standing = measured_on_all_data(table, evidence, settled), None
+        if table.problem.repeats > 1:
+            from leantune.strategies.repeating import RepeatedRuns
+
+            standing = RepeatedRuns.of(table, evidence, settled)
         if standing is not None:
             measured = standing.believed(measured)
         if stopped:
-            from leantune.strategies.trial_ends import closed
-
             measured = closed(measured, stopped, table, settled)
         belief = with_pending(settled, table, settled.predict) if pending else settled
         cutoffs = Cutoffs.of(table.problem, evidence, left)
@@ -190,24 +197,6 @@ class Prospects:
         if outlook.has_result:
             more = np.maximum(more, float(own_scale(np.array([outlook.floor]))[0]) - mine)
         return np.asarray(more / max(abs(float(mine.mean())), SMALLEST))
-
-
-def _informed(evidence: Evidence, stopped: Sequence[StoppedTrial], recipe: Recipe) -> Evidence:
-    """With what is known of where stopped trials would have ended."""
-    if not stopped:
-        return evidence
-    from leantune.strategies.trial_ends import informed
-
-    return informed(evidence, stopped, natural=recipe.natural_scales)
-
-
-def _standing(table: Table, evidence: Evidence, belief: Belief) -> RepeatedRuns | None:
-    """Of those that were measured, where runs were repeated."""
-    if table.problem.repeats == 1:
-        return None
-    from leantune.strategies.repeating import RepeatedRuns
-
-    return RepeatedRuns.of(table, evidence, belief)
 
 
 def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> MeasuredResults:

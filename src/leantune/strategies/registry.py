@@ -299,10 +299,10 @@ def check_free_machine(name: str, problem: Problem) -> None:
         what = f"{name} learns dollars and seconds by the machine in the configuration, and the machine is free"
         raise StrategyError(what, where="strategy", hint=f"{hint}choose {', '.join(FREE_MACHINE)}")
     if problem.goal.metric in (COST, TIME):
-        what = f"{problem.goal.metric} depends on which machine was to be had, and the machine is free"
+        what = f"{problem.goal.metric} depends on which machine was available, and the machine is free"
         raise StrategyError(what, where="goal", hint=f"{hint}give a goal that the program reports")
     if name == "lean" and any(limit.metric == TIME for limit in problem.constraints):
-        what = "the machine is free, so that lean cannot foresee seconds: they depend on which one was to be had"
+        what = "the machine is free, so that lean cannot foresee seconds: they depend on which one is available"
         raise StrategyError(what, where="subject_to", hint=f"{hint}choose spottune or random, which measure them")
 
 
@@ -314,7 +314,7 @@ def repeats_runs(tuner: Tuner, problem: Problem) -> bool:
 
 
 def check_repeats(tuner: Tuner, problem: Problem) -> None:
-    """Refuse `repeats` that nobody would make."""
+    """Refuse `repeats` that the strategy would not make."""
     if problem.repeats > 1 and not repeats_runs(tuner, problem):
         what = "only lean runs a configuration again, and only for a goal on all data"
         raise StrategyError(what, where="repeats", hint="Leave repeats out, or choose lean")
@@ -343,7 +343,7 @@ def named_tuner(name: str, **options: object) -> Tuner:
 
 
 def at_work(recipe: Recipe) -> Tuner:
-    """Who carries a recipe out."""
+    """The tuner that carries a recipe out."""
     if recipe.decides == "worth":
         from leantune.strategies.lean import Lean
 
@@ -357,7 +357,7 @@ _Made = TypeVar("_Made")
 def _maker(
     makers: Mapping[str, Callable[..., _Made]], name: str, options: Mapping[str, object]
 ) -> Callable[..., _Made]:
-    """Who makes what has that name, and takes these options."""
+    """The function of that name, after a check that it takes these options."""
     if name not in makers:
         hint = f"{did_you_mean(str(name), makers)}There are {', '.join(makers)}"
         raise StrategyError(f"there is no strategy {name!r}", where="strategy", hint=hint)

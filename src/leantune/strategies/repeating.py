@@ -53,9 +53,7 @@ class RepeatedRuns:
 
     @classmethod
     def of(cls, table: Table, evidence: Evidence, belief: Belief) -> RepeatedRuns | None:
-        """None before the first repeat, and where nothing may be repeated."""
-        if table.problem.repeats == 1:
-            return None
+        """None before the first repeat."""
         results = _results(table, evidence)
         if all(len(places) < 2 for places in results.values()):
             return None
