@@ -20,6 +20,7 @@ from leantune.errors import (
     UnknownTrial,
 )
 from leantune.history import ObservationKind, TrialState
+from leantune.jobfile import parse_job
 from leantune.problem import Budget
 from leantune.strategies.spottune import SpotTune
 from leantune.study import AskedTrial, Snapshot, Study
@@ -408,3 +409,16 @@ def test_repeats_that_nobody_would_make_are_refused() -> None:
         Study(toy_space(), lt.maximize("accuracy"), strategy="random", repeats=2)
     with pytest.raises(InvalidInput, match="0 is no number of runs"):
         Study(toy_space(), lt.maximize("accuracy"), repeats=0)
+
+
+@pytest.mark.parametrize(("fractions", "name"), [((1,), "eic"), (("1/4", 1), "lean")])
+def test_the_default_strategy_is_that_of_a_job_file(tmp_path: Path, fractions: tuple[object, ...], name: str) -> None:
+    job = parse_job(
+        f"name: s\ntrain: echo {{lr}}\nmaximize: a\nspace: {{lr: [1, 2]}}\n"
+        f"budget: {{trials: 2}}\nfractions: {[str(share) for share in fractions]}\n",
+        folder=tmp_path,
+    )
+    study = Study(lt.Space(lr=lt.choice(1, 2)), lt.maximize("a"), fractions=fractions)  # type: ignore[arg-type]
+    stored = study.store.definition["strategy"]
+    assert job.strategy == name
+    assert stored == {"name": name}

@@ -39,7 +39,14 @@ from leantune.problem import (
     parse_fractions,
 )
 from leantune.space import Cluster, Clusters, Space
-from leantune.strategies.registry import STRATEGIES, check_free_machine, check_repeats, named_tuner, repeats_runs
+from leantune.strategies.registry import (
+    STRATEGIES,
+    check_free_machine,
+    check_repeats,
+    default_strategy,
+    named_tuner,
+    repeats_runs,
+)
 from leantune.units import parse_share
 
 KEYS = (
@@ -381,7 +388,7 @@ def _about_dollars(problem: Problem, given: Mapping[str, Entry]) -> Entry:
 def _strategy(keys: Mapping[str, Entry], problem: Problem, root: Entry, *, free: bool) -> tuple[str, dict[str, object]]:
     entry = keys.get("strategy")
     if entry is None:
-        name, options = _default_strategy(problem, free=free), {}
+        name, options = default_strategy(problem, free_machine=free), {}
     elif isinstance(entry.value, dict):
         given = dict(entry.any_fields(_STRATEGY_HINT))
         if "name" not in given:
@@ -401,11 +408,6 @@ def _strategy(keys: Mapping[str, Entry], problem: Problem, root: Entry, *, free:
         culprit = keys["stop"] if error.where == "stop" else entry or root
         raise culprit.error(error.what, as_yaml(error.hint)) from None
     return name, options
-
-
-def _default_strategy(problem: Problem, *, free: bool) -> str:
-    """Eic is as good as lean on one fraction, but it learns dollars by the machine."""
-    return "eic" if len(problem.fractions) == 1 and not free else "lean"
 
 
 def _option(strategy: str, option: str, entry: Entry) -> object:

@@ -292,6 +292,11 @@ STRATEGIES: dict[str, Callable[..., Recipe | Tuner]] = {**RECIPES, "spottune": s
 FREE_MACHINE = ("spottune", "random", "lean")  # strategies that need not know the machine
 
 
+def default_strategy(problem: Problem, *, free_machine: bool = False) -> str:
+    """What a study uses where none is named: eic is as good as lean on one fraction, but learns dollars by machine."""
+    return "eic" if len(problem.fractions) == 1 and not free_machine else "lean"
+
+
 def check_free_machine(name: str, problem: Problem) -> None:
     """Refuse what a machine that is chosen anew from moment to moment makes meaningless."""
     hint = "Leave machine: free out, or "

@@ -140,8 +140,10 @@ def open_unchanged(database: Database, row: StudyRow, problem: Problem, document
 
     A training command may be repaired as long as no trial came through: there is nothing yet to compare with.
     """
-    breaking = changes(dict(row.definition), document).breaking
-    repaired = all(line.startswith("train ") for line in breaking) and not row.counts.get(TrialState.DONE)
+    stored = dict(row.definition)
+    breaking = changes(stored, document).breaking
+    same_but_command = not changes({**stored, "train": document.get("train")}, document).breaking
+    repaired = same_but_command and not row.counts.get(TrialState.DONE)
     if breaking and not repaired:
         raise StudyChanged(
             f"study {row.name!r} was defined differently: {'; '.join(breaking)}",

@@ -47,13 +47,12 @@ from leantune.strategies.baseline import Comparison, compared, next_test
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import required
-from leantune.strategies.registry import at_work, check_repeats, named_tuner
+from leantune.strategies.registry import at_work, check_repeats, default_strategy, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.study.definition import describe, kept_open, open_or_create
 from leantune.units import parse_share
 from leantune.worker.client import current_trial
 
-DEFAULT_STRATEGY = "lean"
 IN_MEMORY = "sqlite://"
 LEASE = 60.0  # seconds after which another process takes over the trial of one that vanished
 Metrics = Mapping[str, float]
@@ -127,6 +126,7 @@ class Study:
     snapshots: one run of the training program reports at every fraction it passes (then tell them with
     `snapshots=`). fidelity: "data", fractions are of the data; "epochs", they are of the epochs, and a larger share
     goes on from a smaller one and pays the difference. steps: the last step of a training, which SpotTune needs.
+    strategy: by default lean, or eic where there is one fraction only, as in a job file.
     settings: the configurations to test; none: all of the space. baseline: your present setting, tested first and
     compared with. stop: `lean` ends the study when nothing is likely to be better by this share of the goal, or
     "never"; by default 0.01 where there is no budget. repeats: how often `lean` may run one configuration on all data,
@@ -145,7 +145,7 @@ class Study:
         subject_to: Iterable[str | Constraint] = (),
         fractions: Iterable[int | float | str | Fraction] = (1,),
         budget: Budget | None = None,
-        strategy: str | Recipe | Tuner = DEFAULT_STRATEGY,
+        strategy: str | Recipe | Tuner | None = None,
         seed: int = 0,
         snapshots: bool = False,
         fidelity: Fidelity = "data",
@@ -173,7 +173,7 @@ class Study:
             stop=stop,
             repeats=repeats,
         )
-        self.strategy, strategy_name, options = _tuner(strategy)
+        self.strategy, strategy_name, options = _tuner(strategy or default_strategy(self.problem))
         self.strategy.check(self.problem)
         check_repeats(self.strategy, self.problem)
         self.seed = _checked_seed(seed)
