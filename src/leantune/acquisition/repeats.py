@@ -12,7 +12,7 @@ With what is believed of i without its own results on all data, N(m_i, v_i), the
     1 / s_i^2  = 1 / v_i + n_i / sigma_i^2,   mu_i = s_i^2 (m_i / v_i + n_i y_i / sigma_i^2)
 
 and so is every limited quantity, which gives P_i, the probability that the true means keep all limits. With V_i =
-P_i max(mu_i - base, 0), base a little below what is expected of all, and V_i = 0 of whoever more probably breaks a
+P_i max(mu_i - base, 0), base a little below what is expected of all, and V_i = 0 where i more probably breaks a
 limit than keeps it, the gain of one more run of i is
 
     G(i) = E[max(V_i after it, w)] - max_j V_j,     w = the largest V of the others, and what an untested one is worth
@@ -175,7 +175,7 @@ class Race:
     @cached_property
     def in_doubt(self) -> BoolArray:
         """Those that may be the best after all: their mean within two deviations of the leader's, or a limit within
-        two deviations; nobody where the leader stands alone. [M]
+        two deviations; none where the leader is alone. [M]
         """
         mean, sd = self.goal.belief.mean, self.goal.belief.sd
         best = self.leader

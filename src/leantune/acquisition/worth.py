@@ -10,7 +10,7 @@ measured y whose limits held (none yet: a little below what is expected of the o
                (what the test takes + 0.3 of what tests take) / what is left
 
 and where only trials are limited (1 + thrift x dollars in usual ones) / trials left,
-so that a recommendation that nobody has tested counts for nothing until it beats what was measured by more than half a
+so that an untested recommendation counts for nothing until it beats what was measured by more than half a
 deviation, and that a cheap test on little data is bought only as long as it leads to a dear one. Source:
 shared/design/MODEL.md, "How to decide within a budget".
 """

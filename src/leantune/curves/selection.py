@@ -77,7 +77,7 @@ def best_probabilities(means: FloatArray, sds: FloatArray) -> FloatArray:
         block = np.arange(begin, min(begin + _BLOCK, len(means)))
         x = means[block, None] + sds[block, None] * levels
         worse = _survival(x.ravel(), means, sds).reshape(len(block), _QUANTILES, len(means))
-        worse[np.arange(len(block)), :, block] = 1.0  # nobody competes with itself
+        worse[np.arange(len(block)), :, block] = 1.0  # no run competes with itself
         chances[block] = worse.prod(axis=2).mean(axis=1)
     return np.asarray(chances / chances.sum())
 

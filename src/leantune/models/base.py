@@ -4,7 +4,7 @@ Shapes: n observations, d features, B simulated tests, K quadrature roots, R ful
 optimum may lie"), N configurations x k levels of a grid.
 
 Orientation: a model never knows goals. `Surrogate.optimum` is about the *largest* value of the modelled function;
-whoever fits the model turns a quantity so that larger is better (see `scales`).
+the caller of `fit` turns a quantity so that larger is better (see `scales`).
 
 `predict` speaks of the noise-free function. `extend` and `simulate` mean a real refit (ALGORITHMS.md, "Refit means
 refit"): trees are regrown on the longer data, Gaussian processes are conditioned on it with their hyper-parameters
@@ -106,11 +106,9 @@ class Mixture(Gaussian):
         return cls(means.mean(axis=0), deviation, means, sds)
 
     def below(self, bound: FloatArray) -> FloatArray:
-        """See Gaussian."""
         return np.asarray(ndtr((bound - self.means) / self.sds).mean(axis=0))
 
     def at(self, where: tuple[IntArray, ...]) -> Mixture:
-        """See Gaussian."""
         means = np.stack([part[where] for part in self.means])
         return Mixture(self.mean[where], self.sd[where], means, np.stack([part[where] for part in self.sds]))
 

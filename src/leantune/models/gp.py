@@ -76,12 +76,7 @@ class GpFitter:
     posterior_work: float = 1e9
 
     def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:
-        """See Fitter."""
-        caps = (
-            ("hyper-parameters are sampled", self.density_observations),
-            ("the posterior rests", self._posterior_cap(pairs)),
-        )
-        return tuple(f"{what} on {cap} of {observations} observations" for what, cap in caps if observations > cap)
+        return caps_that_bite(observations, self.density_observations, self._posterior_cap(pairs))
 
     def _posterior_cap(self, pairs: int) -> int:
         affordable = int(math.sqrt(self.posterior_work / max(pairs, 1)))
@@ -140,6 +135,12 @@ class GpFitter:
         return theta, targets
 
 
+def caps_that_bite(observations: int, density: int, posterior: int) -> tuple[str, ...]:
+    """See Fitter.caps_at."""
+    caps = (("hyper-parameters are sampled", density), ("the posterior rests", posterior))
+    return tuple(f"{what} on {cap} of {observations} observations" for what, cap in caps if observations > cap)
+
+
 def thinned(y: FloatArray, limit: int) -> IntArray:
     """At most `limit` indices: the latest half, and the earlier ones thinned evenly in the order of y."""
     n = len(y)
@@ -175,13 +176,11 @@ class GaussianProcess:
         return [self.form.member(theta, self.points, targets) for theta, targets in pairs]
 
     def predict(self, points: Points) -> Gaussian:
-        """See Surrogate."""
         conditioned = [member.condition(points) for member in self.members]
         means, variances = (np.stack([getattr(c, name) for c in conditioned]) for name in ("mean", "variance"))
         return self._mixed(means, variances)
 
     def predict_grid(self, x: FloatArray, levels: FloatArray) -> Gaussian:
-        """See Surrogate."""
         result = Gaussian(np.empty((len(x), len(levels))), np.empty((len(x), len(levels))))
         _ = self.members  # computed once, before the threads ask for it
 
@@ -264,7 +263,6 @@ class GaussianProcess:
         return self.centre + self.spread * np.concatenate(drawn)
 
     def optimum(self, at: Points, samples: int, seed: int) -> GpOptimum:
-        """See Surrogate."""
         from leantune.models.gp_optimum import GpOptimum
 
         return GpOptimum(self.members, at, samples=samples, seed=seed, orientation=self.orientation)

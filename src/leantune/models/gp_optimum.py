@@ -88,16 +88,13 @@ class GpOptimum:
 
     @cached_property
     def probability(self) -> FloatArray:
-        """See OptimumBelief."""
         return np.asarray(np.mean([member.paths.probability for member in self._members], axis=0))
 
     @cached_property
     def divergence(self) -> float:
-        """See OptimumBelief."""
         return float(np.mean([member.paths.divergence for member in self._members]))
 
     def expected_divergence(self, points: Points, roots: Roots) -> FloatArray:
-        """See OptimumBelief."""
         result = np.zeros(len(points))
         tested = [member.member.condition(points) for member in self._members]
 

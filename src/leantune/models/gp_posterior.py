@@ -150,7 +150,6 @@ class FabolasMember(Member):
         return matern * (self.loadings(left.s) @ self.loadings(right.s).T)
 
     def prior_variance(self, s: FloatArray) -> FloatArray:
-        """See Member."""
         return np.asarray(np.square(self.loadings(s)).sum(axis=1))
 
     def predict_grid(self, x: FloatArray, levels: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -29,7 +29,7 @@ import numpy as np
 
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import UNKNOWN_SCALING, Data, Mixture, Points, Scaling
-from leantune.models.gp import GRID_BLOCK, GaussianProcess, thinned
+from leantune.models.gp import GRID_BLOCK, GaussianProcess, caps_that_bite, thinned
 from leantune.models.gp_kernels import level_tables, matern52, sample_saturating, squared_differences
 from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, run_starts
 from leantune.models.threads import parallel_blocks
@@ -82,7 +82,7 @@ COST = SaturationPriors(
 )
 
 
-# Of a quantity that may do with the data what it likes, in units of its own spread.
+# Of a quantity that may change with the data in any way, in units of its own spread.
 ANY = replace(QUALITY, g=(0.0, 0.45), m=(0.0, 0.3), log_beta=(-1.4, 0.7))
 
 
@@ -120,12 +120,10 @@ class SaturatingMember(Member):
         return tables
 
     def trend(self, s: FloatArray) -> FloatArray:
-        """See Member."""
         levels, which = np.unique(s, return_inverse=True)
         return self._tables(levels)[0][which]
 
     def covariance(self, left: Points, right: Points) -> FloatArray:
-        """See Member."""
         levels, which = np.unique(np.concatenate([left.s, right.s]), return_inverse=True)
         _, alike, common, same, _ = self._tables(levels)
         at = np.ix_(which[: len(left)], which[len(left) :])
@@ -139,7 +137,6 @@ class SaturatingMember(Member):
         return result
 
     def prior_variance(self, s: FloatArray) -> FloatArray:
-        """See Member."""
         levels, which = np.unique(s, return_inverse=True)
         _, alike, common, same, _ = self._tables(levels)
         return (alike + common + same).diagonal()[which]
@@ -200,7 +197,6 @@ class SaturatingProcess(GaussianProcess):
     """Predictions keep their parts: of the tails, which decide whether a limit holds, they say more than a normal."""
 
     def predict(self, points: Points) -> Mixture:
-        """See Surrogate."""
         posteriors = [member.condition(points) for member in self.members]
         return self._mixture(
             np.stack([posterior.mean for posterior in posteriors]),
@@ -208,7 +204,6 @@ class SaturatingProcess(GaussianProcess):
         )
 
     def predict_grid(self, x: FloatArray, levels: FloatArray) -> Mixture:
-        """See Surrogate."""
         shape = (len(self.theta), len(x), len(levels))
         means, variances = np.empty(shape), np.empty(shape)
         _ = self.members  # computed once, before the threads ask for it
@@ -273,12 +268,7 @@ class SaturatingFitter:
     posterior_observations: int = 400
 
     def caps_at(self, observations: int, pairs: int = 0) -> tuple[str, ...]:
-        """See Fitter."""
-        caps = (
-            ("hyper-parameters are sampled", self.density_observations),
-            ("the posterior rests", self.posterior_observations),
-        )
-        return tuple(f"{what} on {cap} of {observations} observations" for what, cap in caps if observations > cap)
+        return caps_that_bite(observations, self.density_observations, self.posterior_observations)
 
     def fit(
         self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING

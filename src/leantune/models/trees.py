@@ -103,11 +103,9 @@ class Trees:
     seed: int
 
     def predict(self, points: Points) -> Gaussian:
-        """See Surrogate."""
         return self._answer(*self._predict_rows(_features(points)), points.s)
 
     def predict_grid(self, x: FloatArray, levels: FloatArray) -> Gaussian:
-        """See Surrogate."""
         mean, sd = np.empty((2, len(x), len(levels)))
 
         def block(start: int, stop: int) -> None:
@@ -130,7 +128,6 @@ class Trees:
         return replace(self, settings=replace(self.settings, trees=count))._regrown(self.table.x, self.table.y)
 
     def simulate(self, points: Points, roots: Roots, at: Points) -> Gaussian:
-        """See Surrogate."""
         tests, places = _features(points), self.place(at)
         outcomes = self.outcomes(tests, roots)
         mean, sd = np.empty((2, *outcomes.shape, len(at)))
@@ -144,7 +141,6 @@ class Trees:
         return self._answer(mean, sd, at.s)
 
     def optimum(self, at: Points, samples: int, seed: int) -> RegrownOptimum | ConditionedOptimum:
-        """See Surrogate."""
         return OPTIMA[self.settings.gain](self, at, samples, seed)
 
     def values(self, rows: FloatArray) -> FloatArray:
@@ -237,17 +233,14 @@ class RegrownOptimum:
 
     @property
     def probability(self) -> FloatArray:
-        """See OptimumBelief."""
         first = self._tournament.twin
         return np.asarray(self._tournament.wins[first] / (self._tournament.twins[first] * len(self._tournament.winner)))
 
     @property
     def divergence(self) -> float:
-        """See OptimumBelief."""
         return self._divergence
 
     def expected_divergence(self, points: Points, roots: Roots) -> FloatArray:
-        """See OptimumBelief."""
         tests, model, places = _features(points), self._model, self._places
         outcomes, result = model.outcomes(tests, roots), np.empty(len(tests))
 
@@ -283,16 +276,13 @@ class ConditionedOptimum:
 
     @property
     def probability(self) -> FloatArray:
-        """See OptimumBelief."""
         return np.asarray((self._paths.probability / np.maximum(self._paths.copies, 1))[self._first])
 
     @property
     def divergence(self) -> float:
-        """See OptimumBelief."""
         return self._paths.divergence
 
     def expected_divergence(self, points: Points, roots: Roots) -> FloatArray:
-        """See OptimumBelief."""
         tests = _features(points)
         freedom, noise, result = max(len(self._mix) - 1, 1), self._model.settings.floor**2, np.zeros(len(tests))
 

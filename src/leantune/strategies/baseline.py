@@ -5,7 +5,7 @@ may take at most c dollars and t seconds (the limits on cost and time, each as t
 
     s = the largest share with s c <= dollars left and s t <= seconds left;   the least share where there is none
 
-With neither limit nothing is known beforehand, and s = 1. A run of the setting at s or above counts, whoever wanted it:
+With neither limit nothing is known beforehand, and s = 1. Any run of the setting at s or above counts:
 so the answer is a function of problem and history, and neither a kill nor a second worker tests it twice.
 """
 
@@ -76,7 +76,7 @@ class Basis(StrEnum):
     """What a comparison with the user's setting rests on."""
 
     UNTESTED = "untested"  # it has no result yet
-    FAILED = "failed"  # it did not come through
+    FAILED = "failed"  # it failed or was stopped
     SAME = "same"  # it is itself what is compared with it
     PART = "part"  # it was measured on a part of the data only
     MEASURED = "measured"  # it was measured where an answer may lie
@@ -88,7 +88,7 @@ class Comparison:
 
     trial: the last one of the baseline. fraction, metrics: where it was measured, and what, cost and time among them;
     means where it was measured several times. broken: the limits that it did not keep, where it was measured as an
-    answer. gain: by how much the other's goal is better, None where nobody knows. saved_usd, saved_seconds: by how much
+    answer. gain: by how much the other's goal is better, None where unknown. saved_usd, saved_seconds: by how much
     a run of the other is cheaper and shorter. predicted: whether the other was not measured at that share itself.
     words: one sentence for a person.
     """
@@ -156,7 +156,7 @@ def compared(
 
 
 def _without_result(setting: Configuration, runs: list[Trial]) -> Comparison:
-    """The setting has not been run, runs, or did not come through."""
+    """The setting has not been run, runs, or failed or was stopped."""
     if not runs:
         return Comparison(setting, Basis.UNTESTED, "Your present setting was not tested: nothing to compare with.")
     last = runs[-1]
@@ -233,7 +233,7 @@ def _caveats(problem: Problem, share: Fraction | None, own: Mapping[str, float],
 
 
 def _price(comparison: Comparison) -> str:
-    """What a run costs more or less; the time where nobody pays."""
+    """What a run costs more or less; the time where nothing is paid."""
     metric, amount = (TIME, comparison.saved_seconds) if comparison.saved_usd is None else (COST, comparison.saved_usd)
     if amount is None:
         return ""

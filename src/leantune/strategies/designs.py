@@ -124,7 +124,7 @@ class BudgetedStart:
 
 def _start_share(problem: Problem, history: History) -> Fraction:
     """All data where only trials are limited, in the last trial, or where money is no matter: every trial could cost as
-    much as the limits allow. Else little of it; the least, where nobody gave a budget.
+    much as the limits allow. Else little of it; the least, where there is no budget.
     """
     fractions, left = problem.fractions, resources(problem, history)
     if not left.any:

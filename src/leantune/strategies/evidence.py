@@ -112,7 +112,7 @@ class Evidence:
         return self.ended & ~broke
 
     def successes(self) -> Data:
-        """+1 where the program came through, -1 where it failed. What was ended as of no more use says neither: that it
+        """+1 where the program succeeded, -1 where it failed. What was ended as of no more use says neither: that it
         takes long is for the model of its seconds.
         """
         there = ~self.ended

@@ -63,24 +63,20 @@ class Lean:
         return self.recipe.curves
 
     def check(self, problem: Problem) -> None:
-        """See Tuner."""
         Strategy(self.recipe).check(problem)
 
     def prepare(self) -> None:
-        """See Tuner."""
         Strategy(self.recipe).prepare()
 
     def ends_by_itself(self, problem: Problem) -> bool:
-        """See Tuner."""
         return problem.goal.at is At.FULL and problem.regret_to_end is not None
 
     def stop_reason(self, view: View) -> str | None:
-        """See Tuner."""
         answer = self.ask(view)
         return answer.why if isinstance(answer, Over) else None
 
     def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
-        """See trial_ends: whoever will not beat the best measured result is stopped, if the recipe says so."""
+        """See trial_ends: a trial that will not beat the best measured result is stopped, if the recipe says so."""
         if not self.recipe.curves:
             return {}
         from leantune.strategies.trial_ends import judgements

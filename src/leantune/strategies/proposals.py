@@ -34,7 +34,7 @@ class State(StrEnum):
 
     VERIFIED = "verified"  # it was measured as it is recommended, and kept the limits
     SUPPORTED = "supported"  # it was measured on part of the data, and is predicted to keep the limits
-    GUESS = "guess"  # nobody has tried it, or it may well break a limit
+    GUESS = "guess"  # it was not tried, or it may well break a limit
 
     @property
     def words(self) -> str:

@@ -57,7 +57,7 @@ class Prospects:
         kappa: float,
         pending: bool,
     ) -> Prospects:
-        """At least one run must have come through. stopped: trials whose ends the models are told. kappa: where there
+        """At least one run must have succeeded. stopped: trials whose ends the models are told. kappa: where there
         is a budget. pending: trials under way are believed to turn out as predicted; a recommendation must not rest on
         that.
         """
@@ -86,8 +86,8 @@ class Prospects:
     def favourite(self) -> tuple[int, bool]:
         """Row of the configuration to recommend, and whether it keeps the limits as surely as asked.
 
-        The largest value(m - sd) min(P / asked, 1). Whoever keeps the limits as surely as asked is not held back by
-        them; else their chance counts, so that a good one that may well keep them is not passed over for a bad one that
+        The largest value(m - sd) min(P / asked, 1). Limits that are kept as surely as asked count no further;
+        else their chance counts, so that a good one that may well keep them is not passed over for a bad one that
         surely does. A measured result has sd = 0 and P of 0 or 1: it gives way only to what promises more by more than
         its own error.
         """

@@ -147,7 +147,7 @@ def best_measured(problem: Problem, tested: Sequence[tuple[Trial, Observation]])
 
 def excess(problem: Problem, seen: Observation) -> float:
     """How far the measured values are from the limits, relative to them; 0 when all hold. A bound proves nothing, and
-    a value that nobody knows is infinitely far.
+    an unknown value is infinitely far.
     """
     total = 0.0
     for constraint in problem.constraints:

@@ -45,7 +45,7 @@ _LIVE = (TrialState.QUEUED, TrialState.RUNNING)
 class RankedTrial:
     """A trial in the ranking.
 
-    predicted: the goal's metric at the last step, sd 0 where it is measured, None where nobody knows. step, value: the
+    predicted: the goal's metric at the last step, sd 0 where it is measured, None where unknown. step, value: the
     last that it reported. selected: it is trained to the end, or was.
     """
 
@@ -165,7 +165,7 @@ class SpotTune:
     # What becomes of it
 
     def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
-        """First those chosen among the paused, best first, and those not chosen; then whoever is stopped or pauses.
+        """First those chosen among the paused, best first, and those not chosen; then trials to stop or pause.
 
         only: whose curve or state has changed since the last call. The paused are judged in any case.
         """

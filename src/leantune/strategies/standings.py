@@ -1,6 +1,6 @@
 """How trials stand when the best of them are chosen to be trained to the end, and who is.
 
-A selection is carried out trial by trial, and whoever carries it out may die on the way. So it can be made again as it
+A selection is carried out trial by trial, and the worker may die before it is complete. So it can be made again as it
 was made: `until` is the moment up to which moves count. The first trial that was resumed at or after the proposal of
 another one tells when the selection was that the other one took part in (`Census.selected_at`).
 """
@@ -74,7 +74,7 @@ def choose_among(standings: Sequence[TrialStanding], mcnt: int, *, maximize: boo
 
 
 def states_until(trial: Trial, until: float) -> list[TrialState]:
-    """The states that it went through; at `until` itself nobody was resumed yet. Empty: it was not proposed yet."""
+    """The states that it went through; at `until` itself no trial was resumed yet. Empty: it was not proposed yet."""
     if until == NOW:
         return [move.state for move in trial.moves]
     states: list[TrialState] = []

@@ -63,13 +63,11 @@ class Strategy:
             )
 
     def prepare(self) -> None:
-        """See Tuner."""
         if self.recipe.models is not None:
             with one_blas_thread():
                 rehearse(self.recipe.models)
 
     def ends_by_itself(self, problem: Problem) -> bool:
-        """See Tuner."""
         return bool(self.recipe.stops)
 
     def ask(self, view: View) -> Proposal | Over:

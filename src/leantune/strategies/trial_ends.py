@@ -12,7 +12,7 @@ run to their end, unless they diverge. P leaves the limits aside: they can only 
 
 A stopped trial keeps the results of the shares that it passed. Beyond that the models are told where it would have
 ended, where a curve of many steps tells that well; that it failed, where it diverged; and its seconds as a lower bound.
-On all data it is closed: nobody tests or recommends it again. All of that is a function of stored reports and results.
+On all data it is closed: never tested or recommended again. All of that is a function of stored reports and results.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def best_result_on_all_data(view: View) -> float | None:
 
 
 def last_step(problem: Problem, trial: Trial) -> float | None:
-    """The end of the trial's curve; None where nobody knows it: how many steps a part of the data takes."""
+    """The end of the trial's curve; None where it is unknown: how many steps a part of the data takes."""
     if problem.curves_by_share:
         return float(trial.fraction)
     if problem.steps is None or (trial.fraction != 1 and problem.fidelity == "data"):

@@ -1,4 +1,4 @@
-"""What the loop asks of whoever chooses tests, and judges them while they run.
+"""What the loop asks of a tuner, which chooses tests and judges them while they run.
 
     check(problem)       may it serve this problem at all
     ask(view)            the next test: Proposal, or Wait for a result, or Over
@@ -26,7 +26,7 @@ from leantune.strategies.proposals import Proposal, Recommendation
 class LearningCurve:
     """The goal's metric as a run has reported it so far.
 
-    steps: increasing; a step that is done again after a revocation is left out; shares of the data where nobody said
+    steps: increasing; a step that is done again after a revocation is left out; shares of the data where it is not said
     how many steps a training has (`Problem.curves_by_share`). values: one for each step, NaN where it was no number. A
     curve may grow; what it holds never changes.
     """
@@ -89,7 +89,7 @@ class Tuner(Protocol):
 
     @property
     def judges(self) -> bool:
-        """Whether `judge` ever says anything: if not, nobody reads learning curves for it."""
+        """Whether `judge` ever says anything: if not, learning curves are not read for it."""
         ...
 
     def check(self, problem: Problem) -> None:
