@@ -422,3 +422,19 @@ def test_the_default_strategy_is_that_of_a_job_file(tmp_path: Path, fractions: t
     stored = study.store.definition["strategy"]
     assert job.strategy == name
     assert stored == {"name": name}
+
+
+def test_a_budget_is_raised_for_every_program_that_shares_the_study(tmp_path: Path) -> None:
+    study, other = stored(tmp_path, budget=Budget(trials=2)), stored(tmp_path, budget=Budget(trials=2))
+    study.optimize(shown)
+    assert other.stop_reason is not None
+    with pytest.raises(InvalidInput, match="trials is 2 and cannot become 1"):
+        study.extend(Budget(trials=1))
+    with pytest.raises(InvalidInput, match="hours is unlimited"):
+        study.extend(Budget(hours=1))
+    assert study.extend(Budget(trials=4)) == Budget(trials=4)
+    assert study.stop_reason is other.stop_reason is None
+    study.optimize(shown)
+    assert len(other.history) == 4
+    study.close()
+    other.close()

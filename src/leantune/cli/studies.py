@@ -20,6 +20,7 @@ from leantune.problem import Budget
 from leantune.run.loop import End, Outcome
 from leantune.strategies.proposals import Recommendation
 from leantune.study import launch
+from leantune.study.definition import raised
 from leantune.study.launch import OpenedStudy
 
 CODE_OF_OUTCOME = {
@@ -206,7 +207,7 @@ def extend(target: Target, new: Budget) -> Answer:
     from leantune.jobfile.edit import with_budget
 
     with target.opened() as opened:
-        launch.raised(opened.store.budget(), new)
+        raised(opened.store.budget(), new)
         if target.job is not None:  # first: a file that is ahead of the store is taken over by the next run
             with_budget(target.job, new)
         budget = launch.extend(opened, new)

@@ -15,10 +15,10 @@ from importlib.metadata import version
 from inspect import signature
 
 from leantune.clock import Clock
-from leantune.errors import StoreError, StudyChanged
+from leantune.errors import InvalidInput, StoreError, StudyChanged
 from leantune.history import TrialState
 from leantune.jobfile import Job
-from leantune.problem import Constraint, Problem
+from leantune.problem import Budget, Constraint, Problem
 from leantune.space import Boolean, Choice, Cluster, Clusters, Float, Integer, Ordinal, Parameter
 from leantune.store.database import Database
 from leantune.store.rows import StudyRow
@@ -151,6 +151,20 @@ def open_unchanged(database: Database, row: StudyRow, problem: Problem, document
             hint="Put it back to go on, or give the study another name to start afresh",
         )
     return database.open(row.name, problem.space)
+
+
+def raised(old: Budget, wanted: Budget) -> Budget:
+    """A budget with larger totals; InvalidInput where one would become smaller."""
+    totals = wanted.limits
+    for name, now in totals.items():
+        before = old.limits.get(name)
+        if before is None or now < before:
+            present = "unlimited" if before is None else f"{before:g}"
+            hint = "There is nothing to raise" if before is None else "Give a total above the present one"
+            raise InvalidInput(f"{name} is {present} and cannot become {now:g}", where="extend", hint=hint)
+    if not totals:
+        raise InvalidInput("nothing to extend", where="extend", hint="Give usd, trials or hours")
+    return replace(old, **totals)
 
 
 def _parameter(name: str, parameter: Parameter) -> dict[str, object]:

@@ -31,7 +31,7 @@ from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recommending import required
 from leantune.strategies.registry import named_tuner
 from leantune.strategies.tuner import Tuner, View
-from leantune.study.definition import document_of, kept_open, open_or_create, open_unchanged
+from leantune.study.definition import document_of, kept_open, open_or_create, open_unchanged, raised
 
 if TYPE_CHECKING:
     from leantune.cloud.provider import Offer
@@ -478,17 +478,3 @@ def extend(opened: OpenedStudy, wanted: Budget, cause: str = "extended by the us
     new = raised(opened.store.budget(), wanted)
     opened.store.set_budget(new, time=opened.clock.now(), cause=cause)
     return new
-
-
-def raised(old: Budget, wanted: Budget) -> Budget:
-    """A budget with larger totals; InvalidInput where one would become smaller."""
-    totals = wanted.limits
-    for name, now in totals.items():
-        before = old.limits.get(name)
-        if before is None or now < before:
-            known = "unlimited" if before is None else f"{before:g}"
-            hint = "There is nothing to raise" if before is None else "Give a total above the present one"
-            raise InvalidInput(f"{name} is {known} and cannot become {now:g}", where="extend", hint=hint)
-    if not totals:
-        raise InvalidInput("nothing to extend", where="extend", hint="Give --usd, --trials or --hours")
-    return replace(old, **totals)

@@ -49,7 +49,7 @@ from leantune.strategies.recipe import Recipe
 from leantune.strategies.recommending import required
 from leantune.strategies.registry import at_work, check_repeats, default_strategy, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View, Wait
-from leantune.study.definition import describe, kept_open, open_or_create
+from leantune.study.definition import describe, kept_open, open_or_create, raised
 from leantune.units import parse_share
 from leantune.worker.client import current_trial
 
@@ -193,7 +193,7 @@ class Study:
     @property
     def _view(self) -> View:
         curves = learning_curves(self.store, self.problem) if self.strategy.judges else {}
-        return View(self.problem, self.history, self.seed, curves)
+        return View(self.problem.with_budget(self.store.budget()), self.history, self.seed, curves)
 
     @property
     def stop_reason(self) -> str | None:
@@ -364,6 +364,16 @@ class Study:
     @property
     def _limited(self) -> bool:
         return bool(self.problem.budget.limits) or self.strategy.ends_by_itself(self.problem)
+
+    def extend(self, budget: Budget) -> Budget:
+        """Raise the budget to these totals; what they leave open stays. Returns the budget in force.
+
+        The study goes on with the next `optimize` or `ask`; every program that shares its store sees the new budget.
+        """
+        new = raised(self.store.budget(), budget)
+        self.store.set_budget(new, time=self._clock.now(), cause="extended by the user")
+        self.problem = self.problem.with_budget(new)
+        return new
 
     def recommendation(self) -> Recommendation:
         """The configuration to use, predicted metrics, the probability of each limit, and why."""
