@@ -349,8 +349,8 @@ class Problem:
     def level_of(self, fraction: Fraction) -> int:
         """Index of a share among `fractions`."""
         if fraction not in self.fractions:
-            known = ", ".join(str(share) for share in self.fractions)
-            raise ProblemError(f"{fraction} is not one of the shares", where="fractions", hint=f"They are {known}")
+            shares = ", ".join(str(share) for share in self.fractions)
+            raise ProblemError(f"{fraction} is not one of the shares", where="fractions", hint=f"They are {shares}")
         return self.fractions.index(fraction)
 
     def _is_about(self, metric: str) -> bool:

@@ -82,7 +82,7 @@ def _forget_machine(document: dict[str, Any]) -> None:
     """The user's present setting without its machine, which is free."""
     space, baseline = document.get("space"), document.get("baseline")
     if isinstance(space, dict) and isinstance(baseline, dict):
-        kinds = {name: set(one) if isinstance(one, dict) else set() for name, one in space.items()}
+        kinds = {name: set(form) if isinstance(form, dict) else set() for name, form in space.items()}
         machines = [name for name, keys in kinds.items() if keys & {"machines", "provider"}]
         document["baseline"] = {name: value for name, value in baseline.items() if name not in machines}
 
@@ -115,13 +115,13 @@ def _addition(text: str, budget: Entry, new: list[str]) -> tuple[int, int, str]:
     """Where and what to insert so that the mapping has the new keys as well."""
     last = max(entry.span[1] for entry in budget.any_fields("").values())
     if budget.flow:
-        return last, last, "".join(f", {one}" for one in new)
+        return last, last, "".join(f", {limit}" for limit in new)
     first = budget.span[0]
     indentation = " " * (first - (text.rfind("\n", 0, first) + 1))
     line_end = re.compile(r"\r?\n|\Z").search(text, last)
     assert line_end is not None
     newline = "\r\n" if "\r\n" in text else "\n"
-    return line_end.start(), line_end.start(), "".join(f"{newline}{indentation}{one}" for one in new)
+    return line_end.start(), line_end.start(), "".join(f"{newline}{indentation}{limit}" for limit in new)
 
 
 def _number(value: float) -> str:

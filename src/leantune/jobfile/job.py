@@ -175,7 +175,7 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             raw = file.read(LARGEST_FILE + 1)
     except IsADirectoryError:
-        inside = sorted(one.name for one in path.iterdir() if one.suffix in (".yaml", ".yml"))
+        inside = sorted(file.name for file in path.iterdir() if file.suffix in (".yaml", ".yml"))
         meant = f"Did you mean {path / inside[0]}?" if inside else "Name the file itself"
         raise JobError("this is a folder, not a job file", where=source, hint=meant) from None
     except FileNotFoundError:
@@ -194,7 +194,7 @@ def read_text(path: Path) -> str:
 
 def _other_files(path: Path) -> str:
     try:
-        names = sorted(one.name for one in path.absolute().parent.iterdir() if one.suffix in (".yaml", ".yml"))
+        names = sorted(file.name for file in path.absolute().parent.iterdir() if file.suffix in (".yaml", ".yml"))
     except OSError:
         return "Its folder does not exist either"
     return f"The folder has {', '.join(names[:5])}" if names else "The folder has no .yaml file"
@@ -273,9 +273,9 @@ def _cluster(entry: Entry, clusters: Clusters) -> Cluster:
 
 def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Command:
     if isinstance(entry.value, list):
-        for one in entry.value:
-            one.scalar("an argument", _TRAIN_HINT)
-        words: str | list[str] = [one.written for one in entry.value]
+        for argument in entry.value:
+            argument.scalar("an argument", _TRAIN_HINT)
+        words: str | list[str] = [argument.written for argument in entry.value]
     else:
         words = entry.text(_TRAIN_HINT)
     try:
@@ -286,7 +286,7 @@ def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Comman
 
 def _problem(given: Mapping[str, Entry], root: Entry, space: Space, full: Space) -> Problem:
     settings = _settings(given["settings"], full) if "settings" in given else []
-    clusters = [{name: option} for name, one in space.clusters.items() for option in one.options] or [{}]
+    clusters = [{name: option} for name, parameter in space.clusters.items() for option in parameter.options] or [{}]
     goal, budget = _goal(given, root), read_budget(given.get("budget"))
     values = {key: read(given[key]) for key, read in _READERS.items() if key in given}
     everywhere = [{**setting, **cluster} for setting in settings for cluster in clusters]
@@ -336,9 +336,9 @@ def _limit(entry: Entry) -> Constraint:
 def _fractions(entry: Entry) -> tuple[Fraction, ...]:
     hint = "Give increasing shares that end in 1, such as [1/60, 0.1, 0.25, 0.5, 1]"
     shares = []
-    for one in entry.one_or_more():
-        share = one.scalar("a share of the data", hint)
-        with one.blamed():
+    for item in entry.one_or_more():
+        share = item.scalar("a share of the data", hint)
+        with item.blamed():
             shares.append(parse_share(share))
     with entry.blamed():
         return parse_fractions(shares)
@@ -368,8 +368,8 @@ def _without_machines(full: Space, given: Mapping[str, Entry]) -> Space:
     if not machines:
         hint = "Add cluster: {machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}}"
         raise given["space"].error("the machine is free, and the space names none to choose from", hint)
-    rest = {name: one for name, one in full.parameters.items() if name not in machines}
-    hanging = [name for name, one in rest.items() if any(parent in machines for parent, _ in one.conditions)]
+    rest = {name: parameter for name, parameter in full.parameters.items() if name not in machines}
+    hanging = [name for name, kept in rest.items() if any(parent in machines for parent, _ in kept.conditions)]
     if hanging or not rest:
         what = f"{hanging[0]} depends on the machine" if hanging else "nothing but the machine is to be chosen"
         raise given["space"].error(f"{what}, which is free", "Leave machine: free out, or change the space")
@@ -414,13 +414,13 @@ def _option(strategy: str, option: str, entry: Entry) -> object:
     """A value of the type that the strategy declares for its option."""
     from pydantic import TypeAdapter, ValidationError
 
-    known = get_type_hints(STRATEGIES[strategy])
-    known.pop("return", None)
-    if option not in known:
-        raise entry.unknown(f"{strategy} has no option {option!r}", option, known, "Its options:")
+    types = get_type_hints(STRATEGIES[strategy])
+    types.pop("return", None)
+    if option not in types:
+        raise entry.unknown(f"{strategy} has no option {option!r}", option, types, "Its options:")
     given = None if entry.value is None else entry.scalar("a value", _STRATEGY_HINT)
     try:
-        value: object = TypeAdapter(known[option]).validate_python(given, strict=True)
+        value: object = TypeAdapter(types[option]).validate_python(given, strict=True)
         named_tuner(strategy, **{option: value})
     except ValidationError as error:
         raise entry.error(f"{option} of {strategy}: {error.errors()[0]['msg'].lower()}", _STRATEGY_HINT) from None

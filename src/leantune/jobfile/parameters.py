@@ -68,10 +68,10 @@ def read_space(entry: Entry) -> Space:
     given = entry.any_fields(SPACE_HINT)
     if not given:
         raise entry.error("the space has no parameter", SPACE_HINT)
-    for name, one in given.items():
+    for name, parameter in given.items():
         if name in _TAKEN:
-            raise one.error(f"{name!r} is reserved", f"Call it {name}_ or the like")
-    parameters = {name: _parameter(one, given) for name, one in given.items()}
+            raise parameter.error(f"{name!r} is reserved", f"Call it {name}_ or the like")
+    parameters = {name: _parameter(form, given) for name, form in given.items()}
     try:
         return Space(**parameters)
     except SpaceError as error:
@@ -158,7 +158,9 @@ def _conditional(parameter: Parameter, condition: Entry, others: Mapping[str, En
     for name, entry in wanted.items():
         if name not in others:
             raise entry.unknown(f"condition on unknown parameter {name!r}", name, others)
-    conditions = {name: [one.scalar("a value", hint) for one in entry.one_or_more()] for name, entry in wanted.items()}
+    conditions = {
+        name: [value.scalar("a value", hint) for value in entry.one_or_more()] for name, entry in wanted.items()
+    }
     with condition.blamed():
         return when(parameter, **conditions)
 

@@ -83,20 +83,20 @@ class Entry:
 
     def lines(self) -> dict[str, int]:
         """The line of every key in it."""
-        found = {self.where.key: self.where.line}
+        lines = {self.where.key: self.where.line}
         if isinstance(self.value, dict | list):
             for part in self.value.values() if isinstance(self.value, dict) else self.value:
-                found |= part.lines()
-        return found
+                lines |= part.lines()
+        return lines
 
     def error(self, what: str, hint: str = "") -> JobError:
         """What is wrong with this entry."""
         return self.where.error(what, hint)
 
-    def unknown(self, what: str, name: str, known: Iterable[str], listed: str = "There are") -> JobError:
+    def unknown(self, what: str, name: str, names: Iterable[str], listed: str = "There are") -> JobError:
         """The entry names something that does not exist: what may have been meant, and what there is."""
-        names = [str(one) for one in known]  # a member of a StrEnum would be shown as one
-        return self.error(what, f"{did_you_mean(name, names)}{listed} {', '.join(names)}")
+        texts = [str(text) for text in names]  # a member of a StrEnum would be shown as such
+        return self.error(what, f"{did_you_mean(name, texts)}{listed} {', '.join(texts)}")
 
     def is_not(self, wanted: str, hint: str) -> JobError:
         """The entry has another type than `wanted`."""
@@ -150,10 +150,10 @@ class Entry:
         return self.value if isinstance(self.value, list) else [self]
 
     def fields(
-        self, known: Iterable[str], hint: str, *, synonyms: Mapping[str, str] = MappingProxyType({})
+        self, keys: Iterable[str], hint: str, *, synonyms: Mapping[str, str] = MappingProxyType({})
     ) -> dict[str, Entry]:
-        """The entries of a mapping, none but the known keys; an empty value is no mapping."""
-        names, given = list(known), self.any_fields(hint)
+        """The entries of a mapping, none but those of `keys`; an empty value is no mapping."""
+        names, given = list(keys), self.any_fields(hint)
         for key, entry in given.items():
             if key not in names:
                 raise entry.unknown(f"unknown key {key!r}", synonyms.get(key, key), names, "Known keys:")
@@ -288,7 +288,7 @@ def _plain(entry: Entry) -> Any:
         case dict():
             return {key: _plain(value) for key, value in entry.value.items()}
         case list():
-            return [_plain(one) for one in entry.value]
+            return [_plain(item) for item in entry.value]
     return entry.value
 
 

@@ -197,9 +197,9 @@ class Clusters(Options):
         """
         kept: list[int] = []
         for column in range(self.table.shape[1]):
-            known = np.column_stack([np.ones(len(self.table)), self.table[:, kept]])
+            earlier = np.column_stack([np.ones(len(self.table)), self.table[:, kept]])
             target = self.table[:, column]
-            rest = target - known @ np.linalg.lstsq(known, target, rcond=None)[0]
+            rest = target - earlier @ np.linalg.lstsq(earlier, target, rcond=None)[0]
             if rest.var() > (1.0 - EXPLAINED) * target.var():
                 kept.append(column)
         return tuple(kept)

@@ -70,8 +70,8 @@ class Schema:
         start = 0
         for parameter in self.parameters.values():
             width = len(parameter.columns)
-            told = parameter.telling if isinstance(parameter, Clusters) else range(width)
-            kept.extend(start + column for column in told)
+            columns = parameter.telling if isinstance(parameter, Clusters) else range(width)
+            kept.extend(start + column for column in columns)
             start += width
         return np.array(kept or range(len(self.feature_names)), dtype=np.int64)
 
@@ -169,7 +169,7 @@ class Schema:
         return self._column[name], parents
 
     def _only_cluster(self) -> dict[str, Clusters]:
-        clusters = {name: one for name, one in self.parameters.items() if isinstance(one, Clusters)}
+        clusters = {name: given for name, given in self.parameters.items() if isinstance(given, Clusters)}
         if len(clusters) > 1:
             names = list(clusters)
             raise SpaceError(

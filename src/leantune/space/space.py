@@ -134,12 +134,12 @@ class Space:
             raise SpaceError(
                 f"predicate {_name(forbidding)} forbids {checked}", where="configuration", hint="Change a value"
             )
-        found = Configuration(checked, (self._schema, row))
-        if self._listed is not None and self._listed.index_of(found) is None:
+        chosen = Configuration(checked, (self._schema, row))
+        if self._listed is not None and self._listed.index_of(chosen) is None:
             hint = f"Take one of the {len(self._listed)} that are"
             shown = ", ".join(f"{name}={value}" for name, value in checked.items())
             raise SpaceError(f"{shown} is not listed", where="configuration", hint=hint)
-        return found
+        return chosen
 
     def __repr__(self) -> str:
         """The parameters, as declared."""

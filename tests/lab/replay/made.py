@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from leantune.lab.replay.tables import MeasuredTable, load_table
-from leantune.lab.replay.tables.columns import Columns
+from leantune.lab.replay.tables.columns import TableColumns
 from leantune.lab.replay.tables.description import Description, Units, parse_description
 from leantune.lab.replay.tables.sheet import parse_sheet
 
@@ -35,8 +35,8 @@ def described(**lines: str) -> Description:
     return parse_description(text(**lines), "runs.yaml")
 
 
-def columns(csv: str, units: Units = "refuse", **lines: str) -> Columns:
-    return Columns(parse_sheet(csv.encode(), "runs.csv"), described(**lines).columns, units)
+def columns(csv: str, units: Units = "refuse", **lines: str) -> TableColumns:
+    return TableColumns(parse_sheet(csv.encode(), "runs.csv"), described(**lines).columns, units)
 
 
 def table(folder: Path, csv: str | bytes = CSV, *, problem: str = "", **lines: str) -> MeasuredTable:

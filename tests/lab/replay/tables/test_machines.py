@@ -4,7 +4,7 @@ import pytest
 
 from leantune.cloud.catalog import catalogue
 from leantune.errors import InvalidInput
-from leantune.lab.replay.tables.machines import Rented, rent
+from leantune.lab.replay.tables.machines import RowClusters, rent
 from leantune.space import Machine
 from tests.lab.replay.made import columns, described
 
@@ -12,7 +12,7 @@ CSV = "vm,n,cpus,gib,usd,ps\nlarge,2,8,32,0.4,1\nsmall,4,1,2,0.05,1\nsmall,1,1,2
 SIZED = "cluster: {type: vm, nodes: n, vcpus: cpus, memory: gib, price: usd}"
 
 
-def read(cluster: str, csv: str = CSV) -> Rented:
+def read(cluster: str, csv: str = CSV) -> RowClusters:
     described_ = described(cluster=cluster).cluster
     assert described_ is not None
     return rent(described_, columns(csv))

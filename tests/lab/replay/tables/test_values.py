@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import JobError, TableError
-from leantune.lab.replay.tables.values import Spanned, span_all
+from leantune.lab.replay.tables.values import ParameterValues, span_all
 from leantune.space import Parameter, Value, boolean, choice, ordinal
 from tests.lab.replay.made import columns, described, table
 
 
-def read(kind: str, *cells: str) -> Spanned:
+def read(kind: str, *cells: str) -> ParameterValues:
     made = columns("\n".join(["x,other", *(f"{cell},1" for cell in cells)]))
     return span_all(described(parameters=f"parameters: {{x: {kind}}}").parameters, made)[0]["x"]
 
@@ -38,7 +38,7 @@ def read(kind: str, *cells: str) -> Spanned:
 )
 def test_kinds(kind: str, cells: list[str], parameter: Parameter, values: list[Value]) -> None:
     spanned = read(kind, *cells)
-    assert spanned == Spanned(parameter, [*values])
+    assert spanned == ParameterValues(parameter, [*values])
     assert [type(value) for value in spanned.values] == [type(value) for value in values]
 
 

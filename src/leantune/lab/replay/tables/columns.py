@@ -14,7 +14,7 @@ from leantune.lab.replay.tables.expressions import Expression
 from leantune.lab.replay.tables.sheet import Sheet
 
 
-class Columns:
+class TableColumns:
     """Texts and numbers of each column; remembers what it had to convert."""
 
     def __init__(self, sheet: Sheet, made: Mapping[str, MadeColumn], units: Units = "refuse") -> None:
@@ -73,15 +73,17 @@ class Columns:
         """Which columns were converted so far."""
         rows = len(self.sheet)
         return [
-            Remark("units", one.converted, f"{one.converted} of {rows} cells of the column {name!r} {one.how}")
-            for name, one in self._converted.items()
+            Remark(
+                "units", numbers.converted, f"{numbers.converted} of {rows} cells of the column {name!r} {numbers.how}"
+            )
+            for name, numbers in self._converted.items()
         ]
 
     def _made(self, name: str, column: MadeColumn) -> list[str]:
         if column.constant is not None:
             return [column.constant] * len(self.sheet)
         if column.alias is not None:
-            self._check_known(column.alias.text, column.alias.entry)
+            self._check_column(column.alias.text, column.alias.entry)
             return self._cells[column.alias.text]
         if column.by is not None and column.of is not None:
             return self._looked_up(column.by, column.of)
@@ -89,7 +91,7 @@ class Columns:
         return self.texts(column.formula)
 
     def _looked_up(self, by: Formula, of: Mapping[str, str]) -> list[str]:
-        self._check_known(by.text, by.entry)
+        self._check_column(by.text, by.entry)
         numeric = {number: value for key, value in of.items() if (number := plain_number(key)) is not None}
         values: list[str] = []
         for row, cell in enumerate(self._cells[by.text]):
@@ -106,20 +108,20 @@ class Columns:
             expression = Expression.parse(formula.text, str(formula.entry.where))
         except TableError:
             if get_close_matches(formula.text, self._cells, n=1, cutoff=0.8):
-                self._check_known(formula.text, formula.entry)
+                self._check_column(formula.text, formula.entry)
             raise
         for name in sorted(expression.names):
-            self._check_known(name, formula.entry)
+            self._check_column(name, formula.entry)
         inputs = {name: self._read(name).values for name in expression.names}
         return [self._value(expression, inputs, row) for row in range(len(self.sheet))]
 
     def _value(self, expression: Expression, inputs: Mapping[str, Sequence[float | None]], row: int) -> float | None:
         given = {name: values[row] for name, values in inputs.items()}
-        known = {name: value for name, value in given.items() if value is not None}
-        if len(known) < len(given):
+        present = {name: value for name, value in given.items() if value is not None}
+        if len(present) < len(given):
             return None
         try:
-            return expression.value(known)
+            return expression.value(present)
         except TableError as error:
             raise TableError(error.what, where=f"{self.sheet.place(row)}, by {error.where}", hint=error.hint) from None
 
@@ -130,7 +132,7 @@ class Columns:
             self._converted[name] = numbers
         return numbers
 
-    def _check_known(self, name: str, entry: Entry) -> None:
+    def _check_column(self, name: str, entry: Entry) -> None:
         if name not in self._cells:
             raise entry.unknown(f"there is no column {name!r}", name, self._cells, "The columns are")
 

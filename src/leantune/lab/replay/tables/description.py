@@ -154,9 +154,9 @@ def parse_description(text: str, source: str) -> Description:
 
 def check_metric(name: str, metrics: Mapping[str, MetricColumn], entry: Entry) -> None:
     """Goals and limits are about what the table measures."""
-    known = [*metrics, COST, TIME]
-    if name not in known:
-        raise entry.unknown(f"there is no metric {name!r}", name, known)
+    names = [*metrics, COST, TIME]
+    if name not in names:
+        raise entry.unknown(f"there is no metric {name!r}", name, names)
 
 
 def _formula(entry: Entry) -> Formula:
@@ -171,10 +171,10 @@ _OptionalFormula = Annotated[Formula | None, _formula]
 
 def _word(entry: Entry, words: Any) -> Any:
     """One of the words of a Literal."""
-    known = ", ".join(get_args(words))
-    word = entry.text(f"Write one of {known}")
+    hint = f"Write one of {', '.join(get_args(words))}"
+    word = entry.text(hint)
     if word not in get_args(words):
-        raise entry.error(f"{word!r} is not known here", f"Write one of {known}")
+        raise entry.error(f"{word!r} is not known here", hint)
     return word
 
 
@@ -314,7 +314,7 @@ def _metrics(entry: Entry) -> dict[str, MetricColumn]:
 
 
 def _where(entry: Entry) -> dict[str, RowFilter]:
-    return {name: RowFilter(_values(one), one) for name, one in entry.any_fields(_WHERE_HINT).items()}
+    return {name: RowFilter(_values(cells), cells) for name, cells in entry.any_fields(_WHERE_HINT).items()}
 
 
 def _values(entry: Entry) -> tuple[str, ...]:

@@ -8,20 +8,20 @@ from statistics import median
 from leantune.errors import ProblemError
 from leantune.jobfile.tree import Entry, as_yaml
 from leantune.lab.replay.tables.description import Description, ProblemText, Remark, check_metric
-from leantune.lab.replay.tables.pairs import Pairs
+from leantune.lab.replay.tables.pairs import TablePairs
 from leantune.problem import COST, TIME, Constraint, Problem
 
 _MEDIAN = re.compile(r"\s*(?P<metric>[^\s<>=@!≤≥]+)\s*(?P<sign><=|>=|≤|≥)\s*median\s*(?P<sure>@.*)?")
 _UNIT = {COST: " USD", TIME: " s"}
 
 
-def state(stated: ProblemText, description: Description, pairs: Pairs) -> tuple[Problem, list[Remark]]:
+def state(stated: ProblemText, description: Description, pairs: TablePairs) -> tuple[Problem, list[Remark]]:
     """The problem without a budget, and what its medians are."""
     remarks: list[Remark] = []
     limits = [_limit(entry, description, pairs, remarks) for entry in stated.limits]
     for entry, metric in (
         (stated.goal_entry, stated.goal.metric),
-        *zip(stated.limits, (one.metric for one in limits), strict=True),
+        *zip(stated.limits, (limit.metric for limit in limits), strict=True),
     ):
         if metric == COST and not pairs.has_dollars:
             raise entry.error("this needs dollars, and the table gives none", "Add usd_per_hour: or cost:")
@@ -41,7 +41,7 @@ def state(stated: ProblemText, description: Description, pairs: Pairs) -> tuple[
     return problem, remarks
 
 
-def _limit(entry: Entry, description: Description, pairs: Pairs, remarks: list[Remark]) -> Constraint:
+def _limit(entry: Entry, description: Description, pairs: TablePairs, remarks: list[Remark]) -> Constraint:
     text = entry.text("Write a limit, such as cost <= 0.10 USD")
     match = _MEDIAN.fullmatch(text)
     if match is not None:
@@ -60,10 +60,9 @@ def _limit(entry: Entry, description: Description, pairs: Pairs, remarks: list[R
     return constraint
 
 
-def _median(metric: str, pairs: Pairs, entry: Entry) -> tuple[float, int]:
-    full = pairs.at_full_data
-    found = [one.seconds if metric == TIME else one.cost if metric == COST else one.metrics[metric] for one in full]
-    known = [value for value in found if value is not None]
-    if not known:
+def _median(metric: str, pairs: TablePairs, entry: Entry) -> tuple[float, int]:
+    runs = [{**run.metrics, TIME: run.seconds, COST: run.cost} for run in pairs.at_full_data]
+    values = [value for run in runs if (value := run[metric]) is not None]
+    if not values:
         raise entry.error(f"there is no median {metric}: no run on all the data has one", "Write a number")
-    return median(known), len(known)
+    return median(values), len(values)

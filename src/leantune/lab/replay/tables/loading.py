@@ -14,7 +14,7 @@ from types import MappingProxyType
 from leantune.errors import TableError, did_you_mean
 from leantune.executors.replay import Measurement
 from leantune.files import digest
-from leantune.lab.replay.tables.columns import Columns
+from leantune.lab.replay.tables.columns import TableColumns
 from leantune.lab.replay.tables.description import Description, Remark, parse_description
 from leantune.lab.replay.tables.limits import state
 from leantune.lab.replay.tables.pairs import gather
@@ -59,7 +59,7 @@ def load_table(name_or_path: str, *, data: Path | None = None, problem: str = ""
     path = folder / description.file
     raw = read_bytes(path, _absent_hint(description.file, folder, preset=name_or_path in preset_names()))
     sheet, selected = select(parse_sheet(raw, str(path), description.separator), description.where)
-    columns = Columns(sheet, description.columns, description.units)
+    columns = TableColumns(sheet, description.columns, description.units)
     rows = read_rows(description, columns, description.problems[problem].metrics)
     pairs = gather(rows, description, description.problems[problem].goal.at)
     stated, medians = state(description.problems[problem], description, pairs)

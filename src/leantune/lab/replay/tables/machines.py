@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from leantune.cloud.catalog import catalogue
-from leantune.lab.replay.tables.columns import Columns
+from leantune.lab.replay.tables.columns import TableColumns
 from leantune.lab.replay.tables.description import ClusterColumns, Formula
 from leantune.space import Cluster, Clusters, Machine
 
@@ -25,13 +25,13 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
-class Rented:
+class RowClusters:
     """The clusters of a table, which of them each row ran on, and the catalogue's or declared rate of each."""
 
     clusters: Clusters
     pairs: list[_Pair]
 
-    def priced(self, rates: Sequence[float | None]) -> Rented:
+    def priced(self, rates: Sequence[float | None]) -> RowClusters:
         """With the rates of the rows as the clusters' own where each cluster has one rate, else without prices."""
         by_pair = _one_rate_each(self.pairs, rates)
         if by_pair is None:
@@ -62,7 +62,7 @@ class Rented:
             yield kind, price if price is not None and fits else largest
 
 
-def one_machine(rates: Sequence[float | None]) -> Rented | None:
+def one_machine(rates: Sequence[float | None]) -> RowClusters | None:
     """A machine for a table that names none, where all runs cost the same per hour: dollars then follow the seconds,
     and strategies know it. None where rates differ, or nobody knows one. Its size says nothing: there is no other.
     """
@@ -70,10 +70,10 @@ def one_machine(rates: Sequence[float | None]) -> Rented | None:
     rate = _one_rate_each([pair] * len(rates), rates)
     if rate is None:
         return None
-    return Rented(Clusters((Cluster(Machine(ONLY_MACHINE, 1, 1, rate[pair]), 1, 0),)), [pair] * len(rates))
+    return RowClusters(Clusters((Cluster(Machine(ONLY_MACHINE, 1, 1, rate[pair]), 1, 0),)), [pair] * len(rates))
 
 
-def rent(described: ClusterColumns, columns: Columns) -> Rented:
+def rent(described: ClusterColumns, columns: TableColumns) -> RowClusters:
     """The different clusters of the rows."""
     types = columns.texts(described.type)
     nodes = _counts(described.nodes, columns, default=1, least=1)
@@ -85,10 +85,10 @@ def rent(described: ClusterColumns, columns: Columns) -> Rented:
     extras = dict(_same(pairs, extra, columns, described.extra_nodes))
     ordered = sorted(extras, key=lambda pair: (machines[pair[0]].vcpus, machines[pair[0]].memory_gib, *pair))
     options = tuple(Cluster(machines[kind], count, extras[kind, count]) for kind, count in ordered)
-    return Rented(Clusters(options), pairs)
+    return RowClusters(Clusters(options), pairs)
 
 
-def _counts(formula: Formula | None, columns: Columns, *, default: int, least: int) -> list[int]:
+def _counts(formula: Formula | None, columns: TableColumns, *, default: int, least: int) -> list[int]:
     def fault(value: float | None) -> str:
         right = value is not None and value.is_integer() and least <= value <= MOST_NODES
         return "" if right else f"{_shown(value)} where a number of nodes is expected"
@@ -99,20 +99,20 @@ def _counts(formula: Formula | None, columns: Columns, *, default: int, least: i
     return [int(count or 0) for count in columns.checked(formula, fault, hint)]
 
 
-def _machines(described: ClusterColumns, types: Sequence[str], columns: Columns) -> dict[str, Machine]:
+def _machines(described: ClusterColumns, types: Sequence[str], columns: TableColumns) -> dict[str, Machine]:
     if described.vcpus is not None and described.memory is not None:
         vcpus = _sizes(described.vcpus, "", types, columns)
         memory = _sizes(described.memory, "memory", types, columns)
         machines = {kind: Machine(kind, vcpus[kind], memory[kind]) for kind in vcpus}
     else:
-        machines = _known(described, types, columns)
+        machines = _listed_machines(described, types, columns)
     if described.price is None:
         return machines
     prices = _sizes(described.price, "money", types, columns)
     return {name: replace(machine, usd_per_hour=prices[name]) for name, machine in machines.items()}
 
 
-def _sizes(formula: Formula, kind: str, types: Sequence[str], columns: Columns) -> dict[str, float]:
+def _sizes(formula: Formula, kind: str, types: Sequence[str], columns: TableColumns) -> dict[str, float]:
     """One number above 0 of each type."""
 
     def fault(value: float | None) -> str:
@@ -122,17 +122,17 @@ def _sizes(formula: Formula, kind: str, types: Sequence[str], columns: Columns) 
     return dict(_same(types, [value or 0.0 for value in values], columns, formula))
 
 
-def _known(described: ClusterColumns, types: Sequence[str], columns: Columns) -> dict[str, Machine]:
+def _listed_machines(described: ClusterColumns, types: Sequence[str], columns: TableColumns) -> dict[str, Machine]:
     if described.machines is not None:
-        known, named = described.machines, "machines"
+        machines, listing = described.machines, "machines"
     else:
         with described.entry.blamed():
-            known, named = catalogue(described.provider or "", described.region).machines, "the catalogue"
+            machines, listing = catalogue(described.provider or "", described.region).machines, "the catalogue"
     for row, kind in enumerate(types):
-        if kind not in known:
+        if kind not in machines:
             hint = f"At {described.entry.where}: declare machines:, or columns vcpus:, memory: and price:"
-            raise columns.error(described.type, row, f"{named} has no type {kind!r}", hint)
-    return {kind: known[kind] for kind in dict.fromkeys(types)}
+            raise columns.error(described.type, row, f"{listing} has no type {kind!r}", hint)
+    return {kind: machines[kind] for kind in dict.fromkeys(types)}
 
 
 def _shown(value: float | None) -> str:
@@ -140,7 +140,7 @@ def _shown(value: float | None) -> str:
 
 
 def _same(
-    keys: Sequence[_Key], values: Sequence[_Value], columns: Columns, formula: Formula | None
+    keys: Sequence[_Key], values: Sequence[_Value], columns: TableColumns, formula: Formula | None
 ) -> Iterator[tuple[_Key, _Value]]:
     """The one value of each key; two of them are refused."""
     first: dict[_Key, int] = {}
@@ -156,11 +156,11 @@ def _same(
 
 def _one_rate_each(pairs: Sequence[_Pair], rates: Sequence[float | None]) -> dict[_Pair, float] | None:
     """The rate of each pair; None where one has several, or none that is known."""
-    found: dict[_Pair, float] = {}
+    by_pair: dict[_Pair, float] = {}
     for pair, rate in zip(pairs, rates, strict=True):
-        if rate is not None and not math.isclose(found.setdefault(pair, rate), rate, rel_tol=SAME_RATE):
+        if rate is not None and not math.isclose(by_pair.setdefault(pair, rate), rate, rel_tol=SAME_RATE):
             return None
-    return found if len(found) == len(set(pairs)) else None
+    return by_pair if len(by_pair) == len(set(pairs)) else None
 
 
 def _at_rate(cluster: Cluster, price: float, rate: float) -> Cluster:
@@ -168,7 +168,7 @@ def _at_rate(cluster: Cluster, price: float, rate: float) -> Cluster:
     paid = (cluster.nodes + cluster.extra_nodes) * price
     exact = max(0.0, rate - paid)
     near = [round(exact, 9), round(exact, 12), exact, math.nextafter(exact, math.inf), math.nextafter(exact, 0.0)]
-    overhead = next((one for one in near if paid + one == rate), exact)
+    overhead = next((amount for amount in near if paid + amount == rate), exact)
     return replace(
         cluster, machine=replace(cluster.machine, usd_per_hour=price), overhead_usd_per_hour=max(0.0, overhead)
     )

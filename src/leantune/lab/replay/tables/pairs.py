@@ -11,7 +11,7 @@ from statistics import fmean
 from leantune.errors import TableError
 from leantune.executors.replay import Measurement
 from leantune.lab.replay.tables.description import Description, Duplicates, Lacking, Missing, Remark
-from leantune.lab.replay.tables.rows import Key, Rows, Run, key_of
+from leantune.lab.replay.tables.rows import Key, Rows, TableRun, key_of
 from leantune.problem import At
 from leantune.space import Parameter, Space, Value
 from leantune.text import counted
@@ -20,7 +20,7 @@ _ByPair = dict[tuple[Key, Fraction], Measurement]
 
 
 @dataclass(frozen=True)
-class Pairs:
+class TablePairs:
     """A space of the measured configurations and what each of its pairs brought; gaps: those that the table lacks."""
 
     space: Space
@@ -33,10 +33,10 @@ class Pairs:
     @property
     def at_full_data(self) -> list[Measurement]:
         """What runs on all the data measured; failed ones are not among them."""
-        return [one for (_, share), one in self.measurements.items() if share == 1 and not one.failure]
+        return [run for (_, share), run in self.measurements.items() if share == 1 and not run.failure]
 
 
-def gather(rows: Rows, description: Description, at: At) -> Pairs:
+def gather(rows: Rows, description: Description, at: At) -> TablePairs:
     """Handle rows that lack a value, duplicates and missing fractions as declared, and count them.
 
     at: which pairs count as an answer; a configuration without one is dropped.
@@ -49,14 +49,14 @@ def gather(rows: Rows, description: Description, at: At) -> Pairs:
     kept = _filled(answering, fractions, description.missing, remarks, rows)
     configurations = dict.fromkeys(key for key, _ in kept)
     space = _space(rows.parameters, configurations, remarks)
-    ids = {key_of(one, rows.parameters): one.id for one in space.grid()}
+    ids = {key_of(values, rows.parameters): values.id for values in space.grid()}
     measurements = {(ids[key], share): measurement for (key, share), measurement in kept.items()}
     gaps = {(identity, share) for identity in ids.values() for share in fractions} - measurements.keys()
     remarks += _cut_remarks(measurements, description.time_limit)
-    return Pairs(space, fractions, measurements, tuple(remarks), rows.has_dollars, frozenset(gaps))
+    return TablePairs(space, fractions, measurements, tuple(remarks), rows.has_dollars, frozenset(gaps))
 
 
-def _complete(runs: Sequence[Run], rule: Lacking, remarks: list[Remark]) -> list[Run]:
+def _complete(runs: Sequence[TableRun], rule: Lacking, remarks: list[Remark]) -> list[TableRun]:
     """The runs that count: all, or those that lack nothing."""
     lacking = [run for run in runs if run.lacking]
     if not lacking:
@@ -75,8 +75,8 @@ def _complete(runs: Sequence[Run], rule: Lacking, remarks: list[Remark]) -> list
     return [run for run in runs if not run.lacking]
 
 
-def _merged(runs: Iterable[Run], description: Description, remarks: list[Remark]) -> _ByPair:
-    by_pair: dict[tuple[Key, Fraction], list[Run]] = {}
+def _merged(runs: Iterable[TableRun], description: Description, remarks: list[Remark]) -> _ByPair:
+    by_pair: dict[tuple[Key, Fraction], list[TableRun]] = {}
     for run in runs:
         by_pair.setdefault((run.key, run.share), []).append(run)
     several = [group for group in by_pair.values() if len(group) > 1]
@@ -94,14 +94,14 @@ def _merged(runs: Iterable[Run], description: Description, remarks: list[Remark]
     return {pair: _measurement(_chosen(group, rule), description.time_limit) for pair, group in by_pair.items()}
 
 
-def _chosen(group: Sequence[Run], rule: Duplicates) -> Sequence[Run]:
+def _chosen(group: Sequence[TableRun], rule: Duplicates) -> Sequence[TableRun]:
     """The rows to average: all that measured something, the first or the last."""
     if rule == "mean":
         return [run for run in group if not run.lacking] or group[:1]
     return group[:1] if rule == "first" else group[-1:]
 
 
-def _measurement(group: Sequence[Run], time_limit: float | None) -> Measurement:
+def _measurement(group: Sequence[TableRun], time_limit: float | None) -> Measurement:
     first = group[0]
     if first.lacking:
         seconds = first.seconds or 0.0
@@ -126,7 +126,7 @@ def _root_mean_square(values: list[float]) -> float:
     return math.sqrt(fmean([value**2 for value in values]))
 
 
-def _fractions(merged: _ByPair, runs: Sequence[Run]) -> tuple[Fraction, ...]:
+def _fractions(merged: _ByPair, runs: Sequence[TableRun]) -> tuple[Fraction, ...]:
     shares = tuple(sorted({share for _, share in merged}))
     if shares[-1] != 1:
         largest = max(runs, key=lambda run: run.share)
@@ -148,7 +148,7 @@ def _answering(merged: _ByPair, rule: Missing, at: At, remarks: list[Remark]) ->
     lacking = len(everything) - len(answers)
     text = f"{lacking} of {len(everything)} configurations have no run on all the data and were dropped"
     remarks.append(Remark("missing", lacking, text))
-    return {(key, share): one for (key, share), one in merged.items() if key in answers}
+    return {(key, share): run for (key, share), run in merged.items() if key in answers}
 
 
 def _filled(
@@ -182,7 +182,7 @@ def _filled(
                 where=rows.runs[0].place.rsplit(", line", 1)[0],
                 hint="Write missing: fail, or leave out the rows of a fraction",
             )
-        return {(key, share): one for (key, share), one in merged.items() if key not in short}
+        return {(key, share): run for (key, share), run in merged.items() if key not in short}
     remarks.append(Remark("missing", len(short), f"{count}; a test of such a pair fails"))
     absent = Measurement({}, 0.0, "the table has no row of this configuration at this fraction", cost=0.0)
     return merged | {
@@ -217,12 +217,12 @@ def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None],
 
 def _values(parameters: Iterable[str], key: Key) -> dict[str, object]:
     """A configuration in the form that `Space.configuration` reads."""
-    plain = ({"type": one[0], "nodes": one[1]} if isinstance(one, tuple) else one for one in key)
+    plain = ({"type": value[0], "nodes": value[1]} if isinstance(value, tuple) else value for value in key)
     return {name: value for name, value in zip(parameters, plain, strict=True) if value is not None}
 
 
 def _cut_remarks(measurements: Mapping[tuple[str, Fraction], Measurement], limit: float | None) -> list[Remark]:
-    cut = [share for (_, share), one in measurements.items() if one.cut]
+    cut = [share for (_, share), run in measurements.items() if run.cut]
     if not cut:
         return []
     full = sum(share == 1 for _, share in measurements)

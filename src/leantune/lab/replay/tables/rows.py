@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from leantune.errors import InvalidInput, TableError
 from leantune.lab.replay.tables.cells import is_missing, plain_number
-from leantune.lab.replay.tables.columns import Columns
+from leantune.lab.replay.tables.columns import TableColumns
 from leantune.lab.replay.tables.description import CLUSTER, Description, Formula, FractionColumn, Remark
-from leantune.lab.replay.tables.machines import Rented, one_machine, rent
+from leantune.lab.replay.tables.machines import RowClusters, one_machine, rent
 from leantune.lab.replay.tables.values import span_all
 from leantune.problem import TIME
 from leantune.space import Cluster, Parameter, Value
@@ -24,7 +24,7 @@ Key = tuple[Value | tuple[str, int] | None, ...]
 
 
 @dataclass(frozen=True)
-class Run:
+class TableRun:
     """One row; `lacking` names what the problem needs of it and it does not have."""
 
     place: str
@@ -42,12 +42,12 @@ class Rows:
     """The runs of a table and the parameters that their configurations span."""
 
     parameters: dict[str, Parameter]
-    runs: list[Run]
+    runs: list[TableRun]
     has_dollars: bool
     remarks: list[Remark]
 
 
-def read_rows(description: Description, columns: Columns, needed: Collection[str]) -> Rows:
+def read_rows(description: Description, columns: TableColumns, needed: Collection[str]) -> Rows:
     """Every row, checked cell by cell; nothing is dropped or merged yet.
 
     needed: metrics that the problem is about. Others are taken where a row has them, and nobody misses them elsewhere.
@@ -67,14 +67,14 @@ def read_rows(description: Description, columns: Columns, needed: Collection[str
     if rented is None:
         rented = one_machine(rates)
     shares = _shares(description.fraction, columns)
-    metrics = {name: columns.metric(one.formula, one.unit) for name, one in description.metrics.items()}
+    metrics = {name: columns.metric(metric.formula, metric.unit) for name, metric in description.metrics.items()}
     deviations = {
         name: _deviation(name, formula, description, columns, needed=name == TIME or name in needed)
         for name, formula in description.deviations.items()
     }
     has_dollars = any(cost is not None for cost in costs)
     keys: list[Key] = list(
-        zip(*(one.values for one in spanned.values()), *([rented.pairs] if rented else []), strict=True)
+        zip(*(column.values for column in spanned.values()), *([rented.pairs] if rented else []), strict=True)
     )
     runs = []
     for row, key in enumerate(keys):
@@ -83,8 +83,8 @@ def read_rows(description: Description, columns: Columns, needed: Collection[str
         lacking += ["time"] * (seconds[row] is None) + ["cost"] * (has_dollars and costs[row] is None)
         place = columns.sheet.place(row)
         scatter = {name: value for name, values in deviations.items() if (value := values[row]) is not None}
-        runs.append(Run(place, key, shares[row], seconds[row], costs[row], measured, tuple(lacking), scatter))
-    parameters: dict[str, Parameter] = {name: one.parameter for name, one in spanned.items()}
+        runs.append(TableRun(place, key, shares[row], seconds[row], costs[row], measured, tuple(lacking), scatter))
+    parameters: dict[str, Parameter] = {name: column.parameter for name, column in spanned.items()}
     if rented is not None:
         parameters[CLUSTER] = rented.clusters
     return Rows(parameters, runs, has_dollars, remarks)
@@ -92,8 +92,8 @@ def read_rows(description: Description, columns: Columns, needed: Collection[str
 
 def key_of(values: Mapping[str, Value], parameters: Iterable[str]) -> Key:
     """A configuration as a key."""
-    found = (values.get(name) for name in parameters)
-    return tuple((value.type, value.nodes) if isinstance(value, Cluster) else value for value in found)
+    ordered = (values.get(name) for name in parameters)
+    return tuple((value.type, value.nodes) if isinstance(value, Cluster) else value for value in ordered)
 
 
 def _not_above_0(what: str) -> Callable[[float | None], str]:
@@ -101,7 +101,7 @@ def _not_above_0(what: str) -> Callable[[float | None], str]:
 
 
 def _deviation(
-    name: str, formula: Formula, description: Description, columns: Columns, *, needed: bool
+    name: str, formula: Formula, description: Description, columns: TableColumns, *, needed: bool
 ) -> list[float | None]:
     """Standard deviations of one run in the unit of what they are about."""
 
@@ -117,7 +117,7 @@ def _deviation(
 
 
 def _dollars(
-    description: Description, columns: Columns, seconds: Sequence[float | None], rented: Rented | None
+    description: Description, columns: TableColumns, seconds: Sequence[float | None], rented: RowClusters | None
 ) -> tuple[list[float | None], list[float | None]]:
     """USD per hour and USD of each row, as the table or else the machines' prices say."""
     hint = "Give dollars above 0"
@@ -135,7 +135,7 @@ def _dollars(
     return rates, [None if rate is None or hour is None else hour * rate for rate, hour in pairs]
 
 
-def _shares(fraction: FractionColumn | None, columns: Columns) -> list[Fraction]:
+def _shares(fraction: FractionColumn | None, columns: TableColumns) -> list[Fraction]:
     if fraction is None:
         return [Fraction(1)] * len(columns.sheet)
     cells = columns.texts(fraction.formula)

@@ -28,7 +28,7 @@ def select(sheet: Sheet, where: Mapping[str, RowFilter]) -> tuple[Sheet, list[Re
             raise row_filter.entry.error(what, f"The values of the rows that are left are {shown}")
     if len(kept) == len(sheet):
         return sheet, []
-    chosen = ", ".join(f"{column} = {' or '.join(one.values)}" for column, one in where.items())
+    chosen = ", ".join(f"{column} = {' or '.join(row_filter.values)}" for column, row_filter in where.items())
     text = f"{len(kept):,} of {len(sheet):,} rows count: {chosen}"
     return sheet.only(kept), [Remark("where", len(kept), text)]
 

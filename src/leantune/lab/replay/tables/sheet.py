@@ -83,7 +83,7 @@ def parse_sheet(raw: bytes, source: str, separator: str = ",") -> Sheet:
 def _header(cells: list[str], where: str, separator: str) -> tuple[str, ...]:
     names = tuple(cell.strip() for cell in cells)
     if len(names) == 1:
-        other = next((one for one in SEPARATORS if one != separator and one in names[0]), None)
+        other = next((mark for mark in SEPARATORS if mark != separator and mark in names[0]), None)
         if other is not None:
             shown = "tab" if other == "\t" else f'"{other}"'
             raise TableError("the header has one column", where=where, hint=f"Write separator: {shown}")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from leantune.lab.replay.tables.cells import is_missing, plain_number
-from leantune.lab.replay.tables.columns import Columns
+from leantune.lab.replay.tables.columns import TableColumns
 from leantune.lab.replay.tables.description import Formula, ParameterColumn, Remark
 from leantune.space import Boolean, Choice, Ordinal, Parameter, Value, when
 
@@ -21,24 +21,26 @@ _TRUTHS = {
 
 
 @dataclass(frozen=True)
-class Spanned:
+class ParameterValues:
     """A parameter and its value in each row; None where it has none."""
 
     parameter: Parameter
     values: list[Value | None]
 
 
-def span_all(described: Mapping[str, ParameterColumn], columns: Columns) -> tuple[dict[str, Spanned], list[Remark]]:
+def span_all(
+    described: Mapping[str, ParameterColumn], columns: TableColumns
+) -> tuple[dict[str, ParameterValues], list[Remark]]:
     """The parameters that columns span. One that is blank in some rows exists only where a choice or a truth value says
     so: the first of those whose values in rows with and without it are different ones.
     """
-    spanned = {name: _span(name, one, columns) for name, one in described.items()}
+    spanned = {name: _span(name, column, columns) for name, column in described.items()}
     remarks = []
-    for name, one in spanned.items():
-        if None in one.values:
+    for name, column in spanned.items():
+        if None in column.values:
             parent, values = _condition(name, described[name], spanned, columns)
-            spanned[name] = Spanned(when(one.parameter, **{parent: values}), one.values)
-            rows = sum(value is None for value in one.values)
+            spanned[name] = ParameterValues(when(column.parameter, **{parent: values}), column.values)
+            rows = sum(value is None for value in column.values)
             shown = " or ".join(map(str, values))
             text = f"{name} is blank in {rows:,} rows: it exists only where {parent} is {shown}"
             remarks.append(Remark("conditional", rows, text))
@@ -46,14 +48,14 @@ def span_all(described: Mapping[str, ParameterColumn], columns: Columns) -> tupl
 
 
 def _condition(
-    name: str, described: ParameterColumn, spanned: Mapping[str, Spanned], columns: Columns
+    name: str, described: ParameterColumn, spanned: Mapping[str, ParameterValues], columns: TableColumns
 ) -> tuple[str, list[Value]]:
     own = spanned[name].values
     for parent, other in spanned.items():
         if isinstance(other.parameter, Choice | Boolean) and None not in other.values:
             pairs = list(zip(own, other.values, strict=True))
-            there = {value for one, value in pairs if one is not None}
-            if not there & {value for one, value in pairs if one is None}:
+            there = {value for here, value in pairs if here is not None}
+            if not there & {value for here, value in pairs if here is None}:
                 options = other.parameter.options
                 return parent, [value for value in options if value in there]
     hint = "Fill it in, drop the row (where:), or name the choice or bool that says where it exists as a parameter"
@@ -61,7 +63,7 @@ def _condition(
     raise columns.error(formula, own.index(None), f"the parameter {name!r} has no value", hint)
 
 
-def _span(name: str, described: ParameterColumn, columns: Columns) -> Spanned:
+def _span(name: str, described: ParameterColumn, columns: TableColumns) -> ParameterValues:
     """The parameter that a column spans: the values listed, or those found, ascending."""
     formula = Formula(name, described.entry)
     everywhere = columns.texts(formula)
@@ -72,11 +74,11 @@ def _span(name: str, described: ParameterColumn, columns: Columns) -> Spanned:
     cells = [everywhere[row] for row in rows]
     parameter, values = _spanned(cells, rows, described, columns, formula)
     by_row = dict(zip(rows, values, strict=True))
-    return Spanned(parameter, [by_row.get(row) for row in range(len(everywhere))])
+    return ParameterValues(parameter, [by_row.get(row) for row in range(len(everywhere))])
 
 
 def _spanned(
-    cells: Sequence[str], rows: Sequence[int], described: ParameterColumn, columns: Columns, formula: Formula
+    cells: Sequence[str], rows: Sequence[int], described: ParameterColumn, columns: TableColumns, formula: Formula
 ) -> tuple[Parameter, list[Value]]:
     """The parameter of the cells that are not blank, and the value of each."""
     name = formula.text
@@ -122,15 +124,15 @@ def _ascending(values: Sequence[Value]) -> tuple[Value, ...]:
 
 
 def _listed(
-    cells: Sequence[str], rows: Sequence[int], described: ParameterColumn, columns: Columns, formula: Formula
+    cells: Sequence[str], rows: Sequence[int], described: ParameterColumn, columns: TableColumns, formula: Formula
 ) -> list[Value]:
     options = described.options or ()
-    known: dict[str, Value] = {cell: value for cell in set(cells) if (value := _option(cell, options)) is not None}
+    by_cell: dict[str, Value] = {cell: value for cell in set(cells) if (value := _option(cell, options)) is not None}
     for row, cell in zip(rows, cells, strict=True):
-        if cell not in known:
+        if cell not in by_cell:
             hint = f"Add it at {described.entry.where}: {', '.join(map(str, options))}"
             raise columns.error(formula, row, f"{cell!r} is not among the values of {formula.text!r}", hint)
-    return [known[cell] for cell in cells]
+    return [by_cell[cell] for cell in cells]
 
 
 def _option(cell: str, options: Sequence[Value]) -> Value | None:
