@@ -49,7 +49,7 @@ from leantune.store.rows import Booking, StayRow
 from leantune.store.study import StudyStore
 from leantune.strategies.registry import at_work, recipe
 from leantune.study.definition import describe
-from leantune.units import Seconds
+from leantune.units import Seconds, Usd
 
 NAME = "bench"
 BARE_ROWS = 1000  # before and after the study: the rate of one disk varies by a factor of three within a minute
@@ -108,7 +108,7 @@ class InstantExecutor:
                 trial.number,
                 (observe(self._problem, trial, {"a": value(trial)}, seconds=1.0),),
                 TrialState.DONE,
-                seconds=1.0,
+                seconds=Seconds(1.0),
             )
             for trial in ended
         ]
@@ -318,7 +318,7 @@ def _new_study(trials: int) -> MemoryStudyStore:
 
 def _revoked_runs(store: MemoryStudyStore, trials: int, rounds: int, *, look: bool = False) -> float:
     """Microseconds for each; look: history and money are looked at after each."""
-    booking, began = Booking(0.25, 0.36, 3600.0), time.process_time()
+    booking, began = Booking(Usd(0.25), 0.36, Seconds(3600.0)), time.process_time()
     for turn in range(rounds):
         at = float(turn)
         for number in range(trials):
@@ -334,8 +334,8 @@ def _revoked_runs(store: MemoryStudyStore, trials: int, rounds: int, *, look: bo
                 state=TrialState.REVOKED,
                 cause="revoked",
                 time=at + 9.0,
-                dollars=0.01,
-                seconds=9.0,
+                dollars=Usd(0.01),
+                seconds=Seconds(9.0),
                 stays=(over,),
             )
             if look:

@@ -16,6 +16,7 @@ from leantune.errors import InvalidInput
 
 Usd = NewType("Usd", float)
 Seconds = NewType("Seconds", float)
+NO_USD, NO_SECONDS = Usd(0.0), Seconds(0.0)
 Kind = Literal["time", "money", "memory"]
 Partials = tuple[float, ...]
 NOTHING: Partials = ()

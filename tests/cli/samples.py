@@ -10,6 +10,7 @@ from leantune.problem import Budget, Problem, maximize
 from leantune.run.events import Ended, Proposed, Started
 from leantune.space import Cluster, Clusters, Space, choice, log, machine
 from leantune.store.rows import Booking, Money
+from leantune.units import Seconds, Usd
 
 SMALL, LARGE = (
     machine("small", vcpus=1, memory=2, usd_per_hour=0.36),
@@ -89,7 +90,7 @@ def progress(history: History | None = None, began: float = 100.0) -> Progress:
 
 
 def started(trial: Trial, attempt: int = 1, time_limit: float | None = 60.0) -> Started:
-    return Started(trial, attempt, Booking(0.01, 0.36, time_limit))
+    return Started(trial, attempt, Booking(Usd(0.01), 0.36, None if time_limit is None else Seconds(time_limit)))
 
 
 def ended(trial: Trial, seconds: float = 10.0) -> Ended:

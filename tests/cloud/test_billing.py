@@ -40,7 +40,7 @@ def test_own_termination_is_charged_by_the_second_with_a_minimum(
     policy: BillingPolicy, used: float, billed: int, why: BillReason
 ) -> None:
     bill = policy.bill(FLAT, START, START + used, revoked=False)
-    assert bill.seconds == billed
+    assert bill.seconds == float(billed)
     assert bill.gross_usd == pytest.approx(billed * PER_SECOND, rel=1e-9)
     assert bill.refund_usd == 0.0
     assert bill.net_usd == bill.gross_usd
@@ -99,16 +99,16 @@ def test_a_price_set_at_the_end_does_not_matter(used: float) -> None:
 def test_granularity_rounds_up() -> None:
     hourly = BillingPolicy("old", 120.0, 3600.0, minimum_seconds=3600.0, granularity_seconds=3600.0)
     assert [hourly.bill(FLAT, START, START + used, revoked=False).seconds for used in (0, 1, 3600, 3601)] == [
-        3600,
-        3600,
-        3600,
-        7200,
+        3600.0,
+        3600.0,
+        3600.0,
+        7200.0,
     ]
 
 
 def test_a_whole_number_of_seconds_is_not_rounded_up_by_the_float() -> None:
     begin = START + 0.1
-    assert AWS.bill(FLAT, begin, begin + 100.0, revoked=False).seconds == 100
+    assert AWS.bill(FLAT, begin, begin + 100.0, revoked=False).seconds == 100.0
 
 
 prices = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=6)

@@ -12,11 +12,14 @@ from leantune.executors.replay import ReplayExecutor
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.problem import Problem, maximize
 from leantune.space import Space, boolean, machine
+from leantune.units import Seconds
 from tests.executors.programs import local, on, trial_of
 
 
 def test_an_end_cannot_be_changed() -> None:
-    end = Finished(3, (Observation(Fraction(1), ObservationKind.MEASURED, {"a": 1.0}, 1.0, None),), TrialState.DONE)
+    end = Finished(
+        3, (Observation(Fraction(1), ObservationKind.MEASURED, {"a": 1.0}, Seconds(1.0), None),), TrialState.DONE
+    )
     assert (end.number, end.cause) == (3, "")
     with pytest.raises(AttributeError):
         end.number = 4  # type: ignore[misc]

@@ -257,7 +257,7 @@ def test_a_second_attempt_goes_on(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         ended(train, runs=tmp_path / "here", checkpoints=store)
     assert store.generation("trial-0000") == 1
-    again = Terms(attempt=2, earlier_seconds=7.0)
+    again = Terms(attempt=2, earlier_seconds=Seconds(7.0))
     end = ended(train, terms=again, runs=tmp_path / "there", checkpoints=store)
     assert end.observations[0].metrics == {"accuracy": 0.25}
     assert end.resumed

@@ -16,6 +16,7 @@ from leantune.executors.keeper import QUIET, Background, Keeper, SavedCopy, give
 from leantune.executors.outcome import Restored
 from leantune.executors.run_folder import RunFolder
 from leantune.history import Observation, ObservationKind, TrialState
+from leantune.units import Seconds, Usd
 from tests.executors.programs import trial_of
 
 EVERY = 30.0
@@ -323,5 +324,5 @@ def test_a_borrowed_checkpoint_is_not_taken_for_a_newer_one_of_its_own(world: Wo
     [(Restored(), 0.0), (Restored(own=True), 5.0), (Restored(continued=True), 40.0), (Restored(True, True), 45.0)],
 )
 def test_how_long_what_it_goes_on_from_took(restored: Restored, seconds: float) -> None:
-    smaller = Observation(Fraction(1, 4), ObservationKind.MEASURED, {"accuracy": 0.5}, 40.0, 0.1)
-    assert restored.earlier_seconds(Terms(2, earlier_seconds=5.0, continues=(trial_of(), smaller))) == seconds
+    smaller = Observation(Fraction(1, 4), ObservationKind.MEASURED, {"accuracy": 0.5}, Seconds(40.0), Usd(0.1))
+    assert restored.earlier_seconds(Terms(2, earlier_seconds=Seconds(5.0), continues=(trial_of(), smaller))) == seconds

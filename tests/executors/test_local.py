@@ -802,7 +802,7 @@ def test_a_trial_that_is_run_again_finds_its_checkpoint(tmp_path: Path) -> None:
         interrupted(executor, tmp_path)
         assert store.generation("trial-0000") == 1
     assert log_of(tmp_path).startswith("found []")
-    terms = Terms(attempt=2, earlier_seconds=100.0)
+    terms = Terms(attempt=2, earlier_seconds=Seconds(100.0))
     with local(tmp_path / "elsewhere", lambda _, extra: [*code, extra["checkpoint_dir"]], checkpoints=store) as another:
         end = end_of(another, terms=terms)
         assert store.generation("trial-0000") == 1, "until the study knows that it is over"
@@ -817,7 +817,7 @@ def test_a_trial_that_is_run_again_finds_its_checkpoint(tmp_path: Path) -> None:
 
 def test_without_a_checkpoint_a_second_attempt_starts_over(tmp_path: Path) -> None:
     with local(tmp_path, python(GOOD), checkpoints=CheckpointStore(tmp_path / "kept", "s")) as executor:
-        end = end_of(executor, terms=Terms(attempt=2, earlier_seconds=100.0))
+        end = end_of(executor, terms=Terms(attempt=2, earlier_seconds=Seconds(100.0)))
     assert not end.resumed
     assert end.observations[0].seconds == end.seconds < 10.0
 
@@ -974,7 +974,7 @@ print('{"accuracy": 0.3, "fraction": 0.1}', flush=True); time.sleep(60)
         until(executor, Report)
         executor.end(0, How.SAVE)
         until_ended(executor)
-        end = end_of(executor, trial, Terms(attempt=2, earlier_seconds=50.0))
+        end = end_of(executor, trial, Terms(attempt=2, earlier_seconds=Seconds(50.0)))
     assert end.state is TrialState.DONE, end.cause
     assert [(seen.fraction, seen.metrics["accuracy"]) for seen in end.observations] == [(TENTH, 0.3), (FULL, 0.9)]
     first, last = (seen.seconds or 0.0 for seen in end.observations)

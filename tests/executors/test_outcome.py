@@ -15,6 +15,7 @@ from leantune.executors.outcome import MOST_NAMES, Ending, Heard, Restored, outc
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize, minimize
 from leantune.space import Space, integer, machine
+from leantune.units import Seconds
 from leantune.worker.lines import Said
 
 TENTH, HALF, FULL = Fraction(1, 10), Fraction(1, 2), Fraction(1)
@@ -47,7 +48,7 @@ def test_a_good_run() -> None:
     heard = heard_of(PROBLEM)
     say(heard, 1.0, accuracy=0.5, latency=9.0)
     say(heard, 2.0, accuracy=0.9)
-    end = outcome(heard, Ending(10.0))
+    end = outcome(heard, Ending(Seconds(10.0)))
     assert (end.state, end.cause, end.seconds) == (TrialState.DONE, "", 10.0)
     (seen,) = end.observations
     assert seen.metrics == {"accuracy": 0.9, "latency": 9.0}
@@ -59,20 +60,26 @@ def test_a_good_run() -> None:
 @pytest.mark.parametrize(
     ("ending", "cause"),
     [
-        (Ending(1.0, code=3), "exit code 3"),
-        (Ending(1.0, code=3, last_line="out", last_error="\x1b[31merr"), "exit code 3: err"),
-        (Ending(1.0, code=3, last_line="out"), "exit code 3: out"),
-        (Ending(1.0, code=-11), "killed by signal SIGSEGV (11)"),
-        (Ending(1.0, code=-63), "killed by signal of the system (63)"),
-        (Ending(1.0, code=-9, kernel_oom=True, peak_bytes=3 << 30), "out of memory: the kernel killed it at 3 GiB"),
-        (Ending(1.0, code=-9, why="memory", peak_bytes=3 << 30), "out of memory: 3 GiB used, 1 x small has 2 GiB"),
-        (Ending(1.0, code=1, tail="x\nMemoryError\n"), "out of memory: exit code 1"),
-        (Ending(1.0, code=1, tail="CUDA out of memory."), "out of memory: exit code 1"),
-        (Ending(1.0, code=-6, tail="std::bad_alloc"), "out of memory: killed by signal SIGABRT (6)"),
-        (Ending(7.0, code=-15, why="timeout", time_limit=5.0), "timeout: not ended after 5 s"),
-        (Ending(7.0, code=0, why="timeout", time_limit=5.0), "timeout: not ended after 5 s"),
-        (Ending(1.0, failure="cannot start: no"), "cannot start: no"),
-        (Ending(1.0, code=2, notes=("a note",), log="/l"), "exit code 2; a note (log: /l)"),
+        (Ending(Seconds(1.0), code=3), "exit code 3"),
+        (Ending(Seconds(1.0), code=3, last_line="out", last_error="\x1b[31merr"), "exit code 3: err"),
+        (Ending(Seconds(1.0), code=3, last_line="out"), "exit code 3: out"),
+        (Ending(Seconds(1.0), code=-11), "killed by signal SIGSEGV (11)"),
+        (Ending(Seconds(1.0), code=-63), "killed by signal of the system (63)"),
+        (
+            Ending(Seconds(1.0), code=-9, kernel_oom=True, peak_bytes=3 << 30),
+            "out of memory: the kernel killed it at 3 GiB",
+        ),
+        (
+            Ending(Seconds(1.0), code=-9, why="memory", peak_bytes=3 << 30),
+            "out of memory: 3 GiB used, 1 x small has 2 GiB",
+        ),
+        (Ending(Seconds(1.0), code=1, tail="x\nMemoryError\n"), "out of memory: exit code 1"),
+        (Ending(Seconds(1.0), code=1, tail="CUDA out of memory."), "out of memory: exit code 1"),
+        (Ending(Seconds(1.0), code=-6, tail="std::bad_alloc"), "out of memory: killed by signal SIGABRT (6)"),
+        (Ending(Seconds(7.0), code=-15, why="timeout", time_limit=5.0), "timeout: not ended after 5 s"),
+        (Ending(Seconds(7.0), code=0, why="timeout", time_limit=5.0), "timeout: not ended after 5 s"),
+        (Ending(Seconds(1.0), failure="cannot start: no"), "cannot start: no"),
+        (Ending(Seconds(1.0), code=2, notes=("a note",), log="/l"), "exit code 2; a note (log: /l)"),
     ],
 )
 def test_a_bad_end_counts_whatever_was_reported(ending: Ending, cause: str) -> None:
@@ -90,7 +97,7 @@ def test_a_bad_end_counts_whatever_was_reported(ending: Ending, cause: str) -> N
 def test_words_about_memory_in_the_log_of_a_good_run_mean_nothing() -> None:
     heard = heard_of()
     say(heard, 0.5, accuracy=0.9)
-    assert outcome(heard, Ending(1.0, tail="MemoryError")).state is TrialState.DONE
+    assert outcome(heard, Ending(Seconds(1.0), tail="MemoryError")).state is TrialState.DONE
 
 
 @pytest.mark.parametrize(
@@ -110,7 +117,7 @@ def test_what_is_wrong_with_the_metrics(said: list[dict[str, float]], cause: str
     heard = heard_of(Problem(SPACE, maximize("accuracy", scale="share")))
     for metrics in said:
         say(heard, 1.0, None, **metrics)
-    end = outcome(heard, Ending(2.0))
+    end = outcome(heard, Ending(Seconds(2.0)))
     assert (end.state, end.cause) == (TrialState.FAILED, cause)
     taken(end, heard)
 
@@ -119,27 +126,29 @@ def test_a_share_may_be_all_or_nothing() -> None:
     for value in (0.0, 1.0):
         heard = heard_of(Problem(SPACE, maximize("accuracy", scale="share")))
         say(heard, 1.0, accuracy=value)
-        assert outcome(heard, Ending(2.0)).state is TrialState.DONE
+        assert outcome(heard, Ending(Seconds(2.0))).state is TrialState.DONE
 
 
 def test_the_last_line_fills_gaps_only() -> None:
     heard = heard_of(PROBLEM)
     say(heard, 1.0, accuracy=0.5)
-    end = outcome(heard, Ending(2.0, last_line="accuracy=0.9 latency: 3", last_error="latency=4"))
+    end = outcome(heard, Ending(Seconds(2.0), last_line="accuracy=0.9 latency: 3", last_error="latency=4"))
     assert end.observations[0].metrics == {"accuracy": 0.5, "latency": 3.0}
-    assert outcome(heard_of(), Ending(2.0, last_error="INFO accuracy=0.7")).observations[0].metrics == {"accuracy": 0.7}
+    assert outcome(heard_of(), Ending(Seconds(2.0), last_error="INFO accuracy=0.7")).observations[0].metrics == {
+        "accuracy": 0.7
+    }
 
 
 def test_a_share_that_is_none_is_named() -> None:
     heard = heard_of()
     heard.hear(Said({"accuracy": 0.5}, odd_fraction="2"), 1.0, on_purpose=False)
-    cause = outcome(heard, Ending(2.0)).cause
+    cause = outcome(heard, Ending(Seconds(2.0))).cause
     assert cause == "metric 'accuracy' was not reported; a report names the share 2, which is none"
 
 
 def test_a_goal_that_needs_no_report() -> None:
     heard = heard_of(Problem(SPACE, minimize("cost")))
-    end = outcome(heard, Ending(2.0))
+    end = outcome(heard, Ending(Seconds(2.0)))
     assert end.state is TrialState.DONE
     assert end.observations[0].cost == pytest.approx(0.002)
 
@@ -156,7 +165,7 @@ def snapshots(**told: float) -> Heard:
 
 def test_each_snapshot_is_an_observation_at_its_time() -> None:
     heard = snapshots(tenth=0.1, half=0.5, full=0.9)
-    end = outcome(heard, Ending(10.0))
+    end = outcome(heard, Ending(Seconds(10.0)))
     assert [(seen.fraction, seen.metrics["accuracy"], seen.seconds) for seen in end.observations] == [
         (TENTH, 0.1, 1.0), (HALF, 0.5, 2.0), (FULL, 0.9, 10.0),
     ]  # fmt: skip
@@ -166,7 +175,7 @@ def test_each_snapshot_is_an_observation_at_its_time() -> None:
 def test_reports_without_a_share_count_for_the_trials_own() -> None:
     heard = snapshots(tenth=0.1, half=0.5)
     say(heard, 3.0, accuracy=0.8)
-    assert outcome(heard, Ending(10.0)).observations[-1].metrics == {"accuracy": 0.8}
+    assert outcome(heard, Ending(Seconds(10.0))).observations[-1].metrics == {"accuracy": 0.8}
 
 
 def test_a_share_that_a_program_rounded() -> None:
@@ -175,25 +184,25 @@ def test_a_share_that_a_program_rounded() -> None:
     say(heard, 1.0, Fraction("0.016667"), accuracy=0.2)
     say(heard, 2.0, Fraction("0.3"), accuracy=0.3)
     say(heard, 3.0, FULL, accuracy=0.4)
-    end = outcome(heard, Ending(4.0))
+    end = outcome(heard, Ending(Seconds(4.0)))
     assert [seen.metrics["accuracy"] for seen in end.observations] == [0.2, 0.4]
 
 
 @pytest.mark.parametrize(
     ("told", "ending", "kept", "at", "cause"),
     [
-        ({"tenth": 0.1}, Ending(9.0, code=1), [TENTH], FULL, "exit code 1"),
-        ({}, Ending(9.0, code=1), [], FULL, "exit code 1"),
-        ({"tenth": 0.1, "half": math.nan}, Ending(9.0, code=1), [TENTH], FULL, "exit code 1"),
-        ({"tenth": 0.1, "half": 0.5, "full": 0.9}, Ending(9.0, code=1), [TENTH, HALF], FULL, "exit code 1"),
+        ({"tenth": 0.1}, Ending(Seconds(9.0), code=1), [TENTH], FULL, "exit code 1"),
+        ({}, Ending(Seconds(9.0), code=1), [], FULL, "exit code 1"),
+        ({"tenth": 0.1, "half": math.nan}, Ending(Seconds(9.0), code=1), [TENTH], FULL, "exit code 1"),
+        ({"tenth": 0.1, "half": 0.5, "full": 0.9}, Ending(Seconds(9.0), code=1), [TENTH, HALF], FULL, "exit code 1"),
         (
             {"tenth": 0.1, "full": 0.9},
-            Ending(9.0),
+            Ending(Seconds(9.0)),
             [TENTH],
             HALF,
             "metric 'accuracy' was not reported at the share 1/2 (report it with fraction=1/2)",
         ),
-        ({"tenth": 0.1, "half": math.nan, "full": 0.9}, Ending(9.0), [TENTH], HALF, "accuracy is nan"),
+        ({"tenth": 0.1, "half": math.nan, "full": 0.9}, Ending(Seconds(9.0)), [TENTH], HALF, "accuracy is nan"),
     ],
 )
 def test_what_came_before_a_failure_stays(
@@ -210,7 +219,7 @@ def test_what_came_before_a_failure_stays(
 
 def test_a_resumed_run_need_not_repeat_the_smaller_shares() -> None:
     heard = snapshots(half=0.5, full=0.9)
-    end = outcome(heard, Ending(10.0), RESUMED, Terms(earlier_seconds=100.0))
+    end = outcome(heard, Ending(Seconds(10.0)), RESUMED, Terms(earlier_seconds=Seconds(100.0)))
     assert end.state is TrialState.DONE
     assert [(seen.fraction, seen.seconds) for seen in end.observations] == [(HALF, 1.0), (FULL, 110.0)]
     assert (end.seconds, end.resumed) == (10.0, True)
@@ -223,20 +232,20 @@ def test_a_resumed_run_need_not_repeat_the_smaller_shares() -> None:
 @pytest.mark.parametrize("why", ["stop", "signal"])
 def test_interrupted(why: str) -> None:
     heard = heard_of()
-    end = outcome(heard, Ending(4.0, code=-15, why=why, log="/l"))
+    end = outcome(heard, Ending(Seconds(4.0), code=-15, why=why, log="/l"))
     assert (end.state, end.cause, end.observations) == (TrialState.QUEUED, "interrupted (log: /l)", ())
     assert end.seconds == 4.0
-    assert outcome(heard, Ending(4.0, code=0, why=why)).state is TrialState.QUEUED, "no metrics yet"
+    assert outcome(heard, Ending(Seconds(4.0), code=0, why=why)).state is TrialState.QUEUED, "no metrics yet"
     say(heard, 1.0, accuracy=0.5)
-    assert outcome(heard, Ending(4.0, code=1, why=why)).state is TrialState.QUEUED
-    assert outcome(heard, Ending(4.0, code=0, why=why)).state is TrialState.DONE, "it ended by itself"
+    assert outcome(heard, Ending(Seconds(4.0), code=1, why=why)).state is TrialState.QUEUED
+    assert outcome(heard, Ending(Seconds(4.0), code=0, why=why)).state is TrialState.DONE, "it ended by itself"
 
 
 @pytest.mark.parametrize("why", ["lease", "orphaned"])
 def test_a_lost_lease(why: str) -> None:
     heard = heard_of()
     say(heard, 1.0, accuracy=0.5)
-    end = outcome(heard, Ending(4.0, code=0, why=why))
+    end = outcome(heard, Ending(Seconds(4.0), code=0, why=why))
     assert (end.state, end.observations, end.seconds) == (TrialState.LOST, (), 4.0)
 
 
@@ -262,7 +271,7 @@ def test_what_is_a_report() -> None:
 def test_money_and_time_are_never_believed() -> None:
     heard = heard_of()
     say(heard, 1.0, accuracy=0.5, cost=0.0, time=0.0)
-    (seen,) = outcome(heard, Ending(36.0)).observations
+    (seen,) = outcome(heard, Ending(Seconds(36.0))).observations
     assert seen.metrics == {"accuracy": 0.5}
     assert seen.seconds == 36.0
     assert seen.cost == pytest.approx(0.036)
@@ -274,7 +283,7 @@ def test_a_program_that_makes_up_names_fills_no_memory() -> None:
         say(heard, 1.0, None, accuracy=0.5, **{f"metric_{number}": 1.0})
     assert len(heard.names) <= MOST_NAMES
     assert len(heard.told[FULL].metrics) <= MOST_NAMES + 1
-    assert outcome(heard, Ending(1.0)).state is TrialState.DONE
+    assert outcome(heard, Ending(Seconds(1.0))).state is TrialState.DONE
 
 
 METRICS = st.dictionaries(st.sampled_from(["accuracy", "latency", "loss", "cost"]), st.floats(), max_size=3)
@@ -295,7 +304,7 @@ def test_whatever_happens_the_history_takes_it(
     heard = heard_of(PROBLEM, (TENTH, HALF, FULL)[-count:])
     for report, on_purpose in said:
         heard.hear(report, 0.5 * ending.seconds, on_purpose=on_purpose)
-    end = outcome(heard, ending, Restored(own=resumed), Terms(earlier_seconds=3.0))
+    end = outcome(heard, ending, Restored(own=resumed), Terms(earlier_seconds=Seconds(3.0)))
     taken(end, heard)
     assert end.seconds == ending.seconds
     assert all((seen.seconds or 0.0) <= ending.seconds + 3.0 for seen in end.observations)
@@ -305,12 +314,16 @@ def test_a_resumed_run_that_has_nothing_left_to_say_is_done_with_what_was_said_b
     problem = Problem(Space(n=integer(0, 9)), maximize("accuracy"))
     _, trial = History().propose(problem.space.configuration({"n": 1}), FULL)
     earlier = {"accuracy": 0.75}
-    end = outcome(Heard(problem, trial), Ending(1.0), RESUMED, Terms(earlier_seconds=9.0, reported=earlier))
+    end = outcome(
+        Heard(problem, trial), Ending(Seconds(1.0)), RESUMED, Terms(earlier_seconds=Seconds(9.0), reported=earlier)
+    )
     assert (end.state, end.observations[0].metrics, end.observations[0].seconds) == (TrialState.DONE, earlier, 10.0)
     newer = Heard(problem, trial)
     newer.take(FULL, {"accuracy": 0.8}, 1.0)
-    assert outcome(newer, Ending(1.0), RESUMED, Terms(reported=earlier)).observations[0].metrics == {"accuracy": 0.8}
-    afresh = outcome(Heard(problem, trial), Ending(1.0), terms=Terms(reported=earlier))
+    assert outcome(newer, Ending(Seconds(1.0)), RESUMED, Terms(reported=earlier)).observations[0].metrics == {
+        "accuracy": 0.8
+    }
+    afresh = outcome(Heard(problem, trial), Ending(Seconds(1.0)), terms=Terms(reported=earlier))
     assert afresh.state is TrialState.FAILED, "it started over, and said nothing"
-    stopped = outcome(Heard(problem, trial), Ending(1.0, why="stop"), RESUMED, Terms(reported=earlier))
+    stopped = outcome(Heard(problem, trial), Ending(Seconds(1.0), why="stop"), RESUMED, Terms(reported=earlier))
     assert stopped.state is TrialState.QUEUED, "it was asked to end, and is not done"

@@ -15,7 +15,7 @@ from leantune.history import History, Observation, ObservationKind, TrialState
 from leantune.problem import Problem
 from leantune.space import Machine
 from leantune.testing.executor_contract import ExecutorContract
-from leantune.units import Seconds
+from leantune.units import Seconds, Usd
 from tests.executors.programs import (
     ENOUGH,
     PROBLEM,
@@ -124,7 +124,7 @@ def test_on_a_notice_the_checkpoint_is_saved_and_the_trial_goes_on_elsewhere(tmp
         assert first.cause.startswith("revoked: ")
         assert first.seconds == 36.0
         assert here.executor.running == frozenset(), "whoever has saved need not wait for the provider"
-        here.executor.start(trial_of(ONE), Terms(attempt=2, earlier_seconds=first.seconds, earlier_usd=0.25))
+        here.executor.start(trial_of(ONE), Terms(attempt=2, earlier_seconds=first.seconds, earlier_usd=Usd(0.25)))
         here.at(42.0)
         second = here.told()
     assert second.state is TrialState.DONE
@@ -141,7 +141,7 @@ def test_on_a_notice_the_checkpoint_is_saved_and_the_trial_goes_on_elsewhere(tmp
 def test_a_run_that_goes_on_from_a_smaller_share_has_its_bill_and_seconds_too(tmp_path: Path) -> None:
     code = "import sys, pathlib; w = pathlib.Path(sys.argv[1]) / 'w'; found = w.exists(); w.write_text('1')"
     code += "; print('accuracy=1' if found else 'accuracy=0')"
-    smaller = Observation(Fraction(1, 4), ObservationKind.MEASURED, {"accuracy": 0.5}, 600.0, 0.25)
+    smaller = Observation(Fraction(1, 4), ObservationKind.MEASURED, {"accuracy": 0.5}, Seconds(600.0), Usd(0.25))
     with world(tmp_path, feed("a", (0, 0.5)), code=code) as here:
         here.executor.start(trial_of(ONE), Terms(keep=True))
         first = here.told()
@@ -202,7 +202,7 @@ def test_after_the_refund_window_a_warned_machine_is_given_back_as_soon_as_it_is
         (bill,) = here.cloud.bills().values()
     assert end.state is TrialState.REVOKED
     assert end.usd == bill.net_usd > 0
-    assert bill.refund_usd == 0
+    assert bill.refund_usd == 0.0
     assert bill.seconds == 600.0, "the notice is not waited for"
 
 

@@ -302,7 +302,7 @@ def test_a_run_that_goes_on_reports_from_its_own_start() -> None:
     assert executor.step(clock.now())[1:] == [Report(1, 4.0, {"a": 0.5}, fraction=HALF)]
     executor.end(1, How.EVICT)
     (ended,) = executor.step(clock.now())
-    assert ended == Finished(1, (), TrialState.QUEUED, "interrupted", 4.0, kept_step=0.0, continued=True)
+    assert ended == Finished(1, (), TrialState.QUEUED, "interrupted", Seconds(4.0), kept_step=0.0, continued=True)
 
 
 def test_the_dollars_of_an_interrupted_run_go_with_its_seconds() -> None:

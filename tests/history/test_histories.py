@@ -23,6 +23,7 @@ from leantune.history import (
     TrialState,
 )
 from leantune.space import Space, integer, machine
+from leantune.units import Seconds, Usd
 
 S = TrialState
 HALF, TENTH, FULL = Fraction(1, 2), Fraction(1, 10), Fraction(1)
@@ -33,11 +34,19 @@ WHY = (Note(NoteKind.PLAIN, "why"),)
 
 
 def measured(fraction: Fraction = FULL, cost: float | None = 1.0, seconds: float | None = 10.0) -> Observation:
-    return Observation(fraction, ObservationKind.MEASURED, {"a": 0.5}, seconds, cost)
+    return Observation(
+        fraction,
+        ObservationKind.MEASURED,
+        {"a": 0.5},
+        None if seconds is None else Seconds(seconds),
+        None if cost is None else Usd(cost),
+    )
 
 
 def failed(fraction: Fraction = FULL, cost: float | None = 0.5) -> Observation:
-    return Observation(fraction, ObservationKind.FAILED, {}, 5.0, cost, "out of memory")
+    return Observation(
+        fraction, ObservationKind.FAILED, {}, Seconds(5.0), None if cost is None else Usd(cost), "out of memory"
+    )
 
 
 def one_trial(snapshots: tuple[Fraction, ...] = (FULL,)) -> History:
@@ -155,7 +164,7 @@ def test_unknown_trials() -> None:
 @pytest.mark.parametrize(("time", "dollars"), [(math.nan, 0.0), (math.inf, 0.0), (0.0, -1.0), (0.0, math.nan)])
 def test_moves_have_a_time_and_dollars(time: float, dollars: float) -> None:
     with pytest.raises(HistoryError, match="time is|dollars are"):  # noqa: RUF043
-        one_trial().move(0, S.QUEUED, time=time, dollars=dollars)
+        one_trial().move(0, S.QUEUED, time=time, dollars=Usd(dollars))
 
 
 # Results
@@ -169,7 +178,7 @@ def test_snapshots_are_charged_once() -> None:
 
 
 def test_a_revoked_attempt_is_paid_for_too() -> None:
-    history = in_state(S.RUNNING).move(0, S.REVOKED, time=1.0, dollars=0.25)
+    history = in_state(S.RUNNING).move(0, S.REVOKED, time=1.0, dollars=Usd(0.25))
     history = history.record(0, [measured(cost=1.0)], time=2.0)
     assert history.cost == history.trial(0).cost == 1.25
 
@@ -251,7 +260,7 @@ def _stepped(draw: st.DrawFn, history: History, number: int) -> History:
     if draw(st.booleans()):
         return history.record(number, [failed(trial.fraction, cost)], time=0.0, state=S.FAILED)
     moves = sorted(LEGAL_MOVES[trial.state] - {S.DONE, S.FAILED})
-    return history.move(number, draw(st.sampled_from(moves)), time=0.0, dollars=draw(st.floats(0, 1)))
+    return history.move(number, draw(st.sampled_from(moves)), time=0.0, dollars=Usd(draw(st.floats(0, 1))))
 
 
 @given(walks())

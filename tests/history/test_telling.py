@@ -10,6 +10,7 @@ from leantune.errors import ObservationError
 from leantune.history import History, Observation, ObservationKind, Trial, observe
 from leantune.problem import Budget, Problem, maximize, minimize
 from leantune.space import Configuration, Space, integer, machine
+from leantune.units import Seconds, Usd
 
 HALF, TENTH, FULL = Fraction(1, 2), Fraction(1, 10), Fraction(1)
 PRICED = Space(n=integer(1, 9), cluster=clusters([machine("m", vcpus=1, memory=1, usd_per_hour=3.6)], nodes=[1, 2]))
@@ -26,7 +27,7 @@ def asked(configuration: Configuration = TWO_NODES, snapshots: tuple[Fraction, .
 def test_dollars_are_seconds_times_the_rate() -> None:
     observation = observe(ACCURACY, asked(), {"accuracy": 0.9, "latency": 2, "extra": 7}, seconds=500)
     assert observation == Observation(
-        FULL, ObservationKind.MEASURED, {"accuracy": 0.9, "latency": 2.0, "extra": 7.0}, 500.0, 1.0
+        FULL, ObservationKind.MEASURED, {"accuracy": 0.9, "latency": 2.0, "extra": 7.0}, Seconds(500.0), Usd(1.0)
     )
     assert observe(ACCURACY, asked(), {"accuracy": 0.9, "latency": 2}, seconds=500, cost=0.2).cost == 0.2
 

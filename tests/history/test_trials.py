@@ -19,6 +19,7 @@ from leantune.history import (
     recorded,
 )
 from leantune.space import Space, integer
+from leantune.units import Seconds, Usd
 
 S = TrialState
 TENTH, FULL = Fraction(1, 10), Fraction(1)
@@ -26,7 +27,7 @@ ONE = Space(n=integer(1, 9)).configuration({"n": 1})
 
 
 def seen(kind: ObservationKind, fraction: Fraction = FULL, cost: float | None = 1.0) -> Observation:
-    return Observation(fraction, kind, {"a": 0.5}, 10.0, cost)
+    return Observation(fraction, kind, {"a": 0.5}, Seconds(10.0), None if cost is None else Usd(cost))
 
 
 def running(snapshots: tuple[Fraction, ...] = (FULL,)) -> Trial:
@@ -34,15 +35,15 @@ def running(snapshots: tuple[Fraction, ...] = (FULL,)) -> Trial:
 
 
 def paused(dollars: float = 0.25) -> Trial:
-    return moved(running(), Move(S.PAUSED, 5.0, "predicted", dollars, 5.0))
+    return moved(running(), Move(S.PAUSED, 5.0, "predicted", Usd(dollars), Seconds(5.0)))
 
 
 def test_a_changed_trial_is_a_whole_trial() -> None:
     """It is made without its constructor: no field may be forgotten, and nothing that was computed is taken along."""
-    trial = replace(running(), time_limit=3.0, kind=TrialKind.ENQUEUED, expected={})
+    trial = replace(running(), time_limit=Seconds(3.0), kind=TrialKind.ENQUEUED, expected={})
     assert (trial.cost, trial.seconds, trial.tested, trial.results) == (0.0, 0.0, (FULL,), ())
-    after = moved(trial, Move(S.PAUSED, 5.0, "", 0.25))
-    assert after == replace(trial, state=S.PAUSED, moves=(*trial.moves, Move(S.PAUSED, 5.0, "", 0.25)))
+    after = moved(trial, Move(S.PAUSED, 5.0, "", Usd(0.25)))
+    assert after == replace(trial, state=S.PAUSED, moves=(*trial.moves, Move(S.PAUSED, 5.0, "", Usd(0.25))))
     assert set(vars(after)) == {field.name for field in fields(Trial)}
     assert after.cost == 0.25
 
@@ -61,7 +62,7 @@ def test_a_paused_trial_is_pending_and_goes_on_or_is_stopped() -> None:
     with pytest.raises(IllegalMove, match="paused trial cannot become running"):
         moved(trial, Move(S.RUNNING, 6.0))
     with pytest.raises(HistoryError, match="seconds are"):
-        moved(running(), Move(S.PAUSED, 5.0, seconds=-1.0))
+        moved(running(), Move(S.PAUSED, 5.0, seconds=Seconds(-1.0)))
 
 
 def test_what_was_shown_midway_is_no_result() -> None:
@@ -96,7 +97,7 @@ def test_partial_observations_out_of_place(observations: list[Observation], stat
 
 
 def test_a_waiting_trial_is_stopped_where_it_stands() -> None:
-    stopped = recorded(paused(), [seen(ObservationKind.PARTIAL, cost=0.25)], Move(S.STOPPED, 9.0), 0.25, ran=False)
+    stopped = recorded(paused(), [seen(ObservationKind.PARTIAL, cost=0.25)], Move(S.STOPPED, 9.0), Usd(0.25), ran=False)
     assert [move.state for move in stopped.moves] == ["proposed", "queued", "running", "paused", "stopped"]
     assert stopped.cost == 0.25
     told = recorded(paused(), [seen(ObservationKind.MEASURED)], Move(S.DONE, 9.0))
@@ -113,17 +114,17 @@ def test_moves_given_as_a_tuple_are_as_good() -> None:
 
 def test_the_seconds_of_a_run_count_before_there_is_a_result() -> None:
     """Or a budget of hours would not see trials that are paused or were taken away."""
-    again = moved(paused(), Move(S.QUEUED, 6.0), Move(S.RUNNING, 6.0), Move(S.REVOKED, 9.0, seconds=2.0))
+    again = moved(paused(), Move(S.QUEUED, 6.0), Move(S.RUNNING, 6.0), Move(S.REVOKED, 9.0, seconds=Seconds(2.0)))
     assert (paused().seconds, again.seconds) == (5.0, 7.0)
     assert recorded(paused(), [seen(ObservationKind.MEASURED)], Move(S.DONE, 9.0)).seconds == 10.0
 
 
 def test_a_run_that_went_on_from_a_smaller_share_took_less_than_its_result_says() -> None:
     """A result is what a run from nothing would take; what was paid is the difference."""
-    end = Move(S.DONE, 9.0, seconds=4.0)
-    trial = recorded(running(), [seen(ObservationKind.MEASURED)], end, resumed_dollars=0.75)
+    end = Move(S.DONE, 9.0, seconds=Seconds(4.0))
+    trial = recorded(running(), [seen(ObservationKind.MEASURED)], end, resumed_dollars=Usd(0.75))
     assert (trial.observations[0].seconds, trial.seconds, trial.cost) == (10.0, 4.0, 0.25)
     unmeasured = recorded(running(), [seen(ObservationKind.MEASURED)], Move(S.DONE, 9.0))
     assert (unmeasured.seconds, unmeasured.cost) == (10.0, 1.0)
     with pytest.raises(HistoryError, match="at most the 1 dollars of its earlier runs and its observations"):
-        recorded(running(), [seen(ObservationKind.MEASURED)], end, resumed_dollars=1.01)
+        recorded(running(), [seen(ObservationKind.MEASURED)], end, resumed_dollars=Usd(1.01))

@@ -27,6 +27,7 @@ from leantune.strategies.registry import named_tuner
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import View
 from leantune.study import AskedTrial, Study
+from leantune.units import Usd
 from tests.toy import quick, recommended
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -151,7 +152,9 @@ class Books:
         row, dollars = self.run(trial, took)
         self.ledger.append(row)
         cause = "the worker host-1 vanished"
-        self.history = self.history.move(trial.number, TrialState.LOST, time=self.now, cause=cause, dollars=dollars)
+        self.history = self.history.move(
+            trial.number, TrialState.LOST, time=self.now, cause=cause, dollars=Usd(dollars)
+        )
         self.history = self.history.move(trial.number, TrialState.QUEUED, time=self.now)
 
     def end(self, trial: Trial, seen: Observation, attempt: int = 1) -> None:

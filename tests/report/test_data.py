@@ -20,6 +20,7 @@ from leantune.history import (
 )
 from leantune.problem import COST, TIME
 from leantune.report.data import ResultOutcome, StudyView, best_so_far, lost_dollars, origins, spending
+from leantune.units import Seconds, Usd
 from tests.report.studies import START, all_failed, anywhere, long_view, minimised, real_view, without_prices
 
 
@@ -81,9 +82,9 @@ def test_dollars_of_paused_and_stopped_runs_are_not_lost() -> None:
         trials.append(trial.number)
         for state in (TrialState.QUEUED, TrialState.RUNNING):
             history = history.move(trial.number, state, time=START)
-        history = history.move(trial.number, TrialState.PAUSED, time=START, dollars=dollars)
-    midway = Observation(Fraction(1), ObservationKind.PARTIAL, {"accuracy": 1.0}, 5.0, 2.0)
-    stopped = recorded(history.trial(trials[1]), [midway], Move(TrialState.STOPPED, START), 2.0, ran=False)
+        history = history.move(trial.number, TrialState.PAUSED, time=START, dollars=Usd(dollars))
+    midway = Observation(Fraction(1), ObservationKind.PARTIAL, {"accuracy": 1.0}, Seconds(5.0), Usd(2.0))
+    stopped = recorded(history.trial(trials[1]), [midway], Move(TrialState.STOPPED, START), Usd(2.0), ran=False)
     history = history.with_trial(stopped).move(trials[2], TrialState.STOPPED, time=START)
     changed = replace(view, history=history)
     before, after = spending(view), spending(changed)

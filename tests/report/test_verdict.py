@@ -13,6 +13,7 @@ from leantune.report.verdict import AnswerState, conclusion_of, question
 from leantune.store.rows import Money
 from leantune.strategies.baseline import compared
 from leantune.text import NBSP
+from leantune.units import Seconds, Usd
 from tests.report.studies import EDGES, START, anywhere, long_view, minimised, nothing, only_pending, real_view
 
 
@@ -98,7 +99,9 @@ def test_not_sure_enough() -> None:
 
 def test_verifications_that_did_not_come_to_an_end() -> None:
     view = real_view()
-    failure = Observation(view.history.trials[-1].fraction, ObservationKind.FAILED, {}, 5.0, 0.01, "exit code 3")
+    failure = Observation(
+        view.history.trials[-1].fraction, ObservationKind.FAILED, {}, Seconds(5.0), Usd(0.01), "exit code 3"
+    )
     failed = conclusion_of(with_last(view, failure, TrialState.FAILED, "exit code 3"))
     assert failed.state is AnswerState.PREDICTED
     assert any("failed: exit code 3" in caution for caution in failed.cautions)

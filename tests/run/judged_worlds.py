@@ -42,6 +42,7 @@ from leantune.store.database import Database
 from leantune.store.memory import MemoryStudyStore
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.tuner import Judgement, Over, Tuner, Verdict, View
+from leantune.units import Seconds, Usd
 from tests.executors.rented_worlds import Certain
 
 STEPS, STEP_SECONDS, SAVE_SECONDS = 20, 10.0, 5.0
@@ -102,8 +103,8 @@ class PaidPrograms(RecordedPrograms):
 
     def _priced(self, end: Finished) -> Finished:
         seconds = self._terms[end.number].earlier_seconds + end.seconds
-        cost = dollars(self._rates[end.number], seconds)
-        shown = tuple(replace(seen, seconds=seconds, cost=cost) for seen in end.observations)
+        cost = dollars(self._rates[end.number], Seconds(seconds))
+        shown = tuple(replace(seen, seconds=Seconds(seconds), cost=Usd(cost)) for seen in end.observations)
         return end._replace(observations=shown, resumed=bool(shown))
 
 

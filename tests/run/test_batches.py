@@ -6,6 +6,7 @@ from leantune.history import History, TrialState, observe
 from leantune.problem import Problem, maximize
 from leantune.run.batches import before_batch
 from leantune.space import Space, integer
+from leantune.units import Seconds, Usd
 
 PROBLEM = Problem(Space(n=integer(0, 99)), maximize("a"))
 CONFIGURATIONS = PROBLEM.space.grid()
@@ -39,7 +40,7 @@ def test_results_of_the_own_batch_are_not_seen() -> None:
 def paused(grown: History, number: int, dollars: float) -> History:
     for state in (TrialState.QUEUED, TrialState.RUNNING):
         grown = grown.move(number, state, time=2.0)
-    return grown.move(number, TrialState.PAUSED, time=3.0, dollars=dollars, seconds=1.0)
+    return grown.move(number, TrialState.PAUSED, time=3.0, dollars=Usd(dollars), seconds=Seconds(1.0))
 
 
 def test_a_paused_trial_keeps_nobody_waiting() -> None:

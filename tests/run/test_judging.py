@@ -23,6 +23,7 @@ from leantune.store.rows import Booking, Claim, JudgedMove, ReportRow
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.standings import TrialEnding
 from leantune.strategies.tuner import Judgement, Verdict, View
+from leantune.units import NO_USD, Seconds, Usd
 from tests.run.judged_worlds import (
     RULES,
     SAVE_SECONDS,
@@ -210,7 +211,7 @@ def claimed(here: World, *, lease: float = 1e12, worker: str = "elsewhere") -> C
     """The first setting, claimed by a worker that nobody knows."""
     here.store.propose(here.problem.space.grid()[0], FULL, time=here.clock.now(), time_limit=400.0)
     found = here.store.claim(
-        worker, time=here.clock.now(), lease=lease, fitting=lambda trial, _: Booking(4.06, 36.0, 400.0)
+        worker, time=here.clock.now(), lease=lease, fitting=lambda trial, _: Booking(Usd(4.06), 36.0, Seconds(400.0))
     )
     assert found is not None
     return found
@@ -221,7 +222,9 @@ def test_a_queued_trial_is_stopped_before_it_costs_more(make: Callable[..., Worl
     here = make()
     claim = claimed(here)
     here.store.add_reports([ReportRow(0, 1, 30.0, {"loss": 1 / 3}, 3.0)])
-    here.store.finish(claim, observations=(), state=S.QUEUED, cause="x", time=START, dollars=0.4, seconds=40.0)
+    here.store.finish(
+        claim, observations=(), state=S.QUEUED, cause="x", time=START, dollars=Usd(0.4), seconds=Seconds(40.0)
+    )
     here.store.propose(here.problem.space.grid()[1], FULL, time=START)
     queued = {0: Judgement(Verdict.STOP, "no more"), 1: Judgement(Verdict.STOP, "never")}
     here.run(Scripted(lambda view: queued, trials=2))
@@ -306,7 +309,7 @@ def test_a_verdict_dies_with_its_run(make: Callable[..., World]) -> None:
     judge.look(lambda closed: replace(view_of(here), closed=closed), {0: claim})
     assert programs.asked == [(0, How.EVICT)]
     judge.forget(0)
-    told = Finished(0, (), S.QUEUED, "interrupted by the user", 3.0)
+    told = Finished(0, (), S.QUEUED, "interrupted by the user", Seconds(3.0))
     assert judge.ended(told, claim) == (told, None)
 
 
@@ -320,7 +323,7 @@ def test_a_trial_that_another_worker_runs_is_left_to_it(make: Callable[..., Worl
     def finish(event: Event) -> None:
         if isinstance(event, Ended) and event.trial.number == 1:
             assert here.store.history().trial(0).state is S.RUNNING
-            here.store.finish(claim, observations=(), state=S.STOPPED, cause="its own", time=START, dollars=0.0)
+            here.store.finish(claim, observations=(), state=S.STOPPED, cause="its own", time=START, dollars=NO_USD)
 
     here.run(Scripted(at_step(5, Verdict.STOP), trials=2), observer=finish)
     assert [trial.moves[-1].cause for trial in here.trials] == ["its own", "stop at 5"]

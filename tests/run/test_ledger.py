@@ -24,6 +24,7 @@ from leantune.run.ledger import (
 )
 from leantune.space import Space, integer, machine
 from leantune.store.rows import Money
+from leantune.units import Seconds
 
 RATE = 36.0  # USD per hour: a cent a second
 PRICED = Space(n=integer(0, 9), cluster=clusters([machine("m", vcpus=1, memory=1, usd_per_hour=RATE)]))
@@ -112,7 +113,7 @@ def test_what_nobody_pays_for_needs_no_reservation() -> None:
     booking = TimeRules(time_limit=9.0).booking(trial(9.0, space=FREE), Money(1.0, 1.0, 0.0))
     assert booking is not None
     assert (booking.usd, booking.rate, booking.time_limit) == (0.0, None, 9.0)
-    assert dollars(None, 100.0) == 0.0
+    assert dollars(None, Seconds(100.0)) == 0.0
 
 
 # -- machines that are chosen when a trial starts
@@ -139,7 +140,7 @@ def paused(*seconds: float, limit: float | None = 1000.0) -> Trial:
     made = trial(limit)
     for place, span in enumerate(seconds, start=1):
         state = TrialState.PAUSED if place == len(seconds) else TrialState.REVOKED
-        run = [Move(TrialState.RUNNING, 1.0), Move(state, 2.0, seconds=span), Move(TrialState.QUEUED, 3.0)]
+        run = [Move(TrialState.RUNNING, 1.0), Move(state, 2.0, seconds=Seconds(span)), Move(TrialState.QUEUED, 3.0)]
         made = moved(made, *([Move(TrialState.QUEUED, 0.0)] if place == 1 else []), *run)
     return made
 
@@ -171,7 +172,7 @@ def test_who_was_not_paused_or_cannot_be_reckoned_with_keeps_its_limit() -> None
         trial(1000.0),
         Move(TrialState.QUEUED, 0.0),
         Move(TrialState.RUNNING, 1.0),
-        Move(TrialState.REVOKED, 2.0, seconds=70.0),
+        Move(TrialState.REVOKED, 2.0, seconds=Seconds(70.0)),
         Move(TrialState.QUEUED, 3.0),
     )
     assert rules.resumed(revoked, 70.0) is revoked
@@ -220,7 +221,7 @@ def test_a_run_that_goes_on_from_a_smaller_share_is_booked_by_what_is_left(
     predicted: float, smaller: float, rest: float
 ) -> None:
     """By seconds, but at least by the share of the epochs that is left: half of them."""
-    seen = Observation(Fraction(1, 2), ObservationKind.MEASURED, {"accuracy": 0.5}, smaller, None)
+    seen = Observation(Fraction(1, 2), ObservationKind.MEASURED, {"accuracy": 0.5}, Seconds(smaller), None)
     whole = replace(trial(10 * predicted), expected={"time": Estimate(predicted, 0.0)})
     rules = TimeRules(grace=0.0)
     assert rules.difference(whole, seen).time_limit == pytest.approx(10 * rest)

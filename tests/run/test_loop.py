@@ -31,6 +31,7 @@ from leantune.strategies.registry import recipe
 from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Judgement, Over, Tuner, View
 from leantune.study.definition import describe, open_or_create
+from leantune.units import NO_USD, Seconds, Usd
 from tests import toy
 
 FULL = Fraction(1)
@@ -143,7 +144,7 @@ def vanished(bench: Bench, *, host: str | None = None, lease: float = 1e12) -> T
     worker = replace(worker, process_started=worker.process_started - 1.0, host=host or worker.host)
     bench.store.join(worker)
     claim = bench.store.claim(
-        worker.id, time=bench.clock.now(), lease=lease, fitting=lambda trial, _: Booking(0.1, 0.5, 300.0)
+        worker.id, time=bench.clock.now(), lease=lease, fitting=lambda trial, _: Booking(Usd(0.1), 0.5, Seconds(300.0))
     )
     assert claim is not None
     return trial
@@ -204,7 +205,7 @@ def test_a_worker_that_lost_its_lease_may_not_record(bench: Bench) -> None:
             if self.running and not self.taken:
                 self.taken = True
                 (claim,) = bench.store.running()
-                assert bench.store.lose(claim, time=bench.clock.now(), cause="taken away", dollars=0.0)
+                assert bench.store.lose(claim, time=bench.clock.now(), cause="taken away", dollars=NO_USD)
             return super().step(now)
 
     executor = Slow(bench.table, bench.clock, problem=bench.problem)
@@ -263,9 +264,9 @@ def test_idle_time_after_a_crash_is_paid_for_but_is_not_training(bench: Bench) -
 
         def _resumed(self, end: Finished) -> Finished:
             (seen,) = end.observations
-            longer = replace(seen, seconds=(seen.seconds or 0.0) + self.earlier, cost=None)
+            longer = replace(seen, seconds=(Seconds(Seconds(seen.seconds or 0.0) + self.earlier)), cost=None)
             rate = trial.configuration.usd_per_hour or 0.0
-            priced = replace(longer, cost=(longer.seconds or 0.0) * rate / 3600)
+            priced = replace(longer, cost=(Usd(Usd(longer.seconds or 0.0) * rate / 3600)))
             return end._replace(observations=(priced,), resumed=True)
 
         def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
@@ -390,9 +391,11 @@ class Billed(ReplayExecutor):
         terms, usd = self.terms[end.number], 0.001 * (end.number + 1)
         if terms.attempt == 1:
             self.revoked[end.number] = end.seconds / 2
-            return Finished(end.number, (), TrialState.REVOKED, "revoked: x", end.seconds / 2, usd=2 * usd)
-        shown = tuple(replace(seen, cost=usd + terms.earlier_usd) for seen in end.observations)
-        return end._replace(observations=shown, resumed=True, usd=usd)
+            return Finished(
+                end.number, (), TrialState.REVOKED, "revoked: x", Seconds(end.seconds / 2), usd=Usd(2 * usd)
+            )
+        shown = tuple(replace(seen, cost=Usd(usd + terms.earlier_usd)) for seen in end.observations)
+        return end._replace(observations=shown, resumed=True, usd=Usd(usd))
 
 
 def test_bills_are_settled_and_counted_once(bench: Bench) -> None:

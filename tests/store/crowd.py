@@ -17,6 +17,7 @@ from leantune.store.database import Database
 from leantune.store.rows import Booking, Claim, Money
 from leantune.store.study import StudyStore
 from leantune.testing.store_samples import FULL, RATE, SMALL, contract_space, expired, measured
+from leantune.units import Seconds, Usd
 
 NAME = "crowded"
 RESERVED, PAID, LOST = 1.0, 0.125, 0.0625  # exact in binary, so that sums can be compared exactly
@@ -109,20 +110,20 @@ class Worker:
             return
         assert self._study.renew(self._name, [claim.trial.number], time=self._now, lease=1e9) == {claim.trial.number}
         self._study.finish(
-            claim, observations=[measured(PAID)], state=TrialState.DONE, cause="", time=self._now, dollars=PAID
+            claim, observations=[measured(PAID)], state=TrialState.DONE, cause="", time=self._now, dollars=Usd(PAID)
         )
         self.diary.finished.append(run)
 
     def _recover(self) -> None:
         ghosts = frozenset(claim.worker for claim in self._study.running() if claim.worker.startswith("ghost of"))
         for claim in expired(self._study, self._now, ghosts):
-            if self._study.lose(claim, time=self._now, cause="a ghost", dollars=LOST):
+            if self._study.lose(claim, time=self._now, cause="a ghost", dollars=Usd(LOST)):
                 self.diary.lost.append((claim.trial.number, claim.attempt))
 
 
 def _affordable(trial: Trial, money: Money) -> Booking | None:
     assert money.spent + money.reserved <= BUDGET
-    return Booking(RESERVED, RATE, 10.0) if money.left >= RESERVED else None
+    return Booking(Usd(RESERVED), RATE, Seconds(10.0)) if money.left >= RESERVED else None
 
 
 def work_until_killed(url: str) -> None:
@@ -132,13 +133,17 @@ def work_until_killed(url: str) -> None:
     while True:
         number = study.propose(SMALL, FULL, time=0.0).number
         say()
-        claim = study.claim(f"worker {os.getpid()}", time=0.0, lease=1.0, fitting=lambda *_: Booking(1.0, RATE, 1.0))
+        claim = study.claim(
+            f"worker {os.getpid()}", time=0.0, lease=1.0, fitting=lambda *_: Booking(Usd(1.0), RATE, Seconds(1.0))
+        )
         assert claim is not None
         say()
         study.renew(claim.worker, [number], time=0.5, lease=1.0)
         say()
         try:
-            study.finish(claim, observations=[measured(PAID)], state=TrialState.DONE, cause="", time=1.0, dollars=PAID)
+            study.finish(
+                claim, observations=[measured(PAID)], state=TrialState.DONE, cause="", time=1.0, dollars=Usd(PAID)
+            )
         except LeaseLost:
             raise AssertionError("nobody else is here") from None
         say()

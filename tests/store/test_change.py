@@ -14,6 +14,7 @@ from leantune.store.database import Database
 from leantune.store.rows import Booking
 from leantune.store.study import StudyStore
 from leantune.testing.store_samples import FULL, SMALL, contract_space, measured
+from leantune.units import Seconds, Usd
 
 
 @pytest.fixture
@@ -38,9 +39,9 @@ def statements(database: Database) -> Iterator[list[str]]:
 
 
 def run_one(study: StudyStore) -> None:
-    claim = study.claim("w", time=1.0, lease=1.0, fitting=lambda *_: Booking(0.5, 1.0, 1.0))
+    claim = study.claim("w", time=1.0, lease=1.0, fitting=lambda *_: Booking(Usd(0.5), 1.0, Seconds(1.0)))
     assert claim is not None
-    study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=2.0, dollars=0.5)
+    study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=2.0, dollars=Usd(0.5))
 
 
 @pytest.mark.parametrize("length", [0, 40])

@@ -15,6 +15,7 @@ import pytest
 from leantune.history import TrialState
 from leantune.store.database import Database
 from leantune.testing.store_samples import contract_space
+from leantune.units import Usd
 from tests.postgres import Postgres
 from tests.store import crowd
 
@@ -85,7 +86,7 @@ def test_a_killed_process_leaves_a_sound_store(new_url: str) -> None:
             assert money.reserved == len(running) * 1.0 and len(running) <= 1
             assert money.spent == history.cost
             for claim in study.running():
-                assert study.lose(claim, time=2.0, cause="killed", dollars=crowd.LOST)
+                assert study.lose(claim, time=2.0, cause="killed", dollars=Usd(crowd.LOST))
     assert heir_runs_what_is_left(new_url)
 
 

@@ -31,6 +31,7 @@ from leantune.store.encoding import (
     shares_text,
 )
 from leantune.testing.generators import configurations, spaces
+from leantune.units import Seconds, Usd
 
 TEXTS = st.text(max_size=8)
 FLOATS = st.floats(allow_nan=False)
@@ -91,7 +92,7 @@ def test_observations_that_cannot_be_stored() -> None:
     fine = Observation(Fraction(1), ObservationKind.FAILED, {}, None, None, "why")
     assert clean_observation(fine, "trial 0") is fine
     with pytest.raises(StoreError, match=r"cost is nan.*trial 0"):
-        clean_observation(Observation(Fraction(1), ObservationKind.FAILED, {}, 1.0, math.nan), "trial 0")
+        clean_observation(Observation(Fraction(1), ObservationKind.FAILED, {}, Seconds(1.0), Usd(math.nan)), "trial 0")
 
 
 def test_definitions() -> None:

@@ -16,6 +16,7 @@ from leantune.store.known import Known
 from leantune.store.rows import Booking
 from leantune.store.study import StudyStore
 from leantune.testing.store_samples import FULL, SMALL, contract_space, measured
+from leantune.units import Seconds, Usd
 
 
 @pytest.fixture
@@ -48,9 +49,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 
 
 def finish(study: StudyStore) -> None:
-    claim = study.claim("w", time=1.0, lease=1.0, fitting=lambda *_: Booking(1.0, 1.0, 1.0))
+    claim = study.claim("w", time=1.0, lease=1.0, fitting=lambda *_: Booking(Usd(1.0), 1.0, Seconds(1.0)))
     assert claim is not None
-    study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=2.0, dollars=0.5)
+    study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=2.0, dollars=Usd(0.5))
 
 
 def test_only_what_changed_is_read(database: Database, study: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from leantune.store.rows import Booking
 from leantune.testing.store_contract import StoreContract
 from leantune.testing.store_samples import FULL, SMALL, contract_space
 from leantune.testing.store_walk import StoreWalk
+from leantune.units import NO_USD, Seconds, Usd
 
 
 class TestMemory(StoreContract):
@@ -56,7 +57,7 @@ def test_history_is_made_anew_only_after_a_change() -> None:
         study.propose(SMALL, FULL, time=0.0)
     before = study.history()
     assert study.history() is before
-    claim = study.claim("w", time=1.0, lease=1.0, fitting=lambda *_: Booking(1.0, 1.0, 1.0))
+    claim = study.claim("w", time=1.0, lease=1.0, fitting=lambda *_: Booking(Usd(1.0), 1.0, Seconds(1.0)))
     assert claim is not None
     after = study.history()
     assert after is not before and after.trials[1] is before.trials[1]
@@ -68,9 +69,9 @@ def test_moves_are_not_copied() -> None:
     study.propose(SMALL, FULL, time=0.0)
     logs = set()
     for _ in range(50):
-        claim = study.claim("w", time=1.0, lease=1.0, fitting=lambda *_: Booking(0.0, None, None))
+        claim = study.claim("w", time=1.0, lease=1.0, fitting=lambda *_: Booking(NO_USD, None, None))
         assert claim is not None
-        study.finish(claim, observations=(), state=TrialState.REVOKED, cause="", time=2.0, dollars=0.0)
+        study.finish(claim, observations=(), state=TrialState.REVOKED, cause="", time=2.0, dollars=NO_USD)
         logs.add(id(study.history().trial(0).runs._log))
     assert len(logs) == 1
 
@@ -80,7 +81,7 @@ def test_dollars_are_summed_exactly() -> None:
     study.propose(SMALL, FULL, time=0.0)
     paid = [drawn.uniform(0, 1) * 10 ** drawn.randint(-9, 9) for _ in range(200)]
     for dollars in paid:
-        claim = study.claim("w", time=1.0, lease=1.0, fitting=lambda *_: Booking(drawn.random(), None, None))
+        claim = study.claim("w", time=1.0, lease=1.0, fitting=lambda *_: Booking(Usd(drawn.random()), None, None))
         assert claim is not None
         study.finish(claim, observations=(), state=TrialState.QUEUED, cause="", time=2.0, dollars=dollars)
     assert (study.money().spent, study.money().reserved) == (math.fsum(paid), 0.0)

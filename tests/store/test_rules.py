@@ -22,6 +22,7 @@ from leantune.store.rules import (
     unknown_study,
 )
 from leantune.testing.store_samples import FULL, SMALL, contract_space, measured
+from leantune.units import NO_USD, Seconds, Usd
 
 S = TrialState
 STAY = StayRow(0, 1, "i-1", "m/a", False, None, 0.5, "prices.csv", 1.0)
@@ -34,19 +35,19 @@ def running() -> Trial:
 
 def test_dollars_are_told_once() -> None:
     """By the observations, or by the move that ends the run."""
-    end = Move(S.DONE, 9.0, "", 0.5, 8.0)
-    assert ended(running(), [measured(0.5)], end, 0.0).moves[-1] == end._replace(dollars=0.0)
-    unpriced = Observation(Fraction(1), ObservationKind.MEASURED, {}, 8.0, None)
-    assert ended(running(), [unpriced], end, 0.0).moves[-1] == end
+    end = Move(S.DONE, 9.0, "", Usd(0.5), Seconds(8.0))
+    assert ended(running(), [measured(0.5)], end, NO_USD).moves[-1] == end._replace(dollars=NO_USD)
+    unpriced = Observation(Fraction(1), ObservationKind.MEASURED, {}, Seconds(8.0), None)
+    assert ended(running(), [unpriced], end, NO_USD).moves[-1] == end
     for state in (S.REVOKED, S.LOST):
-        trial = ended(running(), [], end._replace(state=state), 0.0)
+        trial = ended(running(), [], end._replace(state=state), NO_USD)
         assert trial.moves[-2:] == (end._replace(state=state), Move(S.QUEUED, 9.0))
     with pytest.raises(StoreError, match="no result"):
-        ended(running(), [], end._replace(state=S.PAUSED), 0.1)
+        ended(running(), [], end._replace(state=S.PAUSED), Usd(0.1))
 
 
 def test_a_judgement_is_of_one_moment() -> None:
-    waiting = moved(running(), Move(S.PAUSED, 1.0, "", 0.5))
+    waiting = moved(running(), Move(S.PAUSED, 1.0, "", Usd(0.5)))
     judged = JudgedMove(0, S.PAUSED, S.STOPPED, "flat\x00")
     assert judged_trial(waiting, judged, [], 2.0).moves[-1] == Move(S.STOPPED, 2.0, "flat\ufffd")
     with pytest.raises(Outdated, match="it was judged while it was queued, and it is paused"):
@@ -55,9 +56,9 @@ def test_a_judgement_is_of_one_moment() -> None:
 
 def test_rounding_is_no_overdraft() -> None:
     money = Money(0.3, 0.1 + 0.2, 0.0)  # 0.30000000000000004
-    check_booking(running(), Booking(0.0, None, None), money)
+    check_booking(running(), Booking(NO_USD, None, None), money)
     with pytest.raises(StoreError, match="exceeds"):
-        check_booking(running(), Booking(1e-9, None, None), money)
+        check_booking(running(), Booking(Usd(1e-9), None, None), money)
 
 
 def test_a_stay_has_finite_numbers_and_a_name() -> None:

@@ -42,6 +42,7 @@ from leantune.strategies.trial_ends import (
     stopped_trials,
 )
 from leantune.strategies.tuner import Judgement, LearningCurve, Verdict, View
+from leantune.units import Seconds
 from tests.strategies.quick_lean import quick_lean
 
 HALF, FULL = Fraction(1, 2), Fraction(1)
@@ -227,7 +228,7 @@ def world(curve: LearningCurve, share: Fraction = FULL) -> View:
     for n in range(8):
         history = done(problem, history, n, 0.5 + 0.05 * n)
     history, trial = running(history, 8, share)
-    shown = Observation(share, ObservationKind.PARTIAL, {"a": curve.values[-1]}, 30.0, None)
+    shown = Observation(share, ObservationKind.PARTIAL, {"a": curve.values[-1]}, Seconds(30.0), None)
     history = history.record(trial.number, [shown], time=1.0, state=TrialState.STOPPED)
     return View(problem, history, 0, {trial.number: curve})
 

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from leantune.cloud.markets import PriceSeries
 from leantune.errors import InvalidInput
-from leantune.units import SECONDS_PER_HOUR
+from leantune.units import NO_USD, SECONDS_PER_HOUR, Seconds, Usd
 
 # Seconds since 1970 as float64 are exact to 2.4e-7 s: less than this is no started second.
 _CLOCK_GRAIN = 1e-6
@@ -35,15 +35,15 @@ class BillReason(StrEnum):
 class Bill:
     """What one machine cost: `seconds` billed, their price, what of it is given back, and why."""
 
-    seconds: float
-    gross_usd: float
-    refund_usd: float
+    seconds: Seconds
+    gross_usd: Usd
+    refund_usd: Usd
     why: BillReason
 
     @property
-    def net_usd(self) -> float:
+    def net_usd(self) -> Usd:
         """Dollars to pay: gross less refund."""
-        return self.gross_usd - self.refund_usd
+        return Usd(self.gross_usd - self.refund_usd)
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,11 @@ class BillingPolicy:
             hint = "Give a begin that is not after the end"
             raise InvalidInput(f"[{begin}, {end}) is no period", where=f"bill of {self.provider}", hint=hint)
         rounded = self._rounded(used)
-        billed = max(self.minimum_seconds, rounded)
-        gross = _gross(price, begin, end, billed - used, max_price)
+        billed = Seconds(max(self.minimum_seconds, rounded))
+        gross = Usd(_gross(price, begin, end, billed - used, max_price))
         if revoked and used < self.refund_window_seconds:
             return Bill(billed, gross, gross, BillReason.REFUNDED)
-        return Bill(billed, gross, 0.0, BillReason.MINIMUM if rounded < billed else BillReason.USED)
+        return Bill(billed, gross, NO_USD, BillReason.MINIMUM if rounded < billed else BillReason.USED)
 
     def _rounded(self, used: float) -> float:
         return max(0, math.ceil((used - _CLOCK_GRAIN) / self.granularity_seconds)) * self.granularity_seconds

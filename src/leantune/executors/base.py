@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 from leantune.errors import IllegalMove, UnknownTrial
 from leantune.history import Observation, Trial, TrialState
 from leantune.store.rows import StayRow
-from leantune.units import Seconds
+from leantune.units import NO_SECONDS, NO_USD, Seconds, Usd
 
 GRACE = Seconds(30.0)  # between SIGTERM and SIGKILL, where nobody says otherwise
 GATHER_SECONDS = 0.1  # for which news that is no end may wait for more of it before `wait` returns
@@ -46,8 +46,8 @@ class Terms:
     time_limit: Seconds | None = None
     grace: Seconds = GRACE
     lease: Seconds | None = None
-    earlier_seconds: float = 0.0
-    earlier_usd: float = 0.0
+    earlier_seconds: Seconds = NO_SECONDS
+    earlier_usd: Usd = NO_USD
     reported: Mapping[str, float] = field(default_factory=dict)
     continues: tuple[Trial, Observation] | None = None
     keep: bool = False
@@ -140,9 +140,9 @@ class Finished(NamedTuple):
     observations: tuple[Observation, ...]
     state: TrialState
     cause: str = ""
-    seconds: float = 0.0
+    seconds: Seconds = NO_SECONDS
     resumed: bool = False
-    usd: float | None = None
+    usd: Usd | None = None
     kept_step: float | None = None
     stays: tuple[StayRow, ...] = ()
     continued: bool = False

@@ -248,7 +248,7 @@ class _Call:
         limit = self._terms.time_limit
         why = "timeout" if limit is not None and seconds > limit else "stop" if stopped else ""
         notes = tuple(self._keeper.notes) if self._keeper is not None else ()
-        return Ending(seconds, why=why, failure=failure, time_limit=limit, notes=notes)
+        return Ending(Seconds(seconds), why=why, failure=failure, time_limit=limit, notes=notes)
 
     def _strange(self, result: object) -> ObservationError:
         return ObservationError(

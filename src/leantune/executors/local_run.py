@@ -23,6 +23,7 @@ from leantune.executors.run_folder import RunFolder
 from leantune.executors.warden_process import WardenProcess
 from leantune.history import Trial, TrialState
 from leantune.problem import Problem
+from leantune.units import NO_SECONDS, Seconds
 from leantune.worker.client import TRIAL_VARIABLE
 from leantune.worker.lines import plain, read_json
 from leantune.worker.orders import Exit, Orders
@@ -100,7 +101,7 @@ class LocalRun:
         """Ask it to save a checkpoint and end."""
         if self._cancel():
             self.ended = self._setting.clock.monotonic()
-            self._finish(Finished(self.trial.number, (), TrialState.QUEUED, "interrupted", 0.0))
+            self._finish(Finished(self.trial.number, (), TrialState.QUEUED, "interrupted", NO_SECONDS))
         elif self.warden is not None:
             self.warden.send({"stop": "term"})
 
@@ -288,7 +289,7 @@ class LocalRun:
         self.warden.end()
         self.ended = max(self.ended, event["ended"])
         ending = Ending(
-            seconds=event["seconds"],
+            seconds=Seconds(event["seconds"]),
             code=event["code"],
             why=event["why"],
             failure=f"cannot start: {plain(event['error'])}" if event["error"] else "",
@@ -312,7 +313,7 @@ class LocalRun:
         cause = f"its warden was killed{f': {noise}' if noise else ''} (log: {self._folder.log(self.terms.attempt)})"
         self.ended = now
         seconds = max(0.0, now - self._began)
-        self._ended = Finished(self.trial.number, (), TrialState.LOST, cause, seconds, self._restored.own)
+        self._ended = Finished(self.trial.number, (), TrialState.LOST, cause, Seconds(seconds), self._restored.own)
 
     def _finish(self, finished: Finished) -> None:
         trouble = self._saving.result() if self._saving is not None else ""

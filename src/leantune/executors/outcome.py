@@ -17,6 +17,7 @@ from typing import NamedTuple
 from leantune.executors.base import Finished, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import COST, TIME, Problem, Scale
+from leantune.units import Seconds
 from leantune.worker.lines import Said, plain, read_pairs
 
 MOST_NAMES = 100  # of metrics that are remembered, of a program that makes them up as it goes
@@ -35,7 +36,7 @@ class Ending:
     where it ended by itself. failure: why it could not be started, or what it raised. notes: what else went wrong.
     """
 
-    seconds: float
+    seconds: Seconds
     code: int = 0
     why: str = ""
     failure: str = ""

@@ -49,7 +49,7 @@ from leantune.rent.placement import Need, Placement
 from leantune.rent.provisioner import Choice, Held
 from leantune.rent.quotes import Forecaster, Quotes, quotes_text
 from leantune.store.rows import StayRow
-from leantune.units import SECONDS_PER_HOUR, Seconds
+from leantune.units import SECONDS_PER_HOUR, Seconds, Usd
 
 RETRY_SECONDS = 60.0  # of the market, until a launch that was refused everywhere is tried again
 REFUSED_SECONDS = 600.0  # how long an offer that was refused is not asked for
@@ -592,7 +592,7 @@ class RentedExecutor(BaseExecutor):
                 terms,
                 time_limit=limit,
                 lease=None if lease is None else Seconds(lease),
-                earlier_seconds=terms.earlier_seconds / self._speed,
+                earlier_seconds=Seconds(terms.earlier_seconds / self._speed),
                 continues=_faster(terms.continues, self._speed),
             )
         rental.phase, rental.started = Phase.TRAINING, self._clock.now()
@@ -748,7 +748,7 @@ class RentedExecutor(BaseExecutor):
         shown = finished.observations
         if speed != 1.0:
             shown = tuple(
-                replace(seen, seconds=None if seen.seconds is None else seen.seconds * speed) for seen in shown
+                replace(seen, seconds=None if seen.seconds is None else Seconds(seen.seconds * speed)) for seen in shown
             )
         if limit is not None and cause.startswith("timeout"):
             here, there = f"after {limit / speed:.4g} s", f"after {limit:.4g} s"
@@ -775,9 +775,9 @@ class RentedExecutor(BaseExecutor):
             shown,
             finished.state,
             finished.cause,
-            seconds,
+            Seconds(seconds),
             finished.resumed,
-            usd,
+            Usd(usd),
             rental.kept,
             tuple(rental.rows),
             finished.continued,
@@ -825,7 +825,7 @@ def _faster(continues: tuple[Trial, Observation] | None, speed: float) -> tuple[
     """What a run goes on from, in seconds of this world."""
     if continues is None or continues[1].seconds is None:
         return continues
-    return continues[0], replace(continues[1], seconds=continues[1].seconds / speed)
+    return continues[0], replace(continues[1], seconds=Seconds(continues[1].seconds / speed))
 
 
 def _billed(seen: Observation, last: Observation, total: float, whole: float | None) -> Observation:
@@ -833,4 +833,4 @@ def _billed(seen: Observation, last: Observation, total: float, whole: float | N
     count than those of the program.
     """
     share = min(seen.seconds / last.seconds, 1.0) if seen.seconds is not None and last.seconds else 1.0
-    return replace(seen, cost=total * share, seconds=seen.seconds if whole is None else whole * share)
+    return replace(seen, cost=Usd(total * share), seconds=seen.seconds if whole is None else Seconds(whole * share))

@@ -11,7 +11,7 @@ from leantune.errors import ObservationError
 from leantune.executors.base import BaseExecutor, Begun, Capacity, Event, Finished, How, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe, told_dollars
 from leantune.problem import Problem
-from leantune.units import Seconds
+from leantune.units import Seconds, Usd
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,15 @@ class ReplayExecutor(BaseExecutor):
             seconds = max(0.0, now - (run.end - run.finished.seconds))
             whole = run.finished
             usd = None if run.usd is None or whole.seconds <= 0 else run.usd * seconds / whole.seconds
-            ended = Finished(number, (), TrialState.QUEUED, "interrupted", seconds, usd=usd, kept_step=0.0)
+            ended = Finished(
+                number,
+                (),
+                TrialState.QUEUED,
+                "interrupted",
+                Seconds(seconds),
+                usd=None if usd is None else Usd(usd),
+                kept_step=0.0,
+            )
             self._runs[number] = _Run(now, ended._replace(continued=whole.continued))
 
     def forget(self, number: int) -> None:
@@ -185,7 +193,7 @@ class ReplayExecutor(BaseExecutor):
         failure, seconds = measurement.failure, max(0.0, (observation.seconds or 0.0) - before)
         state = TrialState.FAILED if failure else TrialState.DONE
         continued = terms.continues is not None
-        return Finished(trial.number, tuple(observations), state, failure, seconds, continued=continued)
+        return Finished(trial.number, tuple(observations), state, failure, Seconds(seconds), continued=continued)
 
     def _observation(self, trial: Trial, share: Fraction, measurement: Measurement) -> Observation:
         seconds, cost, cause = measurement.seconds, measurement.cost, measurement.failure

@@ -15,6 +15,7 @@ from leantune.history.moves import Move, TrialState
 from leantune.history.observations import Estimate, Note, NoteKind, Observation, ObservationKind
 from leantune.history.trials import Trial, TrialKind, moved, proposed, recorded
 from leantune.space import Configuration
+from leantune.units import NO_USD, Seconds, Usd
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ class History:
         *,
         time: float,
         cause: str = "",
-        dollars: float = 0.0,
-        seconds: float | None = None,
+        dollars: Usd = NO_USD,
+        seconds: Seconds | None = None,
     ) -> "History":
         """Change a trial's state by one legal move; results come by `record`, which also ends a trial."""
         state = TrialState(state)
@@ -74,9 +75,9 @@ class History:
         time: float,
         state: TrialState = TrialState.DONE,
         cause: str = "",
-        dollars: float = 0.0,
-        seconds: float | None = None,
-        resumed_dollars: float = 0.0,
+        dollars: Usd = NO_USD,
+        seconds: Seconds | None = None,
+        resumed_dollars: Usd = NO_USD,
     ) -> "History":
         """End a trial with what it showed, walking the moves it skipped (proposed -> queued -> running -> state).
 
@@ -114,9 +115,9 @@ class History:
         return math.fsum(trial.cost for trial in self.trials)
 
     @cached_property
-    def seconds(self) -> float:
+    def seconds(self) -> Seconds:
         """Seconds of all trials, one after the other."""
-        return math.fsum(trial.seconds for trial in self.trials)
+        return Seconds(math.fsum(trial.seconds for trial in self.trials))
 
     def tested(self, configuration_id: str) -> frozenset[Fraction]:
         """Shares at which the configuration was tested, pending trials included."""

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple, overload
 
 from leantune.errors import HistoryError, IllegalMove
-from leantune.units import NOTHING, Partials, added, total
+from leantune.units import NO_SECONDS, NO_USD, NOTHING, Partials, Seconds, Usd, added, total
 
 
 class TrialState(StrEnum):
@@ -63,8 +63,8 @@ class Move(NamedTuple):
     state: TrialState
     time: float
     cause: str = ""
-    dollars: float = 0.0
-    seconds: float | None = None
+    dollars: Usd = NO_USD
+    seconds: Seconds | None = None
 
 
 class _Sums(NamedTuple):
@@ -72,13 +72,13 @@ class _Sums(NamedTuple):
 
     summed: int = 0
     dollars: Partials = NOTHING
-    seconds: float = 0.0
+    seconds: Seconds = NO_SECONDS
     unmeasured: bool = False
     paused: bool = False
 
     def with_moves(self, moves: Sequence[Move]) -> "_Sums":
         """With all of the log's moves that follow."""
-        seconds, unmeasured, paused = self.seconds, self.unmeasured, self.paused
+        seconds, unmeasured, paused = float(self.seconds), self.unmeasured, self.paused
         new = moves[self.summed :]
         before = moves[self.summed - 1].state if self.summed else None
         for move in new:
@@ -88,7 +88,7 @@ class _Sums(NamedTuple):
             before = move.state
             paused |= before is TrialState.PAUSED
         dollars = added(self.dollars, *(move.dollars for move in new if move.dollars))
-        return _Sums(len(moves), dollars, seconds, unmeasured, paused)
+        return _Sums(len(moves), dollars, Seconds(seconds), unmeasured, paused)
 
 
 class _Log:
@@ -115,12 +115,12 @@ class Moves(Sequence[Move]):
         self._count = len(self._log.moves)
 
     @property
-    def dollars(self) -> float:
+    def dollars(self) -> Usd:
         """Dollars of all moves, summed exactly and rounded once."""
-        return total(self._sums.dollars)
+        return Usd(total(self._sums.dollars))
 
     @property
-    def seconds(self) -> float:
+    def seconds(self) -> Seconds:
         """Seconds of all runs that have ended, as far as somebody measured them."""
         return self._sums.seconds
 

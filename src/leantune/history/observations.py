@@ -9,6 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from leantune.problem import COST, TIME
+from leantune.units import NO_USD, Seconds, Usd
 
 _NUMBER = re.compile(r"\d[\d.,]*")
 
@@ -33,8 +34,8 @@ class Observation:
     fraction: Fraction
     kind: ObservationKind
     metrics: Mapping[str, float]
-    seconds: float | None
-    cost: float | None
+    seconds: Seconds | None
+    cost: Usd | None
     cause: str = ""
 
     def __post_init__(self) -> None:
@@ -46,9 +47,9 @@ class Observation:
         return math.nan if known is None else known
 
 
-def told_dollars(observations: Sequence[Observation]) -> float:
+def told_dollars(observations: Sequence[Observation]) -> Usd:
     """Dollars of a run as its observations tell them: those at its largest share; 0 where nobody knows them."""
-    return next((seen.cost for seen in reversed(observations) if seen.cost is not None), 0.0)
+    return next((seen.cost for seen in reversed(observations) if seen.cost is not None), NO_USD)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from leantune.history.moves import (
 from leantune.history.observations import Estimate, Note, NoteKind, Observation, ObservationKind, told_dollars
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
+from leantune.units import NO_USD, Seconds, Usd
 
 TIMEOUT = "timeout"  # how the cause of a run that exceeded its time limit begins (executors.base)
 _ROUNDING = 1e-9  # relative, of sums of seconds
@@ -60,7 +61,7 @@ class Trial:
     notes: tuple[Note, ...] = ()
     expected: Mapping[str, Estimate] = field(default_factory=dict)
     time_limit: float | None = None
-    resumed_dollars: float = 0.0
+    resumed_dollars: Usd = NO_USD
     kind: TrialKind = TrialKind.SEARCH
 
     @property
@@ -84,17 +85,17 @@ class Trial:
         return self.moves if isinstance(self.moves, Moves) else Moves(self.moves)
 
     @property
-    def moved_dollars(self) -> float:
+    def moved_dollars(self) -> Usd:
         """Dollars of its moves: those that no observation accounts for, before resumed ones are taken off."""
         return self.runs.dollars
 
     @cached_property
-    def cost(self) -> float:
+    def cost(self) -> Usd:
         """Dollars at its largest share (snapshots are charged once) plus those of its moves; unknown counts 0."""
-        return told_dollars(self.observations) + self.moved_dollars - self.resumed_dollars
+        return Usd(told_dollars(self.observations) + self.moved_dollars - self.resumed_dollars)
 
     @cached_property
-    def seconds(self) -> float:
+    def seconds(self) -> Seconds:
         """Seconds at its largest share, or of its runs where those took less, as they went on from another trial at a
         smaller share; before there is a result, those of its runs that have ended (a pause, a revocation), as far as
         somebody measured them.
@@ -158,7 +159,7 @@ def moved(trial: Trial, *steps: Move) -> Trial:
 
 
 def recorded(
-    trial: Trial, observations: Iterable[Observation], end: Move, resumed_dollars: float = 0.0, *, ran: bool = True
+    trial: Trial, observations: Iterable[Observation], end: Move, resumed_dollars: Usd = NO_USD, *, ran: bool = True
 ) -> Trial:
     """The trial ended by the move `end` with what it showed, by way of the moves it skipped (queued -> running).
 
@@ -186,7 +187,7 @@ def _changed(
     state: TrialState,
     moves: Sequence[Move],
     observations: tuple[Observation, ...],
-    resumed_dollars: float,
+    resumed_dollars: Usd,
 ) -> Trial:
     """The trial with a new standing. A simulation makes hundreds of thousands, and dataclasses.replace takes several
     times as long.
@@ -296,7 +297,9 @@ def observe(
     if share not in trial.snapshots:
         known = ", ".join(str(snapshot) for snapshot in trial.snapshots)
         raise ObservationError(f"it does not report at the share {share}", where=where, hint=f"It reports at {known}")
-    return Observation(share, kind, reported, seconds, cost, cause)
+    return Observation(
+        share, kind, reported, None if seconds is None else Seconds(seconds), None if cost is None else Usd(cost), cause
+    )
 
 
 def _dollars(trial: Trial, seconds: float | None) -> float | None:

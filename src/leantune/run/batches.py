@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from leantune.history import History, Move, Moves, Trial, TrialState
+from leantune.units import NO_USD
 
 
 def before_batch(history: History, size: int) -> History | None:
@@ -25,5 +26,5 @@ def _unseen(trial: Trial) -> Trial:
     proposed = trial.moves[0]
     queued = Move(TrialState.QUEUED, proposed.time)
     return replace(
-        trial, state=TrialState.QUEUED, observations=(), moves=Moves((proposed, queued)), resumed_dollars=0.0
+        trial, state=TrialState.QUEUED, observations=(), moves=Moves((proposed, queued)), resumed_dollars=NO_USD
     )

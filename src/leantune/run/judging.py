@@ -20,10 +20,11 @@ from leantune.executors.base import Executor, Finished, How
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.run.curves import Curves
 from leantune.run.events import Judged, Observer
-from leantune.run.ledger import TimeRules, smaller_result
+from leantune.run.ledger import TimeRules, dollars, smaller_result
 from leantune.store.base import Store
 from leantune.store.rows import Claim, JudgedMove, Money, ReportRow
 from leantune.strategies.tuner import Judgement, Tuner, Verdict, View
+from leantune.units import NO_SECONDS, NO_USD, Seconds, Usd
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
 _ENDS = (Verdict.PAUSE, Verdict.STOP)  # a run; whoever is to go on does
@@ -89,9 +90,7 @@ class Judge:
         state = _MOVES[judged.verdict]
         shown: tuple[Observation, ...] = ()
         if state is TrialState.STOPPED:
-            paid = finished.usd
-            if paid is None:
-                paid = 0.0 if claim.booking.rate is None else claim.booking.rate * finished.seconds / 3600.0
+            paid = dollars(claim.booking.rate, finished.seconds) if finished.usd is None else finished.usd
             smaller = continues[1] if finished.continued and continues is not None else None
             passed = self.curves.passed(claim.trial)
             shown = self._shown(claim.trial, passed, paid, finished.seconds, smaller)
@@ -137,8 +136,8 @@ class Judge:
                 state, cause = TrialState.STOPPED, self._rules.shortfall(again, money)
             else:
                 money = money._replace(reserved=money.reserved + booking.usd)
-        shown = self._shown(trial, self._passed(trial), 0.0, 0.0) if state is TrialState.STOPPED else ()
-        resumed = trial.moved_dollars if shown else 0.0
+        shown = self._shown(trial, self._passed(trial), NO_USD, NO_SECONDS) if state is TrialState.STOPPED else ()
+        resumed = trial.moved_dollars if shown else NO_USD
         return JudgedMove(trial.number, trial.state, state, cause, shown, resumed), money
 
     def _make(self, moves: list[JudgedMove], verdicts: Mapping[int, Judgement]) -> bool:
@@ -169,8 +168,8 @@ class Judge:
         self,
         trial: Trial,
         passed: Sequence[ReportRow],
-        dollars: float,
-        seconds: float,
+        dollars: Usd,
+        seconds: Seconds,
         smaller: Observation | None = None,
     ) -> tuple[Observation, ...]:
         """What a trial had shown when it was stopped: results at the shares that it passed, and what it told last, with
@@ -187,9 +186,13 @@ class Judge:
         for row in passed:
             took = min(_earlier_seconds(trial, row.attempt) + row.seconds, spent)
             share = row.fraction or trial.fraction
-            seen = Observation(share, ObservationKind.MEASURED, row.metrics, before[0] + took, before[1] + rate * took)
+            seen = Observation(
+                share, ObservationKind.MEASURED, row.metrics, Seconds(before[0] + took), Usd(before[1] + rate * took)
+            )
             shown.append(seen)
-        last = Observation(trial.fraction, ObservationKind.PARTIAL, metrics, before[0] + spent, before[1] + cost)
+        last = Observation(
+            trial.fraction, ObservationKind.PARTIAL, metrics, Seconds(before[0] + spent), Usd(before[1] + cost)
+        )
         return (*shown, last)
 
 

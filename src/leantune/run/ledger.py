@@ -21,7 +21,7 @@ from leantune.history.trials import proposed
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
 from leantune.store.rows import Booking, Money
-from leantune.units import SECONDS_PER_HOUR
+from leantune.units import NO_USD, SECONDS_PER_HOUR, Seconds, Usd
 
 KILL_SECONDS = 1.0  # between SIGKILL and the end of the last process
 FIRST_SHARE = 4  # of what a run could pay for, while nothing is known
@@ -135,7 +135,7 @@ class TimeRules:
         """
         rate = self.rate(trial.configuration)
         if rate is None or not self.enforced:
-            return Booking(0.0, rate, trial.time_limit)
+            return Booking(NO_USD, rate, trial.time_limit)
         if money.budget_usd is None:
             return Booking(self.worst_case(rate, trial.time_limit), rate, trial.time_limit)
         if trial.time_limit is not None and self.worst_case(rate, trial.time_limit) <= money.left:
@@ -153,9 +153,9 @@ class TimeRules:
         limit = self.first_limit(self.rate(configuration), {}, money)
         return self.booking(proposed(0, configuration, Fraction(1), time_limit=limit), money) is not None
 
-    def worst_case(self, rate: float, time_limit: float | None) -> float:
+    def worst_case(self, rate: float, time_limit: float | None) -> Usd:
         """Dollars that a run may cost at most; without a limit nothing can be promised, and nothing is reserved."""
-        return 0.0 if time_limit is None else rate * (time_limit + self.overhead) / SECONDS_PER_HOUR
+        return NO_USD if time_limit is None else Usd(rate * (time_limit + self.overhead) / SECONDS_PER_HOUR)
 
     def _predicted(self, expected: dict[str, Estimate], rate: float | None) -> Estimate | None:
         return predicted_seconds(expected, None if self.billed else rate)
@@ -172,9 +172,9 @@ class TimeRules:
         )
 
 
-def dollars(rate: float | None, seconds: float) -> float:
+def dollars(rate: float | None, seconds: Seconds) -> Usd:
     """What a machine of that rate costs in that time; 0 where nobody pays for it."""
-    return 0.0 if rate is None else rate * seconds / SECONDS_PER_HOUR
+    return NO_USD if rate is None else Usd(rate * seconds / SECONDS_PER_HOUR)
 
 
 def smaller_result(problem: Problem, history: Callable[[], History], trial: Trial) -> tuple[Trial, Observation] | None:
@@ -189,11 +189,11 @@ def smaller_result(problem: Problem, history: Callable[[], History], trial: Tria
     return past.continued(trial.configuration.id, trial.fraction)
 
 
-def continued_dollars(observations: Sequence[Observation], smaller: Observation | None) -> float:
+def continued_dollars(observations: Sequence[Observation], smaller: Observation | None) -> Usd:
     """Of the dollars that a run's observations tell, those that the result it went on from has paid for; a run that
     goes on costs no less than nothing.
     """
-    return 0.0 if smaller is None else min(smaller.cost or 0.0, told_dollars(observations))
+    return NO_USD if smaller is None else min(smaller.cost or NO_USD, told_dollars(observations))
 
 
 def predicted_seconds(expected: dict[str, Estimate], rate: float | None) -> Estimate | None:

@@ -49,7 +49,7 @@ from leantune.store.rows import Booking, Claim, Look, Money, ReportRow
 from leantune.strategies.baseline import next_test
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.tuner import Judgement, LearningCurve, Over, Tuner, View, Wait
-from leantune.units import SECONDS_PER_HOUR, Seconds
+from leantune.units import NO_SECONDS, SECONDS_PER_HOUR, Seconds, Usd
 
 if TYPE_CHECKING:
     from leantune.run.judging import Judge
@@ -323,7 +323,7 @@ class Loop:
                 time=self._clock.now(),
                 dollars=spent,
                 seconds=finished.seconds,
-                resumed_dollars=counted_again,
+                resumed_dollars=Usd(counted_again),
                 stays=finished.stays,
             )
         except LeaseLost:
@@ -352,12 +352,12 @@ class Loop:
         if self._heart:
             self._heart.release(number)
 
-    def _unmeasured_seconds(self, claim: Claim, end: float) -> float:
+    def _unmeasured_seconds(self, claim: Claim, end: float) -> Seconds:
         """How long a run is paid for whose end nobody measured: no longer than its reservation covers."""
         booking, seconds = claim.booking, max(0.0, end - claim.started) * self._plan.rules.speed
         if booking.time_limit is None or not booking.rate:
-            return seconds
-        return min(seconds, booking.usd / booking.rate * SECONDS_PER_HOUR)
+            return Seconds(seconds)
+        return Seconds(min(seconds, booking.usd / booking.rate * SECONDS_PER_HOUR))
 
     # -- what is to be started
 
@@ -439,15 +439,15 @@ class Loop:
         rows = (row for row in self._store.reports(number) if row.fraction in (None, share))
         return {name: value for row in rows for name, value in row.metrics.items()}
 
-    def _earlier_seconds(self, trial: Trial) -> float:
+    def _earlier_seconds(self, trial: Trial) -> Seconds:
         """How long earlier runs of the trial trained: as measured where we ended them, up to their last report where
         their worker vanished. What was paid for until that was noticed is not training.
         """
         if len(trial.moves) <= FIRST_RUN:
-            return 0.0
+            return NO_SECONDS
         if not trial.runs.unmeasured:
             return trial.runs.seconds
-        return trial.runs.seconds + self._unwritten_seconds(trial)
+        return Seconds(trial.runs.seconds + self._unwritten_seconds(trial))
 
     def _unwritten_seconds(self, trial: Trial) -> float:
         """Of runs that an older version recorded, which did not write down how long they took."""
@@ -464,10 +464,10 @@ class Loop:
                 seconds += self._trained_seconds(trial.number, attempt)
         return seconds
 
-    def _trained_seconds(self, number: int, attempt: int) -> float:
+    def _trained_seconds(self, number: int, attempt: int) -> Seconds:
         """Until the last report of an attempt."""
         reports = reversed(self._store.reports(number))
-        return next((report.seconds for report in reports if report.attempt == attempt), 0.0)
+        return Seconds(next((report.seconds for report in reports if report.attempt == attempt), 0.0))
 
     def _booking(self, trial: Trial, money: Money, capacity: Capacity) -> Booking | None:
         """What is set aside for a run now; pure, as the store asks within its transaction."""

@@ -59,8 +59,9 @@ from leantune.store.rules import (
     positive,
     storable,
 )
+from leantune.units import NO_USD, Seconds, Usd
 
-_UNBOOKED = Booking(0.0, None, None)
+_UNBOOKED = Booking(NO_USD, None, None)
 _QUEUED, _RUNNING, _LOST = TrialState.QUEUED, TrialState.RUNNING, TrialState.LOST
 
 
@@ -102,7 +103,7 @@ class Transaction(Protocol):
     def reserve(self, number: int, run: Run) -> None:
         """Open a row of the ledger for a run that starts, with its booking."""
 
-    def settle(self, number: int, run: Run, dollars: float, time: float) -> None:
+    def settle(self, number: int, run: Run, dollars: Usd, time: float) -> None:
         """Close the row of a run that has ended."""
 
     def put_stays(self, stays: Sequence[StayRow]) -> None:
@@ -271,9 +272,9 @@ class Store(ABC):
         state: TrialState,
         cause: str,
         time: float,
-        dollars: float,
-        seconds: float | None = None,
-        resumed_dollars: float = 0.0,
+        dollars: Usd,
+        seconds: Seconds | None = None,
+        resumed_dollars: Usd = NO_USD,
         stays: Iterable[StayRow] = (),
     ) -> Trial:
         """End a run and settle it with `dollars`; LeaseLost when the trial is no longer this worker's.
@@ -284,7 +285,7 @@ class Store(ABC):
         that was left to its provider still open; those that are not named end with the run.
         """
         number, paid = claim.trial.number, not_negative(dollars, "dollars")
-        end = Move(TrialState(state), float(time), clean(cause), paid, seconds)
+        end = Move(TrialState(state), float(time), clean(cause), Usd(paid), seconds)
         shown, machines = storable(self.name, number, observations), checked_stays(claim, stays)
         with self._changing() as change:
             run = change.run(number)
@@ -294,19 +295,19 @@ class Store(ABC):
             change.close_stays(number, run, end.time, end.cause, stays=machines)
             return trial
 
-    def lose(self, claim: Claim, *, time: float, cause: str, dollars: float, seconds: float | None = None) -> bool:
+    def lose(self, claim: Claim, *, time: float, cause: str, dollars: Usd, seconds: Seconds | None = None) -> bool:
         """Take a trial from a worker that vanished: running -> lost -> queued, settled with `dollars`.
 
         Its machines are over as far as we know, and the dollars those of the machine where there is one. False, and
         nothing is changed, when the trial has moved on or its lease was renewed since `claim` was looked up.
         """
         number, paid = claim.trial.number, not_negative(dollars, "dollars")
-        end = Move(_LOST, float(time), clean(cause), paid, seconds)
+        end = Move(_LOST, float(time), clean(cause), Usd(paid), seconds)
         with self._changing() as change:
             run = change.run(number)
             if (run.worker, run.attempt) != (claim.worker, claim.attempt) or run.lease_until > claim.lease_until:
                 return False
-            _end_run(change, ended(change.trial(number), (), end, 0.0), run, end)
+            _end_run(change, ended(change.trial(number), (), end, NO_USD), run, end)
             change.close_stays(number, run, end.time, end.cause, paid)
             return True
 
@@ -332,8 +333,8 @@ class Store(ABC):
         time: float,
         state: TrialState = TrialState.DONE,
         cause: str = "",
-        seconds: float | None = None,
-        resumed_dollars: float = 0.0,
+        seconds: Seconds | None = None,
+        resumed_dollars: Usd = NO_USD,
     ) -> Trial:
         """End a trial with a result that was told, whoever ran it; what it cost goes through the ledger as well.
 
@@ -347,9 +348,11 @@ class Store(ABC):
             trial = recorded(change.trial(number), shown, end, resumed_dollars)
             dollars = told_dollars(trial.observations) - resumed_dollars
             if run.worker is None:  # it is over before we heard of it
-                run = Run(run.attempt + 1, "", end.time, booking=Booking(0.0, trial.configuration.usd_per_hour, None))
+                run = Run(
+                    run.attempt + 1, "", end.time, booking=Booking(NO_USD, trial.configuration.usd_per_hour, None)
+                )
                 change.reserve(number, run)
-            _end_run(change, trial, run, end._replace(dollars=dollars))
+            _end_run(change, trial, run, end._replace(dollars=Usd(dollars)))
             change.close_stays(number, before, end.time, "its result was told", dollars)
             return trial
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from leantune.history import History, Observation, Trial, TrialState
 from leantune.problem import Budget
+from leantune.units import NO_USD, Usd
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Booking:
     limit).
     """
 
-    usd: float
+    usd: Usd
     rate: float | None
     time_limit: float | None
 
@@ -119,7 +120,7 @@ class JudgedMove:
     state: TrialState
     cause: str
     observations: tuple[Observation, ...] = ()
-    resumed_dollars: float = 0.0
+    resumed_dollars: Usd = NO_USD
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from leantune.errors import LeaseLost, Outdated, StoreError, UnknownStudy, did_y
 from leantune.history import FINAL_STATES, Move, Observation, Trial, TrialState, moved, recorded
 from leantune.store.encoding import clean, clean_observation
 from leantune.store.rows import Booking, Claim, JudgedMove, Money, StayRow
+from leantune.units import NO_USD, Usd
 
 _LONGEST_NAME = 200
 _ROUNDING = 1e-12  # relative, of sums of dollars
@@ -15,14 +16,14 @@ _BACK_TO_QUEUE = (TrialState.REVOKED, TrialState.LOST)  # where a trial stays fo
 _JUDGED = (TrialState.PAUSED, TrialState.QUEUED, TrialState.STOPPED)
 
 
-def ended(trial: Trial, observations: Sequence[Observation], end: Move, resumed_dollars: float) -> Trial:
+def ended(trial: Trial, observations: Sequence[Observation], end: Move, resumed_dollars: Usd) -> Trial:
     """The trial after the run that the move ends: over with its observations, or waiting without any.
 
     Dollars are those of the observations where they tell any, else those of the move.
     """
     if end.state in FINAL_STATES:
         told = any(seen.cost is not None for seen in observations)
-        return recorded(trial, observations, end._replace(dollars=0.0) if told else end, resumed_dollars)
+        return recorded(trial, observations, end._replace(dollars=NO_USD) if told else end, resumed_dollars)
     _check_no_result(trial, observations, resumed_dollars)
     if end.state in _BACK_TO_QUEUE:
         return moved(trial, end, Move(TrialState.QUEUED, end.time))
@@ -58,7 +59,7 @@ def judged_trial(trial: Trial, judged: JudgedMove, observations: Sequence[Observ
     return stopped
 
 
-def _check_no_result(trial: Trial, observations: Sequence[Observation], resumed_dollars: float) -> None:
+def _check_no_result(trial: Trial, observations: Sequence[Observation], resumed_dollars: Usd) -> None:
     if observations or resumed_dollars:
         raise StoreError("a trial that goes on later has no result", where=f"trial {trial.number}", hint="Leave it out")
 

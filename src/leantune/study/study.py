@@ -50,7 +50,7 @@ from leantune.strategies.recommending import required
 from leantune.strategies.registry import at_work, check_repeats, default_strategy, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.study.definition import describe, kept_open, open_or_create, raised
-from leantune.units import parse_share
+from leantune.units import Seconds, Usd, parse_share
 from leantune.worker.client import current_trial
 
 IN_MEMORY = "sqlite://"
@@ -395,7 +395,9 @@ def _whole(rest: Observation, smaller: Observation) -> Observation:
     """What a run that went on from a smaller share showed, with the seconds and dollars of the whole training."""
     seconds = None if rest.seconds is None or smaller.seconds is None else rest.seconds + smaller.seconds
     cost = None if rest.cost is None else rest.cost + (smaller.cost or 0.0)  # unknown is no reason to lose the rest
-    return replace(rest, seconds=seconds, cost=cost)
+    return replace(
+        rest, seconds=None if seconds is None else Seconds(seconds), cost=None if cost is None else Usd(cost)
+    )
 
 
 def _checked_seed(seed: int) -> int:

@@ -11,13 +11,16 @@ from leantune.history import Move, Observation, ObservationKind, TrialState
 from leantune.store.base import Store
 from leantune.store.rows import Claim, JudgedMove, Money, ReportRow, StayRow
 from leantune.testing.store_samples import FULL, ODD_TEXTS, SMALL, StoreFixtures, always, expired, measured
+from leantune.units import NO_USD, Seconds, Usd
 
 PAUSED, QUEUED, STOPPED = TrialState.PAUSED, TrialState.QUEUED, TrialState.STOPPED
 
 
 def midway(cost: float | None) -> Observation:
     """What a run had shown when it was stopped."""
-    return Observation(FULL, ObservationKind.PARTIAL, {"accuracy": 0.75}, 5.0, cost)
+    return Observation(
+        FULL, ObservationKind.PARTIAL, {"accuracy": 0.75}, Seconds(5.0), None if cost is None else Usd(cost)
+    )
 
 
 def stay(number: int = 0, attempt: int = 1, machine: str = "i-1") -> StayRow:
@@ -34,9 +37,15 @@ class JudgingContract(StoreFixtures):
         study.propose(SMALL, FULL, time=0.0)
         claim = self.claim(study, usd=1.0)
         trial = study.finish(
-            claim, observations=(), state=PAUSED, cause="predicted 0.8", time=9.0, dollars=0.5, seconds=8.25
+            claim,
+            observations=(),
+            state=PAUSED,
+            cause="predicted 0.8",
+            time=9.0,
+            dollars=Usd(0.5),
+            seconds=Seconds(8.25),
         )
-        assert trial.moves[-1] == Move(PAUSED, 9.0, "predicted 0.8", 0.5, 8.25)
+        assert trial.moves[-1] == Move(PAUSED, 9.0, "predicted 0.8", Usd(0.5), Seconds(8.25))
         assert trial.pending and peer.history().trials == (trial,)
         assert (trial.cost, peer.money()) == (0.5, Money(10.0, 0.5, 0.0))
         assert peer.claim("w", time=9.0, lease=1.0, fitting=always()) is None
@@ -48,11 +57,17 @@ class JudgingContract(StoreFixtures):
     def test_seconds_are_kept_of_the_move_that_ends_a_run(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
         study.finish(
-            self.claim(study), observations=(), state=TrialState.REVOKED, cause="", time=2.0, dollars=0.0, seconds=1 / 3
+            self.claim(study),
+            observations=(),
+            state=TrialState.REVOKED,
+            cause="",
+            time=2.0,
+            dollars=NO_USD,
+            seconds=Seconds(1 / 3),
         )
-        assert peer.lose(self.claim(study), time=3.0, cause="", dollars=0.0, seconds=2.0)
+        assert peer.lose(self.claim(study), time=3.0, cause="", dollars=NO_USD, seconds=Seconds(2.0))
         study.finish(
-            self.claim(study), observations=[measured(0.0)], state=TrialState.DONE, cause="", time=4.0, dollars=0.0
+            self.claim(study), observations=[measured(0.0)], state=TrialState.DONE, cause="", time=4.0, dollars=NO_USD
         )
         seconds = [move.seconds for move in peer.history().trial(0).moves if move.state != "running"]
         assert seconds == [None, None, 1 / 3, None, 2.0, None, None]
@@ -60,7 +75,9 @@ class JudgingContract(StoreFixtures):
         claim = self.claim(study)
         for wrong in (-1.0, math.nan, math.inf):
             with pytest.raises(HistoryError, match="seconds are"):
-                study.finish(claim, observations=(), state=QUEUED, cause="", time=5.0, dollars=0.0, seconds=wrong)
+                study.finish(
+                    claim, observations=(), state=QUEUED, cause="", time=5.0, dollars=NO_USD, seconds=Seconds(wrong)
+                )
         assert peer.history().trial(1).state is TrialState.RUNNING
 
     # -- stopping midway
@@ -68,7 +85,7 @@ class JudgingContract(StoreFixtures):
     def test_a_run_is_stopped_with_what_it_had_shown(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
         claim = self.claim(study, usd=1.0)
-        trial = study.finish(claim, observations=[midway(0.5)], state=STOPPED, cause="flat", time=9.0, dollars=0.5)
+        trial = study.finish(claim, observations=[midway(0.5)], state=STOPPED, cause="flat", time=9.0, dollars=Usd(0.5))
         assert peer.history().trials == (trial,)
         assert (trial.observations, trial.results) == ((midway(0.5),), ())
         assert list(peer.history().observations) == []
@@ -78,8 +95,10 @@ class JudgingContract(StoreFixtures):
         """What it cost is in its last move, as no observation tells it."""
         for _ in range(2):
             study.propose(SMALL, FULL, time=0.0)
-        study.finish(self.claim(study), observations=(), state=STOPPED, cause="", time=9.0, dollars=0.5)
-        study.finish(self.claim(study), observations=[midway(None)], state=STOPPED, cause="", time=9.0, dollars=0.25)
+        study.finish(self.claim(study), observations=(), state=STOPPED, cause="", time=9.0, dollars=Usd(0.5))
+        study.finish(
+            self.claim(study), observations=[midway(None)], state=STOPPED, cause="", time=9.0, dollars=Usd(0.25)
+        )
         assert [trial.moves[-1].dollars for trial in peer.history().trials] == [0.5, 0.25]
         assert peer.history().cost == peer.money().spent == 0.75
         assert peer.history().trial(0).tested == (FULL,)
@@ -89,9 +108,9 @@ class JudgingContract(StoreFixtures):
         claim = self.claim(study, usd=1.0)
         for state in (TrialState.DONE, TrialState.FAILED):
             with pytest.raises(ObservationError, match="no partial observation"):
-                study.finish(claim, observations=[midway(0.5)], state=state, cause="", time=9.0, dollars=0.5)
+                study.finish(claim, observations=[midway(0.5)], state=state, cause="", time=9.0, dollars=Usd(0.5))
         with pytest.raises(StoreError, match="no result"):
-            study.finish(claim, observations=[midway(0.5)], state=PAUSED, cause="", time=9.0, dollars=0.5)
+            study.finish(claim, observations=[midway(0.5)], state=PAUSED, cause="", time=9.0, dollars=Usd(0.5))
         assert peer.history().trial(0) == claim.trial
         assert peer.money() == Money(10.0, 0.0, 1.0)
 
@@ -102,7 +121,7 @@ class JudgingContract(StoreFixtures):
         study.propose(SMALL, FULL, time=0.0)
         changes = [
             JudgedMove(0, PAUSED, QUEUED, "place 1 of 3"),
-            JudgedMove(1, PAUSED, STOPPED, "place 2 of 3", (midway(0.25),), resumed_dollars=0.25),
+            JudgedMove(1, PAUSED, STOPPED, "place 2 of 3", (midway(0.25),), resumed_dollars=Usd(0.25)),
             JudgedMove(2, PAUSED, STOPPED, "place 3 of 3"),
             JudgedMove(3, QUEUED, PAUSED, "too many"),
         ]
@@ -146,7 +165,7 @@ class JudgingContract(StoreFixtures):
         with pytest.raises(IllegalMove, match="paused trial cannot become paused"):
             study.judge([JudgedMove(0, PAUSED, PAUSED, "")], time=7.0)
         with pytest.raises(StoreError, match="no result"):
-            study.judge([JudgedMove(0, PAUSED, QUEUED, "", (midway(0.25),), 0.25)], time=7.0)
+            study.judge([JudgedMove(0, PAUSED, QUEUED, "", (midway(0.25),), Usd(0.25))], time=7.0)
         with pytest.raises(StoreError, match=r"change from 0\.25 to 0\.5"):
             study.judge([JudgedMove(0, PAUSED, STOPPED, "", (midway(0.25),))], time=7.0)
         with pytest.raises(UnknownTrial, match="7"):
@@ -154,7 +173,7 @@ class JudgingContract(StoreFixtures):
         with pytest.raises(HistoryError, match="time"):
             study.judge([JudgedMove(0, PAUSED, STOPPED, "")], time=math.nan)
         assert study.history() == peer.history() == before
-        study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=8.0, dollars=0.5)
+        study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=8.0, dollars=Usd(0.5))
 
     # -- machines
 
@@ -169,7 +188,13 @@ class JudgingContract(StoreFixtures):
         assert peer.stays(0) == [taken, second]
         over = replace(second, step_from=6.0, ended=9.0, reached=20.0, gross_usd=0.5, refund_usd=0.125, why="done")
         study.finish(
-            claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=9.0, dollars=0.5, stays=[over]
+            claim,
+            observations=[measured(0.5)],
+            state=TrialState.DONE,
+            cause="",
+            time=9.0,
+            dollars=Usd(0.5),
+            stays=[over],
         )
         assert peer.stays() == [taken, over]
         assert peer.stays(1) == []
@@ -180,7 +205,7 @@ class JudgingContract(StoreFixtures):
         for machine in ("i-1", "i-2"):
             study.open_stay("w", stay(machine=machine))
         over, left = replace(stay(machine="i-2"), ended=8.0), stay(machine="i-3")
-        study.finish(claim, observations=(), state=PAUSED, cause="why", time=9.0, dollars=0.5, stays=[over, left])
+        study.finish(claim, observations=(), state=PAUSED, cause="why", time=9.0, dollars=Usd(0.5), stays=[over, left])
         rows = {row.machine: row for row in peer.stays()}
         assert rows == {"i-1": replace(stay(), ended=9.0, why="why"), "i-2": over, "i-3": left}, "what is said stands"
 
@@ -192,13 +217,13 @@ class JudgingContract(StoreFixtures):
         peer.settle_stay(replace(stay(), kept=3.0))
         peer.settle_stay(stay(machine="i-2"))
         assert [row.kept for row in study.stays(0)] == [3.0, 0.0]
-        study.finish(claim, observations=(), state=QUEUED, cause="why", time=9.0, dollars=0.5)
+        study.finish(claim, observations=(), state=QUEUED, cause="why", time=9.0, dollars=Usd(0.5))
         assert [(row.kept, row.ended, row.why) for row in study.stays(0)] == [(3.0, 9.0, "why"), (0.0, 9.0, "why")]
         billed = replace(stay(), kept=3.0, ended=8.5, gross_usd=0.25)
         peer.settle_stay(billed)
         assert study.stays(0)[0] == billed
         self.claim(study)
-        assert peer.lose(peer.running()[0], time=99.0, cause="", dollars=0.0)
+        assert peer.lose(peer.running()[0], time=99.0, cause="", dollars=NO_USD)
         assert study.stays(0)[0] == billed, "an earlier run's is not touched"
         with pytest.raises(UnknownTrial):
             study.settle_stay(stay(number=7))
@@ -214,7 +239,7 @@ class JudgingContract(StoreFixtures):
         for number in range(machines):
             study.open_stay("w", stay(machine=f"i-{number}"))
         (claim,) = expired(peer, 11.0)
-        assert peer.lose(claim, time=11.0, cause="w vanished", dollars=0.25)
+        assert peer.lose(claim, time=11.0, cause="w vanished", dollars=Usd(0.25))
         for row in study.stays():
             assert (row.ended, row.why, row.gross_usd, row.revoked) == (11.0, "w vanished", dollars, False)
         with pytest.raises(LeaseLost, match="attempt 1"):
@@ -242,7 +267,7 @@ class JudgingContract(StoreFixtures):
             study.open_stay("v", stay(number=7))
         for row in (stay(number=1), stay(attempt=2)):
             with pytest.raises(StoreError, match="the run's own machines"):
-                study.finish(claim, observations=(), state=QUEUED, cause="", time=1.0, dollars=0.0, stays=[row])
+                study.finish(claim, observations=(), state=QUEUED, cause="", time=1.0, dollars=NO_USD, stays=[row])
         new = stay()
         for row in (
             replace(new, usd_per_hour=math.nan),
@@ -287,5 +312,5 @@ class JudgingContract(StoreFixtures):
             study.propose(SMALL, FULL, time=0.0)
         claims = [self.claim(study, usd=1.0) for _ in range(count)]
         for claim in claims:
-            study.finish(claim, observations=(), state=PAUSED, cause="", time=5.0, dollars=0.25)
+            study.finish(claim, observations=(), state=PAUSED, cause="", time=5.0, dollars=Usd(0.25))
         return claims

@@ -54,6 +54,7 @@ from leantune.testing.store_samples import (
     measured,
 )
 from leantune.testing.store_walk import StoreWalk
+from leantune.units import NO_USD, Seconds, Usd
 
 
 class StoreContract(JudgingContract):
@@ -187,7 +188,7 @@ class StoreContract(JudgingContract):
         assert study.renew("v", [], time=5.0, lease=60.0) == frozenset()
         assert [claim.trial.number for claim in expired(peer, 64.0)] == [2]
         assert [claim.lease_until for claim in expired(peer, 65.0)][:2] == [65.0, 65.0]
-        study.finish(first, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=6.0, dollars=0.5)
+        study.finish(first, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=6.0, dollars=Usd(0.5))
         assert study.renew("v", [0, 1], time=7.0, lease=60.0) == {1}
         assert second.trial.number == 1
 
@@ -206,19 +207,23 @@ class StoreContract(JudgingContract):
         study.propose(SMALL, FULL, time=0.0)
         claim = self.claim(study, worker="v", usd=1.5, time=0.0, lease=10.0)
         (over,) = expired(peer, 11.0)
-        assert peer.lose(over, time=11.0, cause="v vanished", dollars=0.25)
+        assert peer.lose(over, time=11.0, cause="v vanished", dollars=Usd(0.25))
         moves = peer.history().trial(0).moves[-2:]
-        assert moves == (Move(TrialState.LOST, 11.0, "v vanished", 0.25), Move(TrialState.QUEUED, 11.0))
+        assert moves == (Move(TrialState.LOST, 11.0, "v vanished", Usd(0.25)), Move(TrialState.QUEUED, 11.0))
         assert study.money() == Money(10.0, 0.25, 0.0)
         assert study.history() == peer.history()
-        assert not study.lose(over, time=12.0, cause="again", dollars=0.25)
+        assert not study.lose(over, time=12.0, cause="again", dollars=Usd(0.25))
         with pytest.raises(LeaseLost, match="trial 0"):
-            study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=12.0, dollars=0.5)
+            study.finish(
+                claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=12.0, dollars=Usd(0.5)
+            )
         assert study.renew("v", [0], time=12.0, lease=10.0) == frozenset()
         again = self.claim(peer, worker="v")
         assert again.attempt == 2
         with pytest.raises(LeaseLost, match="attempt 1"):
-            study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=13.0, dollars=0.5)
+            study.finish(
+                claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=13.0, dollars=Usd(0.5)
+            )
         assert study.money().spent == study.history().cost == 0.25
 
     def test_a_lease_renewed_in_time_is_not_lost(self, study: Store, peer: Store) -> None:
@@ -226,9 +231,9 @@ class StoreContract(JudgingContract):
         claim = self.claim(study, worker="v", time=0.0, lease=10.0)
         (over,) = expired(peer, 11.0)
         assert study.renew("v", [0], time=11.0, lease=10.0) == {0}
-        assert not peer.lose(over, time=11.0, cause="v vanished", dollars=0.0)
-        study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=12.0, dollars=0.5)
-        assert not peer.lose(over, time=11.0, cause="v vanished", dollars=0.0)
+        assert not peer.lose(over, time=11.0, cause="v vanished", dollars=NO_USD)
+        study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=12.0, dollars=Usd(0.5))
+        assert not peer.lose(over, time=11.0, cause="v vanished", dollars=NO_USD)
         assert peer.history().trial(0).state is TrialState.DONE
 
     # -- results
@@ -240,7 +245,7 @@ class StoreContract(JudgingContract):
         study.propose(SMALL, FULL, time=0.0)
         claim = self.claim(study, usd=1.0)
         trial = study.finish(
-            claim, observations=[seen], state=TrialState(state), cause="so it is", time=9.0, dollars=0.5
+            claim, observations=[seen], state=TrialState(state), cause="so it is", time=9.0, dollars=Usd(0.5)
         )
         assert (trial.state, trial.observations, trial.cost) == (state, (seen,), 0.5)
         assert trial.moves[-1] == Move(TrialState(state), 9.0, "so it is")
@@ -248,16 +253,16 @@ class StoreContract(JudgingContract):
         assert peer.ledger() == [LedgerRow(0, 1, "w", RATE, 10.0, 1.0, 1.0, 0.5, 9.0)]
         assert peer.money() == Money(10.0, 0.5, 0.0)
         with pytest.raises(LeaseLost, match="trial 0"):
-            study.finish(claim, observations=[seen], state=TrialState(state), cause="", time=9.0, dollars=0.5)
+            study.finish(claim, observations=[seen], state=TrialState(state), cause="", time=9.0, dollars=Usd(0.5))
         assert study.claim("w", time=9.0, lease=1.0, fitting=always()) is None
 
     @pytest.mark.parametrize(("state", "by_way_of"), [("queued", ()), ("revoked", ("revoked",)), ("lost", ("lost",))])
     def test_a_run_is_interrupted(self, study: Store, peer: Store, state: str, by_way_of: tuple[str, ...]) -> None:
         study.propose(SMALL, FULL, time=0.0)
         claim = self.claim(study, usd=1.0)
-        trial = study.finish(claim, observations=(), state=TrialState(state), cause="why", time=9.0, dollars=0.5)
+        trial = study.finish(claim, observations=(), state=TrialState(state), cause="why", time=9.0, dollars=Usd(0.5))
         assert tuple(move.state for move in trial.moves[3:]) == (*by_way_of, "queued")
-        assert trial.moves[3] == Move(TrialState(state), 9.0, "why", 0.5)
+        assert trial.moves[3] == Move(TrialState(state), 9.0, "why", Usd(0.5))
         assert (trial.cost, peer.money()) == (0.5, Money(10.0, 0.5, 0.0))
         again = self.claim(peer, usd=1.0)
         assert again.attempt == 2
@@ -266,15 +271,15 @@ class StoreContract(JudgingContract):
     def test_a_resumed_run_is_paid_once(self, study: Store, peer: Store) -> None:
         """Its observations count all seconds, its second attempt only those since the checkpoint."""
         study.propose(SMALL, FULL, time=0.0)
-        study.finish(self.claim(study), observations=(), state=TrialState.QUEUED, cause="", time=2.0, dollars=0.75)
+        study.finish(self.claim(study), observations=(), state=TrialState.QUEUED, cause="", time=2.0, dollars=Usd(0.75))
         trial = study.finish(
             self.claim(study),
             observations=[measured(1.0)],
             state=TrialState.DONE,
             cause="",
             time=3.0,
-            dollars=0.25,
-            resumed_dollars=0.75,
+            dollars=Usd(0.25),
+            resumed_dollars=Usd(0.75),
         )
         assert trial.cost == peer.history().cost == peer.money().spent == 1.0
         assert peer.history().trial(0).resumed_dollars == 0.75
@@ -284,22 +289,22 @@ class StoreContract(JudgingContract):
         claim = self.claim(study, usd=1.0)
         done, seen = TrialState.DONE, [measured(0.5)]
         with pytest.raises(ValueError, match="nothing is told"):
-            study.finish(claim, observations=(), state=done, cause="", time=1.0, dollars=0.5)
+            study.finish(claim, observations=(), state=done, cause="", time=1.0, dollars=Usd(0.5))
         with pytest.raises(IllegalMove, match="running trial cannot become running"):
-            study.finish(claim, observations=(), state=TrialState.RUNNING, cause="", time=1.0, dollars=0.5)
+            study.finish(claim, observations=(), state=TrialState.RUNNING, cause="", time=1.0, dollars=Usd(0.5))
         with pytest.raises(StoreError, match="no result"):
-            study.finish(claim, observations=seen, state=TrialState.QUEUED, cause="", time=1.0, dollars=0.5)
+            study.finish(claim, observations=seen, state=TrialState.QUEUED, cause="", time=1.0, dollars=Usd(0.5))
         for wrong in (-0.1, math.nan, math.inf):
             with pytest.raises(StoreError, match="dollars"):
-                study.finish(claim, observations=seen, state=done, cause="", time=1.0, dollars=wrong)
+                study.finish(claim, observations=seen, state=done, cause="", time=1.0, dollars=Usd(wrong))
             with pytest.raises(StoreError, match="dollars"):
-                study.lose(claim, time=1.0, cause="", dollars=wrong)
+                study.lose(claim, time=1.0, cause="", dollars=Usd(wrong))
         for broken in (measured(math.nan), measured(0.1, seconds=math.inf)):
             with pytest.raises(StoreError, match="finite"):
-                study.finish(claim, observations=[broken], state=done, cause="", time=1.0, dollars=0.5)
+                study.finish(claim, observations=[broken], state=done, cause="", time=1.0, dollars=Usd(0.5))
         assert peer.history().trial(0) == study.history().trial(0) == claim.trial
         assert peer.money() == study.money() == Money(10.0, 0.0, 1.0)
-        study.finish(claim, observations=seen, state=done, cause="", time=1.0, dollars=0.5)
+        study.finish(claim, observations=seen, state=done, cause="", time=1.0, dollars=Usd(0.5))
 
     def test_results_that_are_told_go_through_the_ledger(self, study: Store, peer: Store) -> None:
         shares = (Fraction(1, 10), FULL)
@@ -311,7 +316,7 @@ class StoreContract(JudgingContract):
         assert [move.state for move in trial.moves] == ["proposed", "queued", "running", "done"]
         assert trial.observations == (seen[1], seen[0])
         study.record(1, [failed(0.25)], time=5.0, state=TrialState.FAILED, cause="exit code 3")
-        unpriced = Observation(FULL, ObservationKind.MEASURED, {"accuracy": 1.0}, 1.0, None)
+        unpriced = Observation(FULL, ObservationKind.MEASURED, {"accuracy": 1.0}, Seconds(1.0), None)
         study.record(2, [unpriced], time=6.0)
         assert peer.history() == study.history()
         assert peer.money() == Money(10.0, 0.75, 0.0)
@@ -326,7 +331,7 @@ class StoreContract(JudgingContract):
 
     def test_a_result_that_went_on_from_another_trial_is_paid_for_the_rest(self, study: Store, peer: Store) -> None:
         study.propose(SMALL, FULL, time=1.0, queue=False)
-        study.record(0, [measured(0.5, seconds=50.0)], time=4.0, seconds=20.0, resumed_dollars=0.375)
+        study.record(0, [measured(0.5, seconds=50.0)], time=4.0, seconds=Seconds(20.0), resumed_dollars=Usd(0.375))
         trial = peer.history().trial(0)
         assert (trial.cost, trial.seconds) == (0.125, 20.0)
         assert (trial.observations[0].cost, trial.observations[0].seconds) == (0.5, 50.0)
@@ -340,7 +345,9 @@ class StoreContract(JudgingContract):
         assert study.money() == Money(10.0, 0.5, 0.0)
         assert len(study.ledger()) == 1
         with pytest.raises(LeaseLost, match="trial 0"):
-            study.finish(claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=5.0, dollars=0.5)
+            study.finish(
+                claim, observations=[measured(0.5)], state=TrialState.DONE, cause="", time=5.0, dollars=Usd(0.5)
+            )
         assert study.renew("w", [0], time=5.0, lease=1.0) == frozenset()
         assert expired(study, 1e9) == []
 
@@ -402,8 +409,8 @@ class StoreContract(JudgingContract):
         study.propose(SMALL, FULL, time=0.0, notes=[Note(NoteKind.CAP, text)], expected={text: Estimate(1.0, 2.0)})
         claim = self.claim(study)
         study.add_reports([ReportRow(0, 1, 0.0, {text: 1.0})])
-        failure = Observation(FULL, ObservationKind.FAILED, {}, 1.0, 0.5, text)
-        study.finish(claim, observations=[failure], state=TrialState.FAILED, cause=text, time=1.0, dollars=0.5)
+        failure = Observation(FULL, ObservationKind.FAILED, {}, Seconds(1.0), Usd(0.5), text)
+        study.finish(claim, observations=[failure], state=TrialState.FAILED, cause=text, time=1.0, dollars=Usd(0.5))
         assert peer.history() == study.history()
         trial = peer.history().trial(0)
         kept = text.replace("\x00", "\ufffd").replace("\ud83d", "?")
@@ -435,10 +442,10 @@ class StoreContract(JudgingContract):
 
     def test_unknown_trials(self, study: Store) -> None:
         study.propose(SMALL, FULL, time=0.0)
-        ghost = Claim(study.history().trial(0), 1, "w", 0.0, 1.0, Booking(0.0, None, None))
+        ghost = Claim(study.history().trial(0), 1, "w", 0.0, 1.0, Booking(NO_USD, None, None))
         with pytest.raises(LeaseLost):
-            study.finish(ghost, observations=(), state=TrialState.QUEUED, cause="", time=0.0, dollars=0.0)
-        assert not study.lose(ghost, time=0.0, cause="", dollars=0.0)
+            study.finish(ghost, observations=(), state=TrialState.QUEUED, cause="", time=0.0, dollars=NO_USD)
+        assert not study.lose(ghost, time=0.0, cause="", dollars=NO_USD)
         for number in (1, -1):
             with pytest.raises(UnknownTrial):
                 study.record(number, [measured(0.1)], time=0.0)
@@ -459,7 +466,7 @@ class StoreContract(JudgingContract):
         def looks(trial: Trial, money: Money) -> Booking | None:
             assert study.history().trial(trial.number) == trial
             assert study.money() == money
-            return Booking(0.0, None, None)
+            return Booking(NO_USD, None, None)
 
         def changes(trial: Trial, money: Money) -> Booking | None:
             study.propose(SMALL, FULL, time=0.0)
@@ -479,7 +486,7 @@ class StoreContract(JudgingContract):
             while (claim := study.claim(worker, time=1.0, lease=9.0, fitting=always(0.1))) is not None:
                 assert study.renew(worker, [claim.trial.number], time=2.0, lease=9.0) == {claim.trial.number}
                 study.finish(
-                    claim, observations=[measured(0.1)], state=TrialState.DONE, cause="", time=3.0, dollars=0.1
+                    claim, observations=[measured(0.1)], state=TrialState.DONE, cause="", time=3.0, dollars=Usd(0.1)
                 )
                 done.append(claim.trial.number)
 

@@ -6,6 +6,7 @@ from leantune.history import Note, NoteKind, Observation, ObservationKind, Trial
 from leantune.space import Cluster, Clusters, Space, choice, linear, log, machine, when
 from leantune.store.base import Store
 from leantune.store.rows import Booking, Claim, Money
+from leantune.units import Seconds, Usd
 
 FULL = Fraction(1)
 NOTES = (Note(NoteKind.FALLBACK, "☃"), Note(NoteKind.PLAIN, "two\nlines"))
@@ -38,12 +39,14 @@ OTHER = {"lr": 1e-9, "optimizer": "sgd", "momentum": -0.0, "cluster": {"type": "
 
 def measured(cost: float, *, seconds: float | None = 1.0, fraction: Fraction = FULL) -> Observation:
     """A run that worked."""
-    return Observation(fraction, ObservationKind.MEASURED, {"accuracy": 0.9}, seconds, cost)
+    return Observation(
+        fraction, ObservationKind.MEASURED, {"accuracy": 0.9}, None if seconds is None else Seconds(seconds), Usd(cost)
+    )
 
 
 def failed(cost: float) -> Observation:
     """A run that did not."""
-    return Observation(FULL, ObservationKind.FAILED, {}, 1.0, cost, "exit code 3")
+    return Observation(FULL, ObservationKind.FAILED, {}, Seconds(1.0), Usd(cost), "exit code 3")
 
 
 def always(usd: float = 0.0) -> "Fitting":
@@ -61,7 +64,7 @@ class Fitting:
     def __call__(self, trial: Trial, money: Money) -> Booking | None:
         """A booking, unless the trial is to be refused."""
         self.asked.append((trial.number, money))
-        return None if trial.number in self._refused else Booking(self._usd, RATE, 10.0)
+        return None if trial.number in self._refused else Booking(Usd(self._usd), RATE, Seconds(10.0))
 
 
 def expired(study: Store, time: float, dead: frozenset[str] = frozenset()) -> list[Claim]:

@@ -8,6 +8,7 @@ from leantune.history import Observation, ObservationKind, TrialState
 from leantune.store.base import Store
 from leantune.store.rows import Booking, Claim, JudgedMove, ReportRow, StayRow
 from leantune.testing.store_samples import FULL, OTHER, RATE, SMALL, expired, failed, measured
+from leantune.units import Seconds, Usd
 
 _ENDS = ("done", "failed", "stopped", "paused", "queued", "revoked")
 
@@ -35,7 +36,7 @@ class StoreWalk:
             self.random.choice("vw"),
             time=self._time,
             lease=3.0,
-            fitting=lambda _, money: Booking(usd, RATE, 10.0) if usd <= money.left else None,
+            fitting=lambda _, money: Booking(Usd(usd), RATE, Seconds(10.0)) if usd <= money.left else None,
         )
         if claim is not None:
             self._claims.append(claim)
@@ -69,8 +70,8 @@ class StoreWalk:
                 state=TrialState(state),
                 cause="",
                 time=self._time,
-                dollars=dollars,
-                seconds=self.random.choice((None, 1.5)),
+                dollars=Usd(dollars),
+                seconds=self.random.choice((None, Seconds(1.5))),
                 stays=stays,
             )
         except LeaseLost:
@@ -82,14 +83,14 @@ class StoreWalk:
         if state != "stopped" or self.random.random() < 0.3:
             return []
         kind = self.random.choice((ObservationKind.MEASURED, ObservationKind.PARTIAL))
-        return [Observation(FULL, kind, {"accuracy": 0.5}, 1.0, self.random.choice((None, dollars)))]
+        return [Observation(FULL, kind, {"accuracy": 0.5}, Seconds(1.0), self.random.choice((None, Usd(dollars))))]
 
     def _renew(self, study: Store) -> None:
         study.renew("v", [claim.trial.number for claim in self._claims], time=self._time, lease=3.0)
 
     def _lose(self, study: Store) -> None:
         for claim in expired(study, self._time):
-            assert study.lose(claim, time=self._time, cause="vanished", dollars=claim.booking.usd / 2)
+            assert study.lose(claim, time=self._time, cause="vanished", dollars=Usd(claim.booking.usd / 2))
 
     def _judge(self, study: Store) -> None:
         """Some of the trials that wait go on, some never will; a judgement of a running one is refused."""

@@ -200,7 +200,7 @@ def test_asked_to_end_it_saves_first_and_says_where_it_can_go_on(how: How) -> No
     assert world.until(219.0) == []
     saved, finished = world.until(220.0)
     assert saved == Saved(0, 220.0, 15.0, 30.0)
-    assert finished == Finished(0, (), TrialState.QUEUED, "interrupted", 220.0, kept_step=15.0)
+    assert finished == Finished(0, (), TrialState.QUEUED, "interrupted", Seconds(220.0), kept_step=15.0)
 
 
 def test_asked_to_end_while_it_saves_it_ends_with_that_checkpoint() -> None:
@@ -226,7 +226,7 @@ def test_asked_to_end_while_it_restores_it_ends_at_once_with_what_it_had() -> No
     world.until(230.0)
     world.programs.end(0, How.SAVE)
     (finished,) = world.until(230.5)
-    assert finished == Finished(0, (), TrialState.QUEUED, "interrupted", 10.0, kept_step=15.0)
+    assert finished == Finished(0, (), TrialState.QUEUED, "interrupted", Seconds(10.0), kept_step=15.0)
 
 
 def test_after_its_last_step_it_saves_and_is_done() -> None:

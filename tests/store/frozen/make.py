@@ -17,6 +17,7 @@ from leantune.space import Cluster, Clusters, Space, choice, linear, log, machin
 from leantune.store.database import Database
 from leantune.store.rows import Booking, Claim, JudgedMove, ReportRow, StayRow, WorkerRow
 from leantune.store.study import StudyStore
+from leantune.units import Seconds, Usd
 
 MACHINE = machine("small", vcpus=2, memory=4, usd_per_hour=0.36)
 FULL, TENTH = Fraction(1), Fraction(1, 10)
@@ -59,7 +60,7 @@ def fill(database: Database) -> None:
     study.propose(adam, FULL, time=30.0)
     study.record(3, [seen(FULL, 0.5, 11.0, 0.25)], time=31.0)
     study.propose(adam, TENTH, time=40.0)
-    study.finish(claim(study, 41.0), observations=(), state=TrialState.QUEUED, cause="", time=42.0, dollars=0.125)
+    study.finish(claim(study, 41.0), observations=(), state=TrialState.QUEUED, cause="", time=42.0, dollars=Usd(0.125))
     claim(study, 50.0)
     study.propose(sgd, FULL, time=60.0)
     study.propose(sgd, FULL, time=70.0, queue=False)
@@ -83,15 +84,15 @@ def done(study: StudyStore, configuration: dict[str, object]) -> None:
     curve = [ReportRow(0, 1, 1.5, {"loss": 2.5}, step=1.0), ReportRow(0, 1, 9.5, {"accuracy": 0.7}, None, TENTH)]
     study.add_reports(curve)
     shown = [seen(TENTH, 0.7, 9.5, 0.00095), seen(FULL, 0.1 + 0.2, 100.125, 0.0100125)]
-    study.finish(run, observations=shown, state=TrialState.DONE, cause="", time=103.125, dollars=0.0100125)
+    study.finish(run, observations=shown, state=TrialState.DONE, cause="", time=103.125, dollars=Usd(0.0100125))
 
 
 def failed_after_revocation(study: StudyStore, configuration: dict[str, object]) -> None:
     """Trial 1: its machine was taken away, then it ran out of time."""
     study.propose(configuration, FULL, time=10.0, notes=(Note(NoteKind.PLAIN, "model"),))
     run = claim(study, 11.0)
-    study.finish(run, observations=(), state=TrialState.REVOKED, cause="notice", time=12.0, dollars=0.5)
-    failure = Observation(FULL, ObservationKind.FAILED, {}, 20.0, 1.5, "timeout: 20 s")
+    study.finish(run, observations=(), state=TrialState.REVOKED, cause="notice", time=12.0, dollars=Usd(0.5))
+    failure = Observation(FULL, ObservationKind.FAILED, {}, Seconds(20.0), Usd(1.5), "timeout: 20 s")
     run = claim(study, 13.0)
     study.finish(
         run,
@@ -99,18 +100,18 @@ def failed_after_revocation(study: StudyStore, configuration: dict[str, object])
         state=TrialState.FAILED,
         cause="timeout: 20 s",
         time=33.0,
-        dollars=1.0,
-        resumed_dollars=0.5,
+        dollars=Usd(1.0),
+        resumed_dollars=Usd(0.5),
     )
 
 
 def stopped_after_loss(study: StudyStore, configuration: dict[str, object]) -> None:
     """Trial 2: its worker vanished, then we stopped it."""
     study.propose(configuration, FULL, time=20.0)
-    study.lose(claim(study, 21.0), time=22.0, cause="worker host-1 vanished", dollars=0.25)
-    cut = Observation(FULL, ObservationKind.CENSORED, {"accuracy": 0.25}, 3.0, 0.75)
+    study.lose(claim(study, 21.0), time=22.0, cause="worker host-1 vanished", dollars=Usd(0.25))
+    cut = Observation(FULL, ObservationKind.CENSORED, {"accuracy": 0.25}, Seconds(3.0), Usd(0.75))
     run = claim(study, 23.0)
-    study.finish(run, observations=[cut], state=TrialState.STOPPED, cause="hopeless", time=26.0, dollars=0.75)
+    study.finish(run, observations=[cut], state=TrialState.STOPPED, cause="hopeless", time=26.0, dollars=Usd(0.75))
 
 
 def judged(database: Database, adam: dict[str, object], sgd: dict[str, object]) -> None:
@@ -130,17 +131,23 @@ def judged(database: Database, adam: dict[str, object], sgd: dict[str, object]) 
             state=TrialState.PAUSED,
             cause=pause,
             time=9.0,
-            dollars=0.25,
-            seconds=5.5,
+            dollars=Usd(0.25),
+            seconds=Seconds(5.5),
             stays=[over],
         )
-    midway = Observation(FULL, ObservationKind.PARTIAL, {"accuracy": 0.75}, 5.5, 0.25)
-    stop = JudgedMove(1, TrialState.PAUSED, TrialState.STOPPED, "not selected", (midway,), resumed_dollars=0.25)
+    midway = Observation(FULL, ObservationKind.PARTIAL, {"accuracy": 0.75}, Seconds(5.5), Usd(0.25))
+    stop = JudgedMove(1, TrialState.PAUSED, TrialState.STOPPED, "not selected", (midway,), resumed_dollars=Usd(0.25))
     study.judge([stop], time=10.0)
     study.propose(adam, FULL, time=11.0, kind=TrialKind.VERIFICATION)
     done = [seen(FULL, 0.5, 11.0, 0.25)]
     study.finish(
-        claim(study, 12.0), observations=done, state=TrialState.DONE, cause="", time=23.0, dollars=0.25, seconds=11.0
+        claim(study, 12.0),
+        observations=done,
+        state=TrialState.DONE,
+        cause="",
+        time=23.0,
+        dollars=Usd(0.25),
+        seconds=Seconds(11.0),
     )
     study.propose(sgd, FULL, time=24.0, kind=TrialKind.ENQUEUED)
     claim(study, 25.0)
@@ -149,12 +156,14 @@ def judged(database: Database, adam: dict[str, object], sgd: dict[str, object]) 
 
 def seen(share: Fraction, accuracy: float, seconds: float, cost: float) -> Observation:
     """A measurement."""
-    return Observation(share, ObservationKind.MEASURED, {"accuracy": accuracy, "loss": 0.5}, seconds, cost)
+    return Observation(
+        share, ObservationKind.MEASURED, {"accuracy": accuracy, "loss": 0.5}, Seconds(seconds), Usd(cost)
+    )
 
 
 def claim(study: StudyStore, time: float) -> Claim:
     """The next queued trial, run by host-1."""
-    booked = study.claim("host-1", time=time, lease=60.0, fitting=lambda *_: Booking(1.25, 0.36, 600.0))
+    booked = study.claim("host-1", time=time, lease=60.0, fitting=lambda *_: Booking(Usd(1.25), 0.36, Seconds(600.0)))
     assert booked is not None
     return booked
 

@@ -25,7 +25,7 @@ from leantune.clock import Clock
 from leantune.errors import IllegalMove, InvalidInput, UnknownTrial
 from leantune.executors.base import Begun, Capacity, Event, Finished, How, Report, Saved, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState
-from leantune.units import Seconds
+from leantune.units import NO_USD, Seconds
 
 _ROUNDING = 1e-6  # seconds and steps: sums of floats that should be whole
 
@@ -271,11 +271,13 @@ class RecordedPrograms:
         seconds = time - program.started
         if self._checkpoints.get(number, 0.0) < last[0]:
             step = self._checkpoints.get(number, 0.0)
-            return Finished(number, (), TrialState.QUEUED, "interrupted", seconds, kept_step=step)
+            return Finished(number, (), TrialState.QUEUED, "interrupted", Seconds(seconds), kept_step=step)
         if not math.isfinite(last[1]):
             return _failed(program, f"{self._metric} is {last[1]}", seconds)
-        seen = Observation(program.trial.fraction, ObservationKind.MEASURED, {self._metric: last[1]}, seconds, 0.0)
-        return Finished(number, (seen,), TrialState.DONE, "", seconds, resumed=True, kept_step=last[0])
+        seen = Observation(
+            program.trial.fraction, ObservationKind.MEASURED, {self._metric: last[1]}, Seconds(seconds), NO_USD
+        )
+        return Finished(number, (seen,), TrialState.DONE, "", Seconds(seconds), resumed=True, kept_step=last[0])
 
     def _on_timeout(self, program: _Program, time: float) -> Finished:
         self._drop(program)
@@ -339,5 +341,5 @@ class RecordedPrograms:
 
 
 def _failed(program: _Program, cause: str, seconds: float) -> Finished:
-    seen = Observation(program.trial.fraction, ObservationKind.FAILED, {}, seconds, 0.0, cause)
-    return Finished(program.number, (seen,), TrialState.FAILED, cause, seconds)
+    seen = Observation(program.trial.fraction, ObservationKind.FAILED, {}, Seconds(seconds), NO_USD, cause)
+    return Finished(program.number, (seen,), TrialState.FAILED, cause, Seconds(seconds))

@@ -13,6 +13,7 @@ from leantune.problem import Budget
 from leantune.store.database import Database
 from leantune.store.rows import BudgetChange, LedgerRow, Money, ReportRow, WorkerRow
 from leantune.store.study import StudyStore
+from leantune.units import Seconds, Usd
 from tests.store.frozen.loading import load_postgres, load_sqlite
 from tests.store.frozen.make import frozen_space
 
@@ -42,7 +43,9 @@ def moves(*told: tuple[str, float] | tuple[str, float, str] | tuple[str, float, 
 
 
 def seen(share: Fraction, accuracy: float, seconds: float, cost: float) -> Observation:
-    return Observation(share, ObservationKind.MEASURED, {"accuracy": accuracy, "loss": 0.5}, seconds, cost)
+    return Observation(
+        share, ObservationKind.MEASURED, {"accuracy": accuracy, "loss": 0.5}, Seconds(seconds), Usd(cost)
+    )
 
 
 def test_studies(database: Database, study: StudyStore) -> None:
@@ -56,8 +59,8 @@ def test_studies(database: Database, study: StudyStore) -> None:
 
 def test_history(study: StudyStore) -> None:
     adam, sgd = frozen_space().configuration(ADAM), frozen_space().configuration(SGD)
-    failure = Observation(FULL, ObservationKind.FAILED, {}, 20.0, 1.5, "timeout: 20 s")
-    cut = Observation(FULL, ObservationKind.CENSORED, {"accuracy": 0.25}, 3.0, 0.75)
+    failure = Observation(FULL, ObservationKind.FAILED, {}, Seconds(20.0), Usd(1.5), "timeout: 20 s")
+    cut = Observation(FULL, ObservationKind.CENSORED, {"accuracy": 0.25}, Seconds(3.0), Usd(0.75))
     expected = {"accuracy": Estimate(0.8, 0.05), "cost": Estimate(0.1, 0.02)}
     assert study.history().trials == (
         Trial(
@@ -70,7 +73,7 @@ def test_history(study: StudyStore) -> None:
             moves(("proposed", 2.0), ("queued", 2.0), ("running", 3.0), ("done", 103.125)),
             (Note(NoteKind.START, "start 1/5"),),
             expected,
-            600.0,
+            Seconds(600.0),
         ),
         Trial(
             1,
@@ -89,7 +92,7 @@ def test_history(study: StudyStore) -> None:
                 ("failed", 33.0, "timeout: 20 s"),
             ),
             (Note(NoteKind.PLAIN, "model"),),
-            resumed_dollars=0.5,
+            resumed_dollars=Usd(0.5),
         ),
         Trial(
             2,
@@ -166,7 +169,7 @@ def test_work_goes_on(study: StudyStore) -> None:
     (claim,) = study.running()
     assert (claim.trial.number, claim.attempt, claim.worker, claim.booking.usd) == (4, 2, "host-1", 1.25)
     done = study.finish(
-        claim, observations=[seen(TENTH, 0.9, 1.0, 0.5)], state=TrialState.DONE, cause="", time=111.0, dollars=0.5
+        claim, observations=[seen(TENTH, 0.9, 1.0, 0.5)], state=TrialState.DONE, cause="", time=111.0, dollars=Usd(0.5)
     )
     assert done.state is TrialState.DONE
     assert study.propose(ADAM, FULL, time=113.0).number == 7
