@@ -23,7 +23,15 @@ from leantune.cloud.markets import PriceSeries
 from leantune.cloud.predictor import Predictor
 from leantune.cloud.prices import read_prices
 from leantune.lab.replay.tables import default_data
-from leantune.lab.training.training import Attempt, Judged, Plan, Result, Slices, judged, train_kind
+from leantune.lab.training.training import (
+    Attempt,
+    PredictorScores,
+    Slices,
+    TrainingPlan,
+    TrainingResult,
+    judged,
+    train_kind,
+)
 from leantune.revocation.kinds import KINDS
 from leantune.revocation.predictors import DEFAULT_KIND, over_deltas, predictor
 
@@ -43,7 +51,7 @@ class Row:
 
     name: str
     scope: str
-    judged: Judged
+    judged: PredictorScores
     train_seconds: float
     milliseconds: float
     grid_seconds: float | None = None
@@ -59,9 +67,9 @@ def load_markets() -> list[PriceSeries]:
     return list(read_prices(default_data() / PRICES).series.values())
 
 
-def plans(*, quick: bool, tries: int, processes: int) -> dict[str, Plan]:
+def plans(*, quick: bool, tries: int, processes: int) -> dict[str, TrainingPlan]:
     """How to train one model for all markets, and one for each on as many questions in all as the networks take."""
-    pooled = Plan(tries=tries, processes=processes)
+    pooled = TrainingPlan(tries=tries, processes=processes)
     if quick:
         pooled = replace(pooled, train_questions=6_000, validation_questions=3_000, test_questions=6_000)
     return {
@@ -88,7 +96,7 @@ def grid_seconds(asked: Predictor, series: Sequence[PriceSeries], days: int = 30
     return median_seconds([tables] * 2)
 
 
-def rows(series: Sequence[PriceSeries], chosen: dict[str, Plan], kinds: Sequence[str]) -> list[Row]:
+def rows(series: Sequence[PriceSeries], chosen: dict[str, TrainingPlan], kinds: Sequence[str]) -> list[Row]:
     """Train and judge everything; the untrained predictor first."""
     slices = Slices.of(series, chosen["pooled"])
     online = predictor()
@@ -101,7 +109,7 @@ def rows(series: Sequence[PriceSeries], chosen: dict[str, Plan], kinds: Sequence
     return found
 
 
-def _row(name: str, scope: str, result: Result, slices: Slices, series: Sequence[PriceSeries]) -> Row:
+def _row(name: str, scope: str, result: TrainingResult, slices: Slices, series: Sequence[PriceSeries]) -> Row:
     milliseconds = milliseconds_for_markets(result.predictor, series)
     grid = grid_seconds(result.predictor, series) if (name, scope) == (DEFAULT_KIND, "pooled") else None
     return Row(name, scope, judged(result.predictor, slices.test), result.cpu_seconds, milliseconds, grid)

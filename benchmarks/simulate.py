@@ -22,7 +22,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from leantune.lab.simulate.comparison import Plan, forecaster_of
+from leantune.lab.simulate.comparison import ComparisonPlan, forecaster_of
 from leantune.lab.simulate.forecast import TabledForecaster
 from leantune.lab.simulate.policies import chooser
 from leantune.lab.simulate.setup import generated_pool
@@ -77,7 +77,7 @@ def main() -> None:
 def measure(share: float = 1.0) -> list[Figures]:
     """Both sizes; share: of the jobs and of the month."""
     count, days = max(round(JOBS * share), 3), DAYS * share
-    plan = Plan(pool := generated_pool(days=days, zones=1), (synthetic_jobs(3, 1.0),), pool.speeds())
+    plan = ComparisonPlan(pool := generated_pool(days=days, zones=1), (synthetic_jobs(3, 1.0),), pool.speeds())
     simulated(plan, forecaster_of(plan), synthetic_jobs(3, 1.0))  # compiles
     forecaster = forecaster_of(plan)
     table, _ = timed(forecaster.prepare)
@@ -86,7 +86,7 @@ def measure(share: float = 1.0) -> list[Figures]:
 
 
 def figures_of(
-    name: str, plan: Plan, forecaster: TabledForecaster, jobs: tuple[RecordedJob, ...], table: float
+    name: str, plan: ComparisonPlan, forecaster: TabledForecaster, jobs: tuple[RecordedJob, ...], table: float
 ) -> Figures:
     """Simulate jobs of one size; the median of three where it is quick."""
     before = time.process_time()
@@ -115,7 +115,7 @@ def figures_of(
     )
 
 
-def simulated(plan: Plan, forecaster: TabledForecaster, jobs: tuple[RecordedJob, ...]) -> SimulationResult:
+def simulated(plan: ComparisonPlan, forecaster: TabledForecaster, jobs: tuple[RecordedJob, ...]) -> SimulationResult:
     """One tuning by our policy."""
     return simulate(plan.scenario(jobs), chooser("ours", plan.taste), forecaster, plan.curves)
 

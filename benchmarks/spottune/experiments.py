@@ -9,7 +9,7 @@ from benchmarks.spottune.policies import BASELINES, Policy, Rule
 from benchmarks.spottune.pools import PoolName
 from benchmarks.spottune.risks import QUICK_PLAN
 from benchmarks.spottune.tunings import Tuning
-from leantune.lab.training.training import Plan
+from leantune.lab.training.training import TrainingPlan
 from leantune.revocation.predictors import DEFAULT_KIND, UNTRAINED
 
 STARTS, FEW_STARTS = 10, 5
@@ -34,9 +34,9 @@ class Effort:
     tries: int = 2
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> TrainingPlan:
         """How predictors are trained."""
-        return QUICK_PLAN if self.quick else Plan(tries=self.tries, processes=2)
+        return QUICK_PLAN if self.quick else TrainingPlan(tries=self.tries, processes=2)
 
     @property
     def printed_kind(self) -> str:

@@ -12,7 +12,7 @@ from leantune.arrays import FloatArray
 from leantune.cloud.billing import AWS
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.oracle import Oracle
-from leantune.lab.simulate.simulation import MakeChooser, Scenario, Standing
+from leantune.lab.simulate.simulation import MakeChooser, ObservedFleet, Scenario
 from leantune.rent.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket
 
 
@@ -52,7 +52,7 @@ class Policy:
 
 def chooser(rule: Rule, seed: int) -> MakeChooser:
     """What makes the rule's chooser for a scenario. seed: of the random ones."""
-    made: dict[Rule, Callable[[Scenario, Standing], Chooser]] = {
+    made: dict[Rule, Callable[[Scenario, ObservedFleet], Chooser]] = {
         Rule.OURS: lambda scenario, _fleet: CheapestStep(scenario.policy),
         Rule.PRINTED: lambda _scenario, _fleet: PaperRule(seed),
         Rule.RANDOM: lambda _scenario, _fleet: RandomMarket(seed),

@@ -18,7 +18,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
-from leantune.cloud.feeds import Capacity, MarketFeed
+from leantune.cloud.feeds import MarketCapacity, MarketFeed
 from leantune.cloud.generated import generate_prices
 from leantune.cloud.market_settings import Regime
 from leantune.cloud.markets import Market, PriceSeries
@@ -104,7 +104,7 @@ class Pool:
         sure = [MarketFeed(machine, market, None, on_demand=True) for market, machine in types.values()]
         return (*spot, *sure)
 
-    def capacities(self, start: float) -> dict[Market, Capacity]:
+    def capacities(self, start: float) -> dict[Market, MarketCapacity]:
         """Each market's trace, laid so that it is known a week before the start; none where prices alone revoke."""
         if not self.name.by_capacity:
             return {}

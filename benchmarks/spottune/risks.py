@@ -20,19 +20,19 @@ import numpy as np
 
 from benchmarks.spottune.pools import Pool, without_capacity
 from leantune.arrays import FloatArray
-from leantune.cloud.feeds import Capacity
+from leantune.cloud.feeds import MarketCapacity
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.predictor import HORIZON, Predictor
 from leantune.files import digest
 from leantune.lab.replay.kept import decisive_files
-from leantune.lab.training.training import Attempt, Plan, Slices, judged, train_kind
+from leantune.lab.training.training import Attempt, Slices, TrainingPlan, judged, train_kind
 from leantune.revocation import saved
 from leantune.revocation.predictors import UNTRAINED, predictor
 from leantune.revocation.trained import SUFFIX
 
 _LEARNING = ("cloud/predictor.py", "lab/training", "revocation")  # decide what is learned
 _MOST = 1.0 - 1e-12  # of the machines that can go at once, for the sake of the logarithm
-QUICK_PLAN = Plan(tries=1, train_questions=3_000, validation_questions=1_500, test_questions=1_500)
+QUICK_PLAN = TrainingPlan(tries=1, train_questions=3_000, validation_questions=1_500, test_questions=1_500)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Shelf:
     """Trained predictors in a folder; plan: how those that are missing are trained."""
 
     folder: Path
-    plan: Plan
+    plan: TrainingPlan
 
     def path(self, kind: str, pool: Pool) -> Path:
         """Where the predictor of a pool is, or shall be."""
@@ -67,7 +67,7 @@ class Shelf:
             asked, seconds = predictor(), 0.0
         else:
             result = train_kind(kind, slices, self.plan, told)
-            saved.save(saved.Saved(result.predictor, {"pool": pool.name}), self.path(kind, pool))
+            saved.save(saved.SavedPredictor(result.predictor, {"pool": pool.name}), self.path(kind, pool))
             asked, seconds = result.predictor, result.seconds
         content = {**asdict(judged(asked, slices.test)), "seconds": seconds}
         scratch = scored.with_name(f".{scored.name}.{os.getpid()}")
@@ -85,7 +85,7 @@ class Shelf:
         return self.path(kind, pool).with_suffix(".json")
 
 
-def slices_of(pool: Pool, plan: Plan) -> Slices:
+def slices_of(pool: Pool, plan: TrainingPlan) -> Slices:
     """Questions of the three periods."""
     return Slices.of(list(pool.series.values()), plan)
 
@@ -122,7 +122,7 @@ class WithCapacity:
         return 1.0 - (1.0 - self.prices.predict(series, times, max_prices)) * (1.0 - taken)
 
 
-def capacity_risk(capacity: Capacity, begin: float, end: float) -> float:
+def capacity_risk(capacity: MarketCapacity, begin: float, end: float) -> float:
     """Share of the minutes of [begin, end) with machines to be had after which one was taken within the hour.
 
     Preemptions come in bursts: a rate, preemptions over hours, would count a burst many times.

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.simulate import bare_loop, events_of, measure, simulated, synthetic_jobs
-from leantune.lab.simulate.comparison import Plan, forecaster_of
+from leantune.lab.simulate.comparison import ComparisonPlan, forecaster_of
 from leantune.lab.simulate.setup import generated_pool
 
 
@@ -19,7 +19,9 @@ def test_both_sizes_are_measured_and_the_longer_one_spans_longer() -> None:
 
 
 def test_events_are_those_of_machines_and_reports() -> None:
-    plan = Plan(pool := generated_pool(("r4.large",), days=1.0, zones=1), (synthetic_jobs(2, 0.5),), pool.speeds())
+    plan = ComparisonPlan(
+        pool := generated_pool(("r4.large",), days=1.0, zones=1), (synthetic_jobs(2, 0.5),), pool.speeds()
+    )
     result = simulated(plan, forecaster_of(plan), plan.tunings[0])
     reports = sum(job.reports for job in result.outcome.jobs)
     assert 2 * len(result.stays) + reports < events_of(result) <= 4 * len(result.stays) + reports

@@ -21,7 +21,7 @@ from leantune.cli.spot_simulate import (
     sentences,
     table_rows,
 )
-from leantune.cloud.feeds import Capacity
+from leantune.cloud.feeds import MarketCapacity
 from leantune.lab.simulate import workloads
 from leantune.lab.simulate.comparison import Tally, compare
 from leantune.lab.simulate.setup import DAY, with_generated_prices
@@ -267,7 +267,7 @@ def test_notes_tell_when_prices_ended_and_deadlines_broke(found: Found) -> None:
 
 
 def test_notes_tell_when_traces_ended(found: Found) -> None:
-    spent = Capacity([PLAN.pool.start], [PLAN.pool.start + 600.0])
+    spent = MarketCapacity([PLAN.pool.start], [PLAN.pool.start + 600.0])
     feeds = tuple(replace(feed, capacity=spent, mode="both") for feed in PLAN.pool.feeds)
     result = found.first.results[0]
     began = result.outcome.began - 121 * DAY  # a tuning of 121 days

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leantune.cloud.feeds import Capacity, MarketFeed, Mode
+from leantune.cloud.feeds import MarketCapacity, MarketFeed, Mode
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import Cause, Revocation
 from leantune.errors import InvalidInput
@@ -24,7 +24,7 @@ def series(*steps: tuple[float, float]) -> PriceSeries:
     return PriceSeries(MARKET, [START + at for at, _ in steps], [price for _, price in steps])
 
 
-def feed(prices: PriceSeries, capacity: Capacity | None = None, **options: Any) -> MarketFeed:
+def feed(prices: PriceSeries, capacity: MarketCapacity | None = None, **options: Any) -> MarketFeed:
     return MarketFeed(MACHINE, MARKET, prices, capacity, **options)
 
 
@@ -43,7 +43,7 @@ def test_price_crossing(launch: float, max_price: float, notice: float | None) -
 
 
 def test_capacity_with_notice_without_and_at_once() -> None:
-    capacity = Capacity(**ALWAYS, preemptions=[START + 500, START + 2000])
+    capacity = MarketCapacity(**ALWAYS, preemptions=[START + 500, START + 2000])
     warned = feed(STEPS, capacity, mode="capacity")
     assert warned.revocation(START, 0.01) == Revocation(START + 380, START + 500, Cause.CAPACITY)
     assert warned.revocation(START + 450, 0.01) == Revocation(START + 450, START + 500, Cause.CAPACITY)
@@ -54,7 +54,7 @@ def test_capacity_with_notice_without_and_at_once() -> None:
 
 
 def test_both_takes_what_comes_first() -> None:
-    capacity = Capacity(**ALWAYS, preemptions=[START + 150, START + 500])
+    capacity = MarketCapacity(**ALWAYS, preemptions=[START + 150, START + 500])
     both = feed(STEPS, capacity, mode="both")
     assert both.revocation(START, 0.2) == Revocation(START + 30, START + 150, Cause.CAPACITY)
     assert both.revocation(START + 200, 0.2) == Revocation(START + 380, START + 500, Cause.CAPACITY)
@@ -64,7 +64,7 @@ def test_both_takes_what_comes_first() -> None:
 
 
 def test_refusals_follow_the_mode() -> None:
-    capacity = Capacity([START + 100], [START + 300])
+    capacity = MarketCapacity([START + 100], [START + 300])
     modes: tuple[Mode, ...] = ("price", "capacity", "both")
     by_price, by_capacity, both = (feed(STEPS, capacity, mode=mode) for mode in modes)
     for time, price_fails, capacity_fails in ((50, False, True), (100, True, False), (250, False, False)):
@@ -92,7 +92,7 @@ def test_against_a_search_second_by_second(levels: list[float], launch: int, lim
     taken = sorted(data.draw(st.sets(st.integers(0, 700), max_size=4)))
     times = [0, *changes]
     prices_of = series(*zip(map(float, times), levels, strict=True))
-    capacity = Capacity(**ALWAYS, preemptions=[START + time for time in taken])
+    capacity = MarketCapacity(**ALWAYS, preemptions=[START + time for time in taken])
     found = feed(prices_of, capacity, mode="both").revocation(START + launch, limit)
 
     def price(second: int) -> float:
@@ -120,7 +120,7 @@ def test_every_crossing_of_random_prices(length: int) -> None:
 
 def test_a_machine_goes_with_probability_k_of_n() -> None:
     shares = [0.25, 1.0, 0.5]
-    capacity = Capacity(**ALWAYS, preemptions=[START + 10, START + 20, START + 30], shares=shares, seed=(7,))
+    capacity = MarketCapacity(**ALWAYS, preemptions=[START + 10, START + 20, START + 30], shares=shares, seed=(7,))
     slots = 4000
     first = [capacity.preemption(START, slot) for slot in range(slots)]
     third = [capacity.preemption(START + 20, slot) for slot in range(slots)]
@@ -137,7 +137,7 @@ def test_luck_depends_on_seed_and_slot_alone() -> None:
     times = START + 10.0 * np.arange(1, 200)
 
     def lives(seed: int, order: range) -> dict[int, float | None]:
-        capacity = Capacity(**ALWAYS, preemptions=times, shares=np.full(199, 0.1), seed=(seed,))
+        capacity = MarketCapacity(**ALWAYS, preemptions=times, shares=np.full(199, 0.1), seed=(seed,))
         return {slot: capacity.preemption(START, slot) for slot in order}
 
     forward = lives(1, range(50))
@@ -147,10 +147,10 @@ def test_luck_depends_on_seed_and_slot_alone() -> None:
 
 
 def test_where_launches_succeed() -> None:
-    capacity = Capacity([START, START + 200], [START + 100, START + 300])
+    capacity = MarketCapacity([START, START + 200], [START + 100, START + 300])
     expected = {-1: False, 0: True, 99: True, 100: False, 199: False, 200: True, 300: False}
     assert {at: capacity.available(START + at) for at in expected} == expected
-    assert not Capacity([], []).available(START)
+    assert not MarketCapacity([], []).available(START)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_where_launches_succeed() -> None:
 )
 def test_wrong_capacities_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        Capacity(**arguments)
+        MarketCapacity(**arguments)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leantune.cloud.markets import Market, PriceSeries
-from leantune.cloud.price_files import Columns
+from leantune.cloud.price_files import PriceColumns
 from leantune.cloud.prices import GAP_SECONDS, gaps_of, read_prices, tidied
 from leantune.errors import InvalidInput
 from tests.data import needs
@@ -208,7 +208,7 @@ def brute(rows: list[tuple[int, int, float]]) -> dict[int, dict[int, float]]:
 def test_every_row_is_kept_or_counted(rows: list[tuple[int, int, float]]) -> None:
     markets = tuple(Market("m5.large", f"us-east-1{letter}") for letter in "abc")
     codes, times, prices = (np.array([row[part] for row in rows]) for part in range(3))
-    columns = Columns(markets, codes.astype(np.int64), times.astype(float), prices.astype(float))
+    columns = PriceColumns(markets, codes.astype(np.int64), times.astype(float), prices.astype(float))
     expected = brute(rows)
     if not expected:
         with pytest.raises(InvalidInput, match="no price"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from leantune.clock import SimulatedClock
 from leantune.cloud.billing import AWS, AZURE, GCP, BillingPolicy
-from leantune.cloud.feeds import Capacity, MarketFeed
+from leantune.cloud.feeds import MarketCapacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import Cause, MachineState, Noticed, Revoked, Running
 from leantune.cloud.simcloud import SimCloud
@@ -28,7 +28,7 @@ def series(market: Market, *steps: tuple[float, float]) -> PriceSeries:
     return PriceSeries(market, [START + at for at, _ in steps], [price for _, price in steps])
 
 
-def spot(*steps: tuple[float, float], capacity: Capacity | None = None, **options: Any) -> MarketFeed:
+def spot(*steps: tuple[float, float], capacity: MarketCapacity | None = None, **options: Any) -> MarketFeed:
     return MarketFeed(SMALL, CALM, series(CALM, *steps), capacity, **options)
 
 
@@ -83,7 +83,7 @@ def test_boots_during_the_notice() -> None:
 
 
 def test_taken_without_a_word() -> None:
-    capacity = Capacity([START], [START + 9000], [START + 500])
+    capacity = MarketCapacity([START], [START + 9000], [START + 500])
     cloud, clock = cloud_of(spot((0, 0.1), capacity=capacity, mode="capacity", with_notice=False))
     name = cloud.launch(cloud.offers()[0], None, "mine")
     clock.sleep(499.0)
@@ -94,7 +94,7 @@ def test_taken_without_a_word() -> None:
 
 
 def test_no_capacity_no_machine() -> None:
-    capacity = Capacity([START + 100], [START + 200])
+    capacity = MarketCapacity([START + 100], [START + 200])
     cloud, clock = cloud_of(spot((0, 0.1), capacity=capacity, mode="both"))
     with pytest.raises(LaunchRefused, match="capacity"):
         cloud.launch(cloud.offers()[0], 0.2, "mine")
@@ -104,7 +104,7 @@ def test_no_capacity_no_machine() -> None:
 
 def test_each_launch_has_luck_of_its_own() -> None:
     times = [START + 100.0 * i for i in range(1, 60)]
-    capacity = Capacity([START], [START + 9000], times, [0.2] * 59)
+    capacity = MarketCapacity([START], [START + 9000], times, [0.2] * 59)
     cloud, clock = cloud_of(spot((0, 0.1), capacity=capacity, mode="capacity"))
     for _ in range(10):
         cloud.launch(cloud.offers()[0], None, "mine")
@@ -204,7 +204,7 @@ class World:
         return self.table[second]
 
     def feed(self) -> MarketFeed:
-        capacity = Capacity([START], [START + 1e6], [START + t for t in self.taken])
+        capacity = MarketCapacity([START], [START + 1e6], [START + t for t in self.taken])
         prices = series(CALM, *((float(at), price) for at, price in self.steps))
         return MarketFeed(SMALL, CALM, prices, capacity, mode=self.mode, notice_seconds=float(self.notice))
 

@@ -19,7 +19,7 @@ from leantune.history import Estimate, History, Trial
 from leantune.problem import TIME
 from leantune.rent.expectation import hazard_of, save_interval
 from leantune.rent.placement import Course, FixedPlacement, FreePlacement, Need, Pace
-from leantune.rent.provisioner import CheapestStep, Choice, Demand, Held
+from leantune.rent.provisioner import CheapestStep, Demand, Held, OfferChoice
 from leantune.rent.quotes import Quotes, max_prices, quote, quotes_text
 from leantune.rent.step_times import StepTimes
 from leantune.space import Cluster, Clusters, Machine, Space, integer
@@ -69,11 +69,11 @@ def trial_on(cluster: Cluster | None, expected: float | None = None) -> Trial:
 class Asked:
     """A chooser that takes what it is told to and remembers what it was asked."""
 
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[OfferChoice, ...] = ()
     stay: bool = True
     demands: list[Demand] = field(default_factory=list)
 
-    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Iterable[Choice]:
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Iterable[OfferChoice]:
         self.demands.append(demand)
         return iter([choice for choice in self.choices if quotes.open[choice.offer].any()])
 
@@ -159,7 +159,7 @@ def free(
 
 
 def test_a_free_machine_is_the_choosers_for_the_steps_to_the_next_judgement() -> None:
-    best = (Choice(BIG_SPOT, 0.3, 0.01), Choice(SMALL_SPOT, 0.05, 0.02))
+    best = (OfferChoice(BIG_SPOT, 0.3, 0.01), OfferChoice(SMALL_SPOT, 0.05, 0.02))
     asked = Asked(best)
     placement = free(asked, pace=Pace(pace=None, boot=90.0))
     assert tuple(placement.choose(Need(TRIAL, NOW, 200.0, 7.0, 3.0), quotes_of())) == best
@@ -236,7 +236,7 @@ def test_a_deadline_without_machines_on_demand_is_no_promise() -> None:
 def test_in_a_hurry_it_goes_on_demand_the_fastest_first(before: float, hurried: bool) -> None:
     """Within ten minutes of the last moment; seconds before that."""
     finish_by = NOW + 10 * HOUR
-    placement = free(Asked((Choice(SMALL_SPOT, 0.05, 0.01),)), pace=Pace(finish_by=finish_by))
+    placement = free(Asked((OfferChoice(SMALL_SPOT, 0.05, 0.01),)), pace=Pace(finish_by=finish_by))
     now = placement.last_moment(Need(TRIAL, NOW)) - before
     need, quotes = Need(TRIAL, now), quotes_of()
     chosen = [choice.offer for choice in placement.choose(need, quotes)]
@@ -252,7 +252,7 @@ def test_in_a_hurry_it_goes_on_demand_the_fastest_first(before: float, hurried: 
 
 def test_a_deadline_and_no_idea_how_long_a_step_takes() -> None:
     """It does not wait for a cheap machine: on demand at last."""
-    one = Choice(SMALL_SPOT, 0.05, 0.01)
+    one = OfferChoice(SMALL_SPOT, 0.05, 0.01)
     unknown = free(Asked((one,)), measured=False, pace=Pace(finish_by=NOW + 10 * HOUR))
     assert [choice.offer for choice in unknown.choose(Need(TRIAL, NOW), quotes_of())] == [
         SMALL_SPOT,

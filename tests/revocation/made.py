@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.predictor import MaxPrices
-from leantune.lab.training.training import Plan, Slices
+from leantune.lab.training.training import Slices, TrainingPlan
 
 START = 1_456_400_000.0  # in February 2016
 DAY = 86400.0
-SMALL = Plan(tries=1, train_questions=1_500, validation_questions=600, test_questions=900)
+SMALL = TrainingPlan(tries=1, train_questions=1_500, validation_questions=600, test_questions=900)
 
 
 def walk(seed: int = 0, days: float = 12.0, instance_type: str = "m4.large") -> PriceSeries:
@@ -32,7 +32,7 @@ def markets() -> list[PriceSeries]:
     return [walk(0), walk(1, instance_type="r3.large")]
 
 
-def small_slices(plan: Plan = SMALL) -> Slices:
+def small_slices(plan: TrainingPlan = SMALL) -> Slices:
     """Questions about both."""
     return Slices.of(markets(), plan)
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from leantune.lab.training.scores import scores
-from leantune.revocation.features import NAMES, Scale, present_records
+from leantune.revocation.features import NAMES, FeatureScale, present_records
 from leantune.revocation.networks import NetworkOptions
 from leantune.revocation.revpred import (
     NARROW,
@@ -80,13 +80,13 @@ def test_the_dense_part_reads_what_its_names_say() -> None:
         assert present_features(pasts, limits, options).shape[1] == len(present_names(options)) - 1  # without the bar
     assert present_features(pasts, limits, TRIBUTARY).shape[1] == len(present_names(TRIBUTARY)) == 1
     assert not NARROW.wide
-    assert RevPredOptions().drawn(np.random.default_rng(0)).scale is Scale.RELATIVE
+    assert RevPredOptions().drawn(np.random.default_rng(0)).scale is FeatureScale.RELATIVE
 
 
 def test_tributary_reads_sixty_minutes_the_present_one_last() -> None:
     pasts = small_slices().test.pasts()
     records = minute_records(pasts, TRIBUTARY)
-    assert records.shape == (len(pasts.asked), 60, len(NAMES[Scale.RELATIVE]))
+    assert records.shape == (len(pasts.asked), 60, len(NAMES[FeatureScale.RELATIVE]))
     np.testing.assert_allclose(records[:, -1], present_records(pasts), rtol=1e-6)
 
 
@@ -104,5 +104,5 @@ def test_tributary_trains_through_the_lstm_alone_and_files_of_before_are_restore
     tensors = {name: value for name, value in model.tensors().items() if name != "shift"}
     before = RevPred.restored(tensors, {"options": {"network": asdict(network), "most": 800}})
     assert before.options == options
-    assert before.features == [*NAMES[Scale.RELATIVE], "log_delta"]
+    assert before.features == [*NAMES[FeatureScale.RELATIVE], "log_delta"]
     assert np.array_equal(said, before.probabilities(pasts, limits))

@@ -11,31 +11,31 @@ from leantune.errors import InvalidInput
 from leantune.revocation import saved
 from leantune.revocation.kinds import KINDS
 from leantune.revocation.predictors import load
-from leantune.revocation.saved import Saved
-from leantune.revocation.trained import ALL_MARKETS, Calibration, Trained
+from leantune.revocation.saved import SavedPredictor
+from leantune.revocation.trained import ALL_MARKETS, PlattLine, Trained
 from tests.revocation.made import markets, small_slices
 
 numpy_files = pytest.importorskip("safetensors.numpy")
 
 
 @pytest.fixture(scope="module")
-def kept() -> Saved:
+def kept() -> SavedPredictor:
     slices = small_slices()
     models = {}
     for number, one in enumerate(slices.train.series):
         train = slices.train.of_market(number)
         models[str(one.market)] = KINDS["logistic"].fit(train, train, KINDS["logistic"].default, 0)
-    lines = {name: Calibration(1.5, -0.25) for name in models}
-    return Saved(Trained("logistic", models, lines), {"markets": list(models), "scores": {"brier": 0.1}})
+    lines = {name: PlattLine(1.5, -0.25) for name in models}
+    return SavedPredictor(Trained("logistic", models, lines), {"markets": list(models), "scores": {"brier": 0.1}})
 
 
 @pytest.fixture
-def path(kept: Saved, tmp_path: Path) -> Path:
+def path(kept: SavedPredictor, tmp_path: Path) -> Path:
     saved.save(kept, tmp_path / "logistic.safetensors")
     return tmp_path / "logistic.safetensors"
 
 
-def test_a_loaded_predictor_answers_the_same(kept: Saved, path: Path) -> None:
+def test_a_loaded_predictor_answers_the_same(kept: SavedPredictor, path: Path) -> None:
     again = saved.load(path)
     asked = markets()
     times, limits = np.array([one.end for one in asked]), np.array([9.0, 0.3])
@@ -100,7 +100,7 @@ def test_a_changed_number_is_noticed(path: Path) -> None:
         saved.load(path)
 
 
-def test_other_files_and_places_are_refused(kept: Saved, tmp_path: Path) -> None:
+def test_other_files_and_places_are_refused(kept: SavedPredictor, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no such file"):
         saved.load(tmp_path / "none.safetensors")
     numpy_files.save_file({"x": np.zeros(2)}, tmp_path / "other.safetensors")
@@ -115,7 +115,7 @@ def test_other_kinds_come_back_too(name: str, tmp_path: Path) -> None:
     slices, kind = small_slices(), KINDS[name]
     model = kind.fit(slices.train, slices.validation, kind.options(2, 0)[1], 0)
     trained = Trained(name, {ALL_MARKETS: model})
-    saved.save(Saved(trained), tmp_path / "one.safetensors")
+    saved.save(SavedPredictor(trained), tmp_path / "one.safetensors")
     test = slices.test
     again = load(tmp_path / "one.safetensors").predict(test.queried, test.times, test.max_prices)
     assert np.array_equal(again, trained.predict(test.queried, test.times, test.max_prices))

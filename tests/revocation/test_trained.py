@@ -9,7 +9,7 @@ from scipy.special import expit
 from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput
 from leantune.revocation.pasts import Pasts
-from leantune.revocation.trained import ALL_MARKETS, Calibration, Model, Trained
+from leantune.revocation.trained import ALL_MARKETS, Model, PlattLine, Trained
 from tests.revocation.made import markets
 
 
@@ -31,33 +31,33 @@ def test_platts_line_is_found_again() -> None:
     random = np.random.default_rng(0)
     logits = random.normal(size=200_000)
     labels = random.random(200_000) < expit(0.6 * logits - 1.0)
-    line = Calibration.fitted(expit(logits), labels)
+    line = PlattLine.fitted(expit(logits), labels)
     assert (line.slope, line.intercept) == pytest.approx((0.6, -1.0), abs=0.03)
     assert line(expit(logits)).mean() == pytest.approx(labels.mean(), abs=1e-3)
 
 
 @pytest.mark.parametrize("labels", [np.zeros(50, dtype=bool), np.ones(50, dtype=bool), np.arange(50) > 24])
 def test_it_stays_finite_and_never_turns_the_order_round(labels: np.ndarray) -> None:
-    line = Calibration.fitted(np.linspace(0.0, 1.0, 50), labels)
+    line = PlattLine.fitted(np.linspace(0.0, 1.0, 50), labels)
     assert np.isfinite([line.slope, line.intercept]).all()
-    assert Calibration.fitted(np.linspace(1.0, 0.0, 50), np.arange(50) > 24).slope == 0.0
+    assert PlattLine.fitted(np.linspace(1.0, 0.0, 50), np.arange(50) > 24).slope == 0.0
 
 
 def test_a_line_within_the_drift_of_slices_changes_nothing() -> None:
-    assert Calibration(1.1, -0.15).beyond(0.2) == Calibration()
-    far = Calibration(0.5, 1.0).beyond(0.2)
+    assert PlattLine(1.1, -0.15).beyond(0.2) == PlattLine()
+    far = PlattLine(0.5, 1.0).beyond(0.2)
     assert (far.slope, far.intercept) == pytest.approx((0.7, 0.8))
 
 
 def test_no_calibration_changes_nothing() -> None:
     said = np.array([0.0, 0.3, 1.0])
-    assert Calibration()(said) is said
+    assert PlattLine()(said) is said
 
 
 def test_each_market_has_its_model_and_line() -> None:
     first, second = markets()
     models = {str(first.market): Always(0.2), str(second.market): Always(0.7)}
-    predictor = Trained("made", models, {str(second.market): Calibration(1.0, 10.0)})
+    predictor = Trained("made", models, {str(second.market): PlattLine(1.0, 10.0)})
     times = np.array([first.end, second.end, first.end])
     limits = np.array([9.0, 9.0, 9.0])
     said = predictor.predict([first, second, first], times, limits)

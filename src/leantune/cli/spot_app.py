@@ -87,14 +87,14 @@ def train(  # noqa: PLR0913 - the options of a command
       $ leantune spot train --prices history.csv --predictors all --per-market --json
     """  # noqa: D301 (as above)
     from leantune.cli import spot_train as training
-    from leantune.lab.training.training import Plan
+    from leantune.lab.training.training import TrainingPlan
 
     kinds, folder = training.kinds_of(predictors), training.made_folder(out)
     series, source = training.read_series(prices, seed, days)
     series = training.last_days(series, source, days)
     at_once = min(processes or os.cpu_count() or 1, tries * (len(series) if per_market else 1))
     part = max(questions // 4, 1)
-    plan = Plan(tries, seed, per_market, questions, part, 2 * part, processes=at_once)
+    plan = TrainingPlan(tries, seed, per_market, questions, part, 2 * part, processes=at_once)
     return training.train(kinds, series, source, plan, folder)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from leantune.cli.command import Answer, Json
 from leantune.cli.terminal import activity, columned, say, utc, warn
 from leantune.clock import RealClock
-from leantune.cloud.aws import Access, Wanted, fetch_into
+from leantune.cloud.aws import Access, PriceRequest, fetch_into
 from leantune.cloud.catalog_tables import user_folder
 from leantune.cloud.price_store import PriceStore, Updated
 from leantune.cloud.price_summary import MarketSummary, on_demand_price, summarise_market
@@ -48,7 +48,7 @@ def _fetch(store: PriceStore, provider: str, region: str, types: Names, products
     if provider != "aws" or not region:
         what = f"prices of {provider!r} cannot be fetched" if provider != "aws" else "no region to fetch from"
         raise InvalidInput(what, where="spot prices", hint="Write --provider aws --region us-east-1")
-    asked = Wanted(types, products) if products else Wanted(types)
+    asked = PriceRequest(types, products) if products else PriceRequest(types)
     with activity(f"asking AWS {region}") as tell:
         fetched = fetch_into(store, Access(region), asked, RealClock(), lambda rows: tell(f"{rows:,} rows"))
     report = fetched.loaded.report

@@ -13,7 +13,7 @@ from leantune.cloud.billing import POLICIES, BillingPolicy
 from leantune.cloud.feeds import Mode
 from leantune.cloud.prices import read_prices
 from leantune.errors import InvalidInput
-from leantune.lab.simulate.comparison import POLL, Plan, Tally, Tuning, compare, saved_share
+from leantune.lab.simulate.comparison import POLL, ComparisonPlan, Tally, Tuning, compare, saved_share
 from leantune.lab.simulate.gantt import Page, write_gantt
 from leantune.lab.simulate.policies import Taste
 from leantune.lab.simulate.setup import (
@@ -43,7 +43,7 @@ HEADINGS = (
 )  # fmt: skip
 
 
-def simulate(plan: Plan, smooth_seed: int | None, target: Path | None) -> Answer:
+def simulate(plan: ComparisonPlan, smooth_seed: int | None, target: Path | None) -> Answer:
     """Simulate, and draw where each job ran.
 
     smooth_seed: of the smooth prices at which the first policy is simulated once more; None: it is not.
@@ -64,7 +64,7 @@ def simulate(plan: Plan, smooth_seed: int | None, target: Path | None) -> Answer
     return Answer(found_json(found, target), lines(found, target))
 
 
-def _compared(plan: Plan, tell: Tell) -> dict[str, Tally]:
+def _compared(plan: ComparisonPlan, tell: Tell) -> dict[str, Tally]:
     return {tally.policy: tally for tally in compare(plan, tell)}
 
 
@@ -150,14 +150,14 @@ def plan_of(
     policy: str,
     predictor: str,
     hour_value: float,
-) -> Plan:
+) -> ComparisonPlan:
     """What is compared. speeds: by the power of the vCPUs, or measured, in a file."""
     exponent, file = speeds
     if file is not None and not file.is_file():
         raise InvalidInput("there is no such file", where=str(file), hint="Correct --speeds, or leave it out")
     measured = pool.speeds(exponent=exponent, table=file)
     names, taste, risk = _named(policy, "--policy"), Taste(hour_value, revoking.seed), named_or_saved(predictor)
-    return Plan(pool, jobs, measured, names, rules, taste, revoking.policy, exponent, risk)
+    return ComparisonPlan(pool, jobs, measured, names, rules, taste, revoking.policy, exponent, risk)
 
 
 def writable(path: Path) -> Path:
@@ -178,7 +178,7 @@ class Found:
     smooth: the first policy and on demand at the smooth prices of today; None where the prices are smooth already.
     """
 
-    plan: Plan
+    plan: ComparisonPlan
     tallies: Sequence[Tally]
     on_demand: Tally
     smooth: tuple[Tally, Tally] | None

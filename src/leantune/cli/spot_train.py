@@ -16,10 +16,18 @@ from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.price_store import PriceStore
 from leantune.cloud.prices import read_prices
 from leantune.errors import InvalidInput
-from leantune.lab.training.training import Attempt, Judged, Plan, Result, Slices, judged, train_kind
+from leantune.lab.training.training import (
+    Attempt,
+    PredictorScores,
+    Slices,
+    TrainingPlan,
+    TrainingResult,
+    judged,
+    train_kind,
+)
 from leantune.revocation.kinds import KINDS, kind_of
 from leantune.revocation.predictors import predictor
-from leantune.revocation.saved import Saved, save
+from leantune.revocation.saved import SavedPredictor, save
 from leantune.revocation.trained import SUFFIX
 from leantune.text import counted
 
@@ -31,12 +39,12 @@ _GENERATED_UNTIL = datetime(2026, 8, 1, tzinfo=UTC).timestamp()  # the date of t
 class Scored:
     """The scores of a predictor; file and seconds: of its training, None for the one that needs none."""
 
-    judged: Judged
+    judged: PredictorScores
     file: Path | None = None
     seconds: float | None = None
 
 
-def train(kinds: Sequence[str], series: Sequence[PriceSeries], source: str, plan: Plan, folder: Path) -> Answer:
+def train(kinds: Sequence[str], series: Sequence[PriceSeries], source: str, plan: TrainingPlan, folder: Path) -> Answer:
     """Train each kind, score all on the same questions, and write a file for each."""
     slices = Slices.of(series, plan)
     tries = len(kinds) * plan.tries * (len(series) if plan.per_market else 1)
@@ -160,7 +168,7 @@ def last_days(series: Sequence[PriceSeries], source: str, days: float) -> list[P
     return chosen
 
 
-def _kept(result: Result, scores: Judged, source: str, plan: Plan, folder: Path) -> Path:
+def _kept(result: TrainingResult, scores: PredictorScores, source: str, plan: TrainingPlan, folder: Path) -> Path:
     """The file of a trained predictor, with all that one may want to know about it later."""
     provenance: Json = {
         "source": source,
@@ -171,5 +179,5 @@ def _kept(result: Result, scores: Judged, source: str, plan: Plan, folder: Path)
         "test": asdict(scores),
     }
     path = folder / f"{result.predictor.kind}{SUFFIX}"
-    save(Saved(result.predictor, provenance), path)
+    save(SavedPredictor(result.predictor, provenance), path)
     return path

@@ -65,7 +65,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PriceRequest:
     """Which prices: of these types (all by default) and products."""
 
     types: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Fetched:
 
 
 def fetch_into(
-    store: PriceStore, access: Access, wanted: Wanted, clock: Clock, progress: Progress | None = None
+    store: PriceStore, access: Access, wanted: PriceRequest, clock: Clock, progress: Progress | None = None
 ) -> Fetched:
     """Ask for what the store lacks, and keep it."""
     now = clock.now()

@@ -29,7 +29,7 @@ from leantune.space import Machine
 Mode = Literal["price", "capacity", "both"]
 
 
-class Capacity:
+class MarketCapacity:
     """When a market has machines to give, and when it takes some back.
 
     begins, ends: (m,) launches succeed within [begins[i], ends[i]) and fail outside; disjoint, in order.
@@ -98,7 +98,7 @@ class MarketFeed:
     machine: Machine
     market: Market
     prices: PriceSeries | None
-    capacity: Capacity | None = None
+    capacity: MarketCapacity | None = None
     on_demand: bool = False
     mode: Mode = "price"
     notice_seconds: float = AWS.notice_seconds

@@ -35,7 +35,7 @@ Progress = Callable[[int], None]  # is told how many rows were read so far
 
 
 @dataclass(frozen=True)
-class Columns:
+class PriceColumns:
     """What a file says, row by row; rows that cannot be read are left out and counted.
 
     codes: int64 (n,), which of `markets`; times: float64 (n,), seconds since 1970 UTC; prices: float64 (n,), USD/h.
@@ -58,7 +58,7 @@ def arrow() -> Any:
     return import_module("pyarrow")
 
 
-def read_columns(path: Path, progress: Progress | None = None) -> Columns:
+def read_columns(path: Path, progress: Progress | None = None) -> PriceColumns:
     """Read a file of either kind, told apart by its first character."""
     pa = arrow()
     try:
@@ -119,14 +119,14 @@ class _Reader:
             known[position] = self._codes.setdefault(Market(kind, zone, product), len(self._codes))
         return known[inverse] if len(found) else np.empty(0, np.int64)
 
-    def columns(self, where: Callable[[int], str]) -> Columns:
+    def columns(self, where: Callable[[int], str]) -> PriceColumns:
         """All blocks as one; `where` words a row's place in the file."""
         codes, times, prices = (
             np.concatenate([block[part] for block in self._blocks] or [np.empty(0)]) for part in range(3)
         )
         first = "" if self.first_unreadable is None else where(self.first_unreadable)
         markets = tuple(self._codes)
-        return Columns(markets, codes.astype(np.int64), times, prices, self.unreadable, first, self.without_zone)
+        return PriceColumns(markets, codes.astype(np.int64), times, prices, self.unreadable, first, self.without_zone)
 
 
 # -- CSV
@@ -206,7 +206,7 @@ def add_entries(read: _Reader, entries: Iterable[object]) -> None:
         read.add([texts[0], *(text.dictionary_encode() for text in texts[1:4]), texts[4]])
 
 
-def columns_of(entries: Iterable[object]) -> Columns:
+def columns_of(entries: Iterable[object]) -> PriceColumns:
     """Columns of price-history entries that are in memory already."""
     arrow()
     read = _Reader(None)

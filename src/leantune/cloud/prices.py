@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from leantune.arrays import FloatArray
 from leantune.cloud.markets import Market, PriceSeries
-from leantune.cloud.price_files import RIGHT, Columns, Progress, read_columns
+from leantune.cloud.price_files import RIGHT, PriceColumns, Progress, read_columns
 from leantune.errors import InvalidInput
 from leantune.units import SECONDS_PER_HOUR
 
@@ -86,7 +86,7 @@ def read_prices(path: Path, *, progress: Progress | None = None) -> LoadedPrices
     return tidied(read_columns(path, progress), str(path))
 
 
-def tidied(columns: Columns, source: str) -> LoadedPrices:
+def tidied(columns: PriceColumns, source: str) -> LoadedPrices:
     """One increasing series for each market, with a count of all that was not so."""
     rows = len(columns.times) + columns.unreadable
     place = f"{source}, {columns.first_unreadable}" if columns.first_unreadable else source

@@ -5,7 +5,7 @@
     CSV   ms,add|remove,node                                     when each node came and went
 
 A trace knows [0, seconds): ticks times the gap, or until the last event of a CSV. Laid over a period it starts `offset`
-seconds in and is repeated when it ends before the period, which `Capacity.source` says; the jump from its end to
+seconds in and is repeated when it ends before the period, which `MarketCapacity.source` says; the jump from its end to
 its begin takes no machine. A launch succeeds where n >= 1. Where n falls by k, each machine goes with probability k/n;
 a fall and a rise between two ticks are not seen. Which file stands for which market is declared:
 
@@ -29,7 +29,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from leantune.arrays import FloatArray
-from leantune.cloud.feeds import Capacity
+from leantune.cloud.feeds import MarketCapacity
 from leantune.cloud.markets import Market
 from leantune.errors import InvalidInput
 from leantune.files import csv_rows
@@ -54,7 +54,9 @@ class Trace:
     seconds: float
     preempts: bool = True
 
-    def capacity(self, begin: float, end: float, *, offset: float = 0.0, seed: tuple[int, ...] = (0,)) -> Capacity:
+    def capacity(
+        self, begin: float, end: float, *, offset: float = 0.0, seed: tuple[int, ...] = (0,)
+    ) -> MarketCapacity:
         """The trace laid over [begin, end), seconds since 1970, which starts `offset` seconds into the trace."""
         if not (math.isfinite(begin) and math.isfinite(end) and begin < end):
             hint = "Give a begin before the end"
@@ -71,7 +73,7 @@ class Trace:
         up = _joined(np.clip(up, begin, end))
         kept = np.tile(shares, rounds)[inside]
         source = self._source(end - begin, wrapped=rounds > 1)
-        return Capacity(up[:, 0], up[:, 1], times[inside], kept, seed=seed, source=source)
+        return MarketCapacity(up[:, 0], up[:, 1], times[inside], kept, seed=seed, source=source)
 
     def _source(self, period: float, *, wrapped: bool) -> str:
         if period > self.seconds:
@@ -116,12 +118,12 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 def capacities(
     mapping: Mapping[str, str | Mapping[str, Any]], folder: Path, begin: float, end: float, *, seed: int = 0
-) -> dict[Market, Capacity]:
+) -> dict[Market, MarketCapacity]:
     """The capacity of each declared market over [begin, end); files are looked for in `folder`.
 
     Markets draw independently from one seed, also where they share a file.
     """
-    found: dict[Market, Capacity] = {}
+    found: dict[Market, MarketCapacity] = {}
     for name, entry in mapping.items():
         market = Market.parse(str(name))
         trace, offset = _declared(entry, folder, where=f"trace of {market}")

@@ -46,7 +46,7 @@ from leantune.executors.base import (
 )
 from leantune.history import History, Observation, Trial, TrialState
 from leantune.rent.placement import Need, Placement
-from leantune.rent.provisioner import Choice, Held
+from leantune.rent.provisioner import Held, OfferChoice
 from leantune.rent.quotes import Forecaster, Quotes, quotes_text
 from leantune.store.rows import StayRow
 from leantune.units import SECONDS_PER_HOUR, Seconds, Usd
@@ -528,7 +528,7 @@ class RentedExecutor(BaseExecutor):
             return
         self._set_timer(rental, self._placement.move_by(need, self._held(rental)), Timer.DEADLINE)
 
-    def _launch(self, rental: _Rental, choice: Choice, quotes: Quotes | None) -> bool:
+    def _launch(self, rental: _Rental, choice: OfferChoice, quotes: Quotes | None) -> bool:
         offer, now = self._offers[choice.offer], self._clock.now()
         if self._calling_back.get(choice.offer, -math.inf) > now:
             return False

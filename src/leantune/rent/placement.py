@@ -24,10 +24,10 @@ from leantune.history import Trial
 from leantune.problem import TIME
 from leantune.rent.expectation import hazard_of, save_interval
 from leantune.rent.provisioner import (
-    Choice,
     Chooser,
     Demand,
     Held,
+    OfferChoice,
     cheapest_on_demand,
     fastest_on_demand,
 )
@@ -71,7 +71,7 @@ class Placement(Protocol):
         """Refuse (SpaceError) a trial that nobody rents machines for."""
         ...
 
-    def choose(self, need: Need, quotes: Quotes) -> Iterable[Choice]:
+    def choose(self, need: Need, quotes: Quotes) -> Iterable[OfferChoice]:
         """Offers to try, best first; a launch may be refused, then the next is tried."""
         ...
 
@@ -136,7 +136,7 @@ class FixedPlacement:
         """See `cluster_of`."""
         self.cluster_of(trial)
 
-    def choose(self, need: Need, quotes: Quotes) -> Iterable[Choice]:
+    def choose(self, need: Need, quotes: Quotes) -> Iterable[OfferChoice]:
         """Best first, and at last on demand, whatever is expected of it.
 
         How long it will run is taken from the models, else from its limit.
@@ -148,7 +148,10 @@ class FixedPlacement:
         ranked = list(self.chooser.ranked(demand, quotes.closed(others), trial.number))
         told = {choice.offer for choice in ranked if choice.max_price is None}
         sure = [row for row, offer in enumerate(self.offers) if offer.on_demand and offer.machine.name == kind]
-        return [*ranked, *(Choice(row, None, math.nan) for row in sure if row not in told and quotes.open[row].any())]
+        return [
+            *ranked,
+            *(OfferChoice(row, None, math.nan) for row in sure if row not in told and quotes.open[row].any()),
+        ]
 
     def keep(self, need: Need, held: Held, quotes: Quotes) -> bool:
         """It stays."""
@@ -240,7 +243,7 @@ class FreePlacement:
     def check(self, trial: Trial) -> None:
         """Any machine will do."""
 
-    def choose(self, need: Need, quotes: Quotes) -> Iterable[Choice]:
+    def choose(self, need: Need, quotes: Quotes) -> Iterable[OfferChoice]:
         """By the chooser, or on demand by speed when time is running out.
 
         With a deadline and no idea yet how long a step takes, a trial must not wait for a cheap machine: on demand
@@ -305,11 +308,11 @@ class FreePlacement:
     def _fastest(self, number: int) -> int | None:
         return fastest_on_demand(self.offers, self._step_seconds(number))
 
-    def _sure(self, need: Need, quotes: Quotes) -> list[Choice]:
+    def _sure(self, need: Need, quotes: Quotes) -> list[OfferChoice]:
         """Machines on demand, fastest first."""
         seconds = self._step_seconds(need.trial.number)
         rows = [row for row, offer in enumerate(self.offers) if offer.on_demand and quotes.open[row].any()]
-        return [Choice(row, None, math.nan) for row in sorted(rows, key=lambda row: float(seconds[row]))]
+        return [OfferChoice(row, None, math.nan) for row in sorted(rows, key=lambda row: float(seconds[row]))]
 
     def _demand(self, need: Need) -> Demand:
         goal = self.course.goal(need.trial, need.done)

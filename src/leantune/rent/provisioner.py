@@ -38,7 +38,7 @@ class Demand(NamedTuple):
     within: float = math.inf
 
 
-class Choice(NamedTuple):
+class OfferChoice(NamedTuple):
     """An offer (its index), the max price to ask with (None: on demand), and the expected dollars per kept step.
 
     p: the probability that it is revoked within the hour.
@@ -61,7 +61,7 @@ class Held(NamedTuple):
 class Chooser(Protocol):
     """Decides where jobs run."""
 
-    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Iterable[Choice]:
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Iterable[OfferChoice]:
         """Offers to try, best first; a launch may be refused, then the next is tried."""
         ...
 
@@ -86,7 +86,7 @@ class CheapestStep:
     def __post_init__(self) -> None:
         check_hour_value(self.hour_value)
 
-    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Iterator[Choice]:
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Iterator[OfferChoice]:
         """One choice per offer (its best max price), best first; offers that keep nothing are left out."""
         dollars, seconds = self._fresh(demand, quotes)
         told: set[int] = set()
@@ -95,7 +95,7 @@ class CheapestStep:
             if row not in told and math.isfinite(dollars[row, column]):
                 told.add(row)
                 bid = None if quotes.on_demand[row] else float(quotes.max_prices[row, column])
-                yield Choice(row, bid, float(dollars[row, column]), float(quotes.p[row, column]))
+                yield OfferChoice(row, bid, float(dollars[row, column]), float(quotes.p[row, column]))
 
     def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:
         """Compare going on, without boot but mostly without refund, with the best fresh machine."""
@@ -154,14 +154,14 @@ class PaperRule:
         self._rng = np.random.default_rng(seed)
         self._max_prices = max_prices
 
-    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[OfferChoice]:
         """Spot offers by Eq. 2."""
         choices = []
         for row in np.flatnonzero(~quotes.on_demand & quotes.open.any(axis=1)):
             bid = float(self._max_prices.draw(quotes.price[row : row + 1], self._rng)[0])
             p = quotes.risk(int(row), bid)
             score = float(demand.step_seconds[row] * (1.0 - p) * quotes.mean[row] / HOUR)
-            choices.append(Choice(int(row), bid, score, p))
+            choices.append(OfferChoice(int(row), bid, score, p))
         return sorted(choices, key=lambda choice: choice.usd_per_step)
 
     def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:
@@ -175,13 +175,13 @@ class RandomMarket:
     def __init__(self, seed: int = 0) -> None:
         self._rng = np.random.default_rng(seed)
 
-    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[OfferChoice]:
         """Open spot offers in random order."""
         choices = []
         for row in self._rng.permutation(np.flatnonzero(~quotes.on_demand & quotes.open.any(axis=1))):
             column = int(self._rng.choice(np.flatnonzero(quotes.open[row])))
             choices.append(
-                Choice(int(row), float(quotes.max_prices[row, column]), math.nan, float(quotes.p[row, column]))
+                OfferChoice(int(row), float(quotes.max_prices[row, column]), math.nan, float(quotes.p[row, column]))
             )
         return choices
 
@@ -197,10 +197,12 @@ class Always:
     offer: int
     max_price: float | None = None
 
-    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[OfferChoice]:
         """The one."""
         return [
-            Choice(self.offer, self.max_price, float(demand.step_seconds[self.offer] * quotes.mean[self.offer] / HOUR))
+            OfferChoice(
+                self.offer, self.max_price, float(demand.step_seconds[self.offer] * quotes.mean[self.offer] / HOUR)
+            )
         ]
 
     def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:

@@ -28,15 +28,15 @@ _HOUR, _DAY, _MINUTE = 3600.0, 86400.0, 60.0
 _LEAST_DELTA = 1e-4
 
 
-class Scale(StrEnum):
+class FeatureScale(StrEnum):
     """In which units a record is written."""
 
     RELATIVE = "relative"
     PRINTED = "printed"
 
 
-NAMES: dict[Scale, tuple[str, ...]] = {
-    Scale.RELATIVE: (
+NAMES: dict[FeatureScale, tuple[str, ...]] = {
+    FeatureScale.RELATIVE: (
         "log_price_to_week",
         "log_hour_average_to_week",
         "log1p_changes_in_hour",
@@ -45,30 +45,30 @@ NAMES: dict[Scale, tuple[str, ...]] = {
         "hour_sine",
         "hour_cosine",
     ),
-    Scale.PRINTED: ("price", "hour_average", "changes_in_hour", "minutes_since_set", "workday", "hour"),
+    FeatureScale.PRINTED: ("price", "hour_average", "changes_in_hour", "minutes_since_set", "workday", "hour"),
 }
 
 
-def present_records(pasts: Pasts, scale: Scale = Scale.RELATIVE) -> FloatArray:
+def present_records(pasts: Pasts, scale: FeatureScale = FeatureScale.RELATIVE) -> FloatArray:
     """The record of each query's own minute (n, channels)."""
     return _records(pasts, 0, 1, scale)[:, 0].astype(np.float64)
 
 
-def past_windows(pasts: Pasts, scale: Scale = Scale.RELATIVE) -> NDArray[np.float32]:
+def past_windows(pasts: Pasts, scale: FeatureScale = FeatureScale.RELATIVE) -> NDArray[np.float32]:
     """The records of the 59 minutes before each query, oldest first (n, 59, channels)."""
     return _records(pasts, 1, MINUTES_BACK, scale)
 
 
-def _records(pasts: Pasts, newest: int, count: int, scale: Scale) -> NDArray[np.float32]:
+def _records(pasts: Pasts, newest: int, count: int, scale: FeatureScale) -> NDArray[np.float32]:
     out = np.empty((len(pasts.asked), count, len(NAMES[scale])), dtype=np.float32)
-    relative = scale is Scale.RELATIVE
+    relative = scale is FeatureScale.RELATIVE
     _fill(pasts.flat, newest, relative, out)
     return out
 
 
-def max_price_column(pasts: Pasts, max_prices: FloatArray, scale: Scale = Scale.RELATIVE) -> FloatArray:
+def max_price_column(pasts: Pasts, max_prices: FloatArray, scale: FeatureScale = FeatureScale.RELATIVE) -> FloatArray:
     """The max price b as a feature (n,): log(b / p(t) - 1), kept above log 0.0001; or b itself as printed."""
-    if scale is Scale.PRINTED:
+    if scale is FeatureScale.PRINTED:
         return np.asarray(max_prices, dtype=np.float64)
     return np.log(np.maximum(max_prices / pasts.present - 1.0, _LEAST_DELTA))
 

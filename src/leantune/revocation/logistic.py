@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from leantune.arrays import BoolArray, FloatArray
 from leantune.revocation.dataset import Examples
-from leantune.revocation.features import NAMES, Scale, max_price_column, present_records
+from leantune.revocation.features import NAMES, FeatureScale, max_price_column, present_records
 from leantune.revocation.pasts import Pasts
 from leantune.revocation.summary import SUMMARY_NAMES, summaries
 from leantune.revocation.trained import Model
@@ -58,7 +58,7 @@ class Logistic(Model):
     @property
     def features(self) -> list[str]:
         """What the columns of `design` are."""
-        return [*(SUMMARY_NAMES if self.wide else NAMES[Scale.RELATIVE]), "log_delta"]
+        return [*(SUMMARY_NAMES if self.wide else NAMES[FeatureScale.RELATIVE]), "log_delta"]
 
 
 def fit_logistic(train: Examples, validation: Examples, options: LogisticOptions, seed: int) -> Logistic:

@@ -22,7 +22,7 @@ from scipy.special import expit
 
 from leantune.arrays import BoolArray, FloatArray
 from leantune.revocation.dataset import Examples, fluctuation
-from leantune.revocation.features import NAMES, Scale, max_price_column, past_windows, present_records
+from leantune.revocation.features import NAMES, FeatureScale, max_price_column, past_windows, present_records
 from leantune.revocation.logistic import standardisation
 from leantune.revocation.networks import Batch, Inputs, NetworkOptions, SingleArray, logits, train
 from leantune.revocation.pasts import Pasts
@@ -41,7 +41,7 @@ class RevPredOptions:
     """
 
     network: NetworkOptions = field(default_factory=NetworkOptions)
-    scale: Scale = Scale.RELATIVE
+    scale: FeatureScale = FeatureScale.RELATIVE
     wide: bool = True
     border: float = 0.0
     floor: float = 1e-3
@@ -60,7 +60,7 @@ class RevPredOptions:
 
 
 NARROW = RevPredOptions(wide=False)
-PRINTED = RevPredOptions(scale=Scale.PRINTED, wide=False, border=1.0, floor=0.0, inverted=True)
+PRINTED = RevPredOptions(scale=FeatureScale.PRINTED, wide=False, border=1.0, floor=0.0, inverted=True)
 TRIBUTARY = RevPredOptions(wide=False, weighted=False, whole=True)
 
 
@@ -114,7 +114,7 @@ def present_features(pasts: Pasts, max_prices: FloatArray, options: RevPredOptio
 def present_names(options: RevPredOptions) -> list[str]:
     """What the columns of `present_features` are."""
     record = [] if options.whole else ["|", *NAMES[options.scale]]
-    delta = "log_delta" if options.scale is Scale.RELATIVE else "max_price"
+    delta = "log_delta" if options.scale is FeatureScale.RELATIVE else "max_price"
     return [*record, delta, *(SUMMARY_NAMES if options.wide else ())]
 
 
@@ -158,7 +158,7 @@ class RevPred(Model):
         """What `tensors` and `settings` wrote down; Tributary's has no shift, and once had options of its own."""
         given = settings["options"]
         known = asdict(RevPredOptions() if "shift" in tensors else TRIBUTARY) | given
-        network, scale = NetworkOptions(**known["network"]), Scale(known["scale"])
+        network, scale = NetworkOptions(**known["network"]), FeatureScale(known["scale"])
         options = RevPredOptions(**{**known, "network": network, "scale": scale})
         weights = {name: value for name, value in tensors.items() if not name.startswith(_HEAD) and name != "shift"}
         standards = {name.removeprefix(_HEAD): tensors[name] for name in tensors if name.startswith(_HEAD)}

@@ -21,7 +21,7 @@ from leantune.errors import InvalidInput, needed
 from leantune.files import write_whole
 from leantune.revocation.features import FEATURES_VERSION
 from leantune.revocation.kinds import KINDS
-from leantune.revocation.trained import Calibration, Settings, Tensors, Trained
+from leantune.revocation.trained import PlattLine, Settings, Tensors, Trained
 
 FORMAT = "leantune-spot-predictor"
 VERSION = 1
@@ -30,21 +30,21 @@ _AGAIN = "Train it again with `leantune spot train`"
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedPredictor:
     """A predictor and where it comes from: training period, markets, options, scores, as plain JSON values."""
 
     predictor: Trained
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
-def save(saved: Saved, path: Path) -> None:
+def save(saved: SavedPredictor, path: Path) -> None:
     """Write all of it or nothing."""
     writer = _library("safetensors.numpy").save
     tensors: Tensors = {}
     models = []
     for number, (market, model) in enumerate(saved.predictor.models.items()):
         tensors |= {f"{number}.{name}": np.ascontiguousarray(value) for name, value in model.tensors().items()}
-        line = saved.predictor.calibrations.get(market, Calibration())
+        line = saved.predictor.calibrations.get(market, PlattLine())
         models.append({"market": market, "settings": model.settings(), "calibration": [line.slope, line.intercept]})
     about = {
         "format": FORMAT,
@@ -63,13 +63,13 @@ def save(saved: Saved, path: Path) -> None:
         raise InvalidInput(what, where=str(path), hint="Name a folder that can be written to") from None
 
 
-def load(path: Path) -> Saved:
+def load(path: Path) -> SavedPredictor:
     """Read a predictor; refuse what is damaged or made for other features."""
     about, tensors = _read(path)
     _check_made_for_us(about, path)
     try:
         digest, kind = about["digest"], about["kind"]
-        entries = [(m["market"], m["settings"], Calibration(*map(float, m["calibration"]))) for m in about["models"]]
+        entries = [(m["market"], m["settings"], PlattLine(*map(float, m["calibration"]))) for m in about["models"]]
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(path, f"its header lacks {error}") from None
     if digest != _digest(tensors):
@@ -81,7 +81,9 @@ def load(path: Path) -> Saved:
         head = f"{number}."
         mine = {n.removeprefix(head): value for n, value in tensors.items() if n.startswith(head)}
         models[market] = _restored(kind, mine, settings, path)
-    return Saved(Trained(kind, models, {market: line for market, _, line in entries}), about.get("provenance", {}))
+    return SavedPredictor(
+        Trained(kind, models, {market: line for market, _, line in entries}), about.get("provenance", {})
+    )
 
 
 def _restored(kind: str, tensors: Tensors, settings: Settings, path: Path) -> Any:

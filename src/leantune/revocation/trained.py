@@ -58,7 +58,7 @@ class Model(ABC):
 
 
 @dataclass(frozen=True)
-class Calibration:
+class PlattLine:
     """Platt's line on the logit."""
 
     slope: float = 1.0
@@ -72,7 +72,7 @@ class Calibration:
         return np.asarray(expit(self.slope * logit(kept) + self.intercept), dtype=np.float64)
 
     @classmethod
-    def fitted(cls, probabilities: FloatArray, labels: BoolArray) -> Calibration:
+    def fitted(cls, probabilities: FloatArray, labels: BoolArray) -> PlattLine:
         """Most likely slope (not below 0) and intercept; targets as Platt's, so that they stay finite."""
         positives, negatives = int(labels.sum()), int((~labels).sum())
         target = np.where(labels, (positives + 1) / (positives + 2), 1 / (negatives + 2))
@@ -89,9 +89,9 @@ class Calibration:
                 break
         return cls(max(float(line[0]), 0.0), float(line[1]))
 
-    def beyond(self, drift: float = DRIFT) -> Calibration:
+    def beyond(self, drift: float = DRIFT) -> PlattLine:
         """Only what slices of time do not differ by anyway: slope and intercept move towards 1 and 0 by the drift."""
-        return Calibration(1.0 + _beyond(self.slope - 1.0, drift), _beyond(self.intercept, drift))
+        return PlattLine(1.0 + _beyond(self.slope - 1.0, drift), _beyond(self.intercept, drift))
 
 
 def _beyond(value: float, drift: float) -> float:
@@ -104,7 +104,7 @@ class Trained:
 
     kind: str
     models: Mapping[str, Model]
-    calibrations: Mapping[str, Calibration] = field(default_factory=dict)
+    calibrations: Mapping[str, PlattLine] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.spottune.pools import PoolName, pool
 from benchmarks.spottune.risks import QUICK_PLAN, Shelf, WithCapacity, capacity_risk
-from leantune.cloud.feeds import Capacity
+from leantune.cloud.feeds import MarketCapacity
 from leantune.lab.training.training import Attempt
 from leantune.revocation.predictors import UNTRAINED, predictor
 
@@ -19,18 +19,18 @@ NOWHERE = Path("nowhere")
 
 def test_capacity_risk_is_the_share_of_minutes_before_a_loss() -> None:
     """Ten hours up; of a burst at hours 5 and 5.5 the minutes from hour 4 on are at risk, 1.5 of the 9 asked about."""
-    capacity = Capacity([0.0], [36_000.0], [18_000.0, 19_800.0], [1.0, 1.0])
+    capacity = MarketCapacity([0.0], [36_000.0], [18_000.0, 19_800.0], [1.0, 1.0])
     assert capacity_risk(capacity, 0.0, 36_000.0) == pytest.approx(1.5 / 9)
 
 
 def test_of_several_machines_each_goes_with_its_share() -> None:
-    capacity = Capacity([0.0], [36_000.0], [18_000.0, 18_060.0], [0.5, 0.5])
+    capacity = MarketCapacity([0.0], [36_000.0], [18_000.0, 18_060.0], [0.5, 0.5])
     twice, once = 59 / 540, 2 / 540  # minutes that see both losses, or one
     assert capacity_risk(capacity, 0.0, 36_000.0) == pytest.approx(0.75 * twice + 0.5 * once)
 
 
 def test_a_market_that_was_never_up_is_as_good_as_lost() -> None:
-    assert capacity_risk(Capacity([50_000.0], [60_000.0]), 0.0, 10_000.0) == 1.0
+    assert capacity_risk(MarketCapacity([50_000.0], [60_000.0]), 0.0, 10_000.0) == 1.0
 
 
 def test_both_risks_are_joined_as_independent() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leantune.lab.simulate.comparison import Plan
+from leantune.lab.simulate.comparison import ComparisonPlan
 from leantune.lab.simulate.setup import Pool, Revoking, generated_pool
 from leantune.lab.simulate.workloads import RecordedJob
 
@@ -29,7 +29,7 @@ def pool(seed: int = 0, *, regime: str = "volatile", days: float = 3.0, zones: i
     return generated_pool(TYPES, regime=regime, days=days, zones=zones, revoking=Revoking(seed=seed))
 
 
-def plan(seed: int = 0, *, policies: tuple[str, ...] = ("ours", "on-demand"), hours: float = 3.0) -> Plan:
+def plan(seed: int = 0, *, policies: tuple[str, ...] = ("ours", "on-demand"), hours: float = 3.0) -> ComparisonPlan:
     """Four jobs on three markets."""
     markets = pool(seed)
-    return Plan(markets, (recorded(hours=hours),), markets.speeds(), policies=policies)
+    return ComparisonPlan(markets, (recorded(hours=hours),), markets.speeds(), policies=policies)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from leantune.errors import InvalidInput
-from leantune.lab.simulate.comparison import Plan, Tally, compare, saved_share
+from leantune.lab.simulate.comparison import ComparisonPlan, Tally, compare, saved_share
 from tests.lab.simulate.small import plan, recorded
 
 BOTH = replace(plan(1), tunings=(recorded(3, 2.0), recorded(4, 1.0, family="other")), policies=("random", "on-demand"))
@@ -69,7 +69,7 @@ def test_a_deadline_is_kept() -> None:
 
 def test_without_jobs_there_is_nothing_to_tune() -> None:
     with pytest.raises(InvalidInput, match="no jobs"):
-        Plan(BOTH.pool, (), BOTH.speeds)
+        ComparisonPlan(BOTH.pool, (), BOTH.speeds)
     with pytest.raises(InvalidInput, match="no policy"):
         compare(replace(BOTH, policies=("unknown",)))
 

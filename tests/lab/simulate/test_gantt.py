@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leantune.lab.simulate.comparison import Plan, Tally, compare
+from leantune.lab.simulate.comparison import ComparisonPlan, Tally, compare
 from leantune.lab.simulate.gantt import MOST_PRICES, Page, chart, gantt_html, prices, write_gantt
 from leantune.report.html import Tile
 from tests.lab.simulate.small import plan, recorded
@@ -36,7 +36,7 @@ PAGE = Page(
     [["ours", "$1.00"], ["on-demand", "$2.00"]],
     ["a note"],
 )
-Simulated = tuple[Plan, list[Tally]]
+Simulated = tuple[ComparisonPlan, list[Tally]]
 
 
 @pytest.fixture(scope="module")

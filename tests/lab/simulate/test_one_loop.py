@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leantune.clock import RealClock
 from leantune.cloud.billing import AZURE, GCP, BillingPolicy
-from leantune.cloud.feeds import Capacity, MarketFeed
+from leantune.cloud.feeds import MarketCapacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.errors import ProviderError
 from leantune.executors import rented
@@ -23,7 +23,7 @@ from leantune.lab.simulate.simulation import TuningRules
 from leantune.lab.simulate.workloads import RecordedJob
 from leantune.rent.expectation import hazard_of, save_interval
 from leantune.rent.placement import FreePlacement, Need
-from leantune.rent.provisioner import Always, Choice, RandomMarket
+from leantune.rent.provisioner import Always, OfferChoice, RandomMarket
 from leantune.rent.quotes import Quotes
 from leantune.rent.step_times import StepTimes
 from leantune.space import Machine
@@ -138,7 +138,7 @@ def test_a_notice_saves_and_the_job_goes_on_elsewhere_for_free() -> None:
 
 def test_revoked_without_notice_goes_back_to_the_last_checkpoint() -> None:
     prices = PriceSeries(MARKET, [0.0], [0.1], end=1e9)
-    capacity = Capacity([0.0], [1e9], [HOUR + 2 * HOUR])
+    capacity = MarketCapacity([0.0], [1e9], [HOUR + 2 * HOUR])
     feed = MarketFeed(MACHINE, MARKET, prices, capacity, mode="both", with_notice=False)
     world = tune((feed, on_demand()), [job_of(1, hours=6.0)], TuningRules(theta=1.0), chooser=Always(0, 0.4), risk=0.1)
     check_books(world)
@@ -357,7 +357,7 @@ def test_a_market_that_takes_back_what_it_gives_is_not_asked_again_and_again(boo
     """Launched within the notice of a preemption, a machine is called back at once; so would be the next."""
     gone_at = HOUR + 100.0
     prices = PriceSeries(MARKET, [0.0], [0.1], end=1e9)
-    feed = MarketFeed(MACHINE, MARKET, prices, Capacity([0.0], [1e9], [gone_at]), mode="both")
+    feed = MarketFeed(MACHINE, MARKET, prices, MarketCapacity([0.0], [1e9], [gone_at]), mode="both")
     world = tune((feed,), [job_of(1, hours=1.0)], TuningRules(theta=1.0, boot=boot), chooser=Always(0, 0.4), poll=poll)
     check_books(world)
     first, second = world.stays
@@ -402,7 +402,7 @@ def test_what_is_stored_of_a_launch_gives_the_same_choice_again(seed: int, monke
             super().__post_init__()
             made.append(self)
 
-        def choose(self, need: Need, quotes: Quotes) -> Iterable[Choice]:
+        def choose(self, need: Need, quotes: Quotes) -> Iterable[OfferChoice]:
             log.append(need)
             return super().choose(need, quotes)
 

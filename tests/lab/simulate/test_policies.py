@@ -8,7 +8,7 @@ from leantune.cloud.simcloud import SimCloud
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.oracle import Oracle
 from leantune.lab.simulate.policies import DEFAULT_POLICIES, POLICIES, Taste, chooser
-from leantune.lab.simulate.simulation import Scenario, Standing
+from leantune.lab.simulate.simulation import ObservedFleet, Scenario
 from leantune.rent.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket
 from tests.lab.simulate.small import pool, recorded
 
@@ -20,7 +20,7 @@ def made(name: str, slowness: dict[str, float] | None = None) -> Chooser:
     slow = slowness or {kind: speeds.slowness(kind) for kind in MARKETS.types}
     scenario = Scenario(MARKETS.feeds, recorded(2), slow, MARKETS.start)
     clock = SimulatedClock(MARKETS.start)
-    standing = Standing(clock, SimCloud(MARKETS.feeds, AWS, clock))
+    standing = ObservedFleet(clock, SimCloud(MARKETS.feeds, AWS, clock))
     return chooser(name, Taste(hour_value=0.25, seed=3))(scenario, standing)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from leantune.arrays import FloatArray
 from leantune.clock import SimulatedClock
 from leantune.cloud.billing import AWS, AZURE, GCP, BillingPolicy
-from leantune.cloud.feeds import Capacity, MarketFeed
+from leantune.cloud.feeds import MarketCapacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import Offer
 from leantune.cloud.simcloud import SimCloud
@@ -83,7 +83,7 @@ def feeds(seed: int, *, markets: int = 3, capacity: bool = False, on_demand: boo
         prices = walk(market, rng)
         if capacity:
             edges = np.cumsum(rng.exponential(3 * HOUR, 400) + 300.0)
-            held = Capacity(edges[::2], edges[1::2], edges[1::2])
+            held = MarketCapacity(edges[::2], edges[1::2], edges[1::2])
             made.append(MarketFeed(machine, market, prices, held, mode="both", with_notice=bool(rng.random() < 0.5)))
         else:
             made.append(MarketFeed(machine, market, prices))

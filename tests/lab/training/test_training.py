@@ -7,7 +7,7 @@ import pytest
 
 from leantune.errors import InvalidInput
 from leantune.lab.training.scores import scores
-from leantune.lab.training.training import Attempt, Plan, Slices, judged, train_kind
+from leantune.lab.training.training import Attempt, Slices, TrainingPlan, judged, train_kind
 from leantune.revocation.trained import ALL_MARKETS
 from tests.revocation.made import SMALL, markets, small_slices, walk
 
@@ -71,4 +71,4 @@ def test_markets_without_enough_prices_are_named() -> None:
     with pytest.raises(InvalidInput, match=r"too few prices .*too.new"):
         train_kind("hazard", Slices.of(series, SMALL), replace(SMALL, per_market=True))
     with pytest.raises(InvalidInput, match="below 1"):
-        Plan(tries=0)
+        TrainingPlan(tries=0)

@@ -28,7 +28,7 @@ Tuning = tuple[RecordedJob, ...]
 
 
 @dataclass(frozen=True)
-class Plan:
+class ComparisonPlan:
     """What is compared. tunings: the jobs of each family. risk: who predicts revocations, curves: where jobs end."""
 
     pool: Pool
@@ -127,7 +127,7 @@ def _overhead(results: Sequence[SimulationResult], boot: float) -> dict[str, flo
     return {name: seconds / whole if whole else 0.0 for name, seconds in parts.items()}
 
 
-def compare(plan: Plan, tell: Callable[[str], None] = lambda text: None) -> list[Tally]:
+def compare(plan: ComparisonPlan, tell: Callable[[str], None] = lambda text: None) -> list[Tally]:
     """Simulate every policy; `tell` hears which one is at work. Risks are computed once for all."""
     makers = {name: chooser(name, plan.taste) for name in dict.fromkeys(plan.policies)}
     forecaster = forecaster_of(plan)
@@ -139,7 +139,7 @@ def compare(plan: Plan, tell: Callable[[str], None] = lambda text: None) -> list
     return tallies
 
 
-def forecaster_of(plan: Plan) -> TabledForecaster:
+def forecaster_of(plan: ComparisonPlan) -> TabledForecaster:
     """Quotes for all simulations of a plan."""
     feeds, start = plan.pool.feeds, plan.pool.start
     offers = [Offer(feed.machine, feed.market, feed.on_demand, feed.price_at(start)) for feed in feeds]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from leantune.cloud.markets import PriceSeries
-from leantune.lab.simulate.comparison import Plan, Tally, Tuning
+from leantune.lab.simulate.comparison import ComparisonPlan, Tally, Tuning
 from leantune.lab.simulate.simulation import SimulationResult
 from leantune.report.html import Tile, asset, items_html, page_html, table, tiles_html, write_page
 from leantune.store.rows import StayRow
@@ -39,12 +39,12 @@ class Page:
     notes: Sequence[str] = field(default=())
 
 
-def write_gantt(page: Page, plan: Plan, tallies: Sequence[Tally], path: Path) -> None:
+def write_gantt(page: Page, plan: ComparisonPlan, tallies: Sequence[Tally], path: Path) -> None:
     """Write the page."""
     write_page(gantt_html(page, plan, tallies), path)
 
 
-def gantt_html(page: Page, plan: Plan, tallies: Sequence[Tally]) -> str:
+def gantt_html(page: Page, plan: ComparisonPlan, tallies: Sequence[Tally]) -> str:
     """The whole page."""
     last = max(stay.over for tally in tallies for result in tally.results for stay in result.stays)
     data = {
@@ -60,7 +60,7 @@ def gantt_html(page: Page, plan: Plan, tallies: Sequence[Tally]) -> str:
     return page_html(page.title, style, f"{_header(page)}{stage}{_table(page)}{_notes(page)}", data, [script])
 
 
-def offers(plan: Plan) -> list[Json]:
+def offers(plan: ComparisonPlan) -> list[Json]:
     """[{market, type, spot, usd}], usd being the price on demand, in the order of the feeds."""
     return [
         {
@@ -73,7 +73,7 @@ def offers(plan: Plan) -> list[Json]:
     ]
 
 
-def prices(plan: Plan, until: float) -> list[Json]:
+def prices(plan: ComparisonPlan, until: float) -> list[Json]:
     """[{offer, t: seconds, p: USD per hour}] of the spot markets; of long series the highest of each stretch."""
     return [
         {"offer": row, **_steps(feed.prices, plan.pool.start, until)}
@@ -82,7 +82,7 @@ def prices(plan: Plan, until: float) -> list[Json]:
     ]
 
 
-def chart(plan: Plan, tally: Tally) -> Json:
+def chart(plan: ComparisonPlan, tally: Tally) -> Json:
     """{policy, end, rows: [{name, family, rank, selected, best, ending}], stays: [...], marks: [{t, text, family}]}."""
     rows: list[Json] = []
     stays: list[Json] = []

@@ -15,7 +15,7 @@ from leantune.arrays import FloatArray
 from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.feeds import MarketFeed
 from leantune.rent.expectation import HOUR
-from leantune.rent.provisioner import Choice, Demand, Held
+from leantune.rent.provisioner import Demand, Held, OfferChoice
 from leantune.rent.quotes import Quotes
 
 
@@ -35,7 +35,7 @@ class Oracle:
     hour_value: float = 0.0
     next_slot: Callable[[], int] = lambda: 0
 
-    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[Choice]:
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[OfferChoice]:
         """Every offer with its best max price, cheapest first."""
         choices = []
         for row in np.flatnonzero(quotes.open.any(axis=1)):
@@ -43,7 +43,7 @@ class Oracle:
             scored = [(self._score(int(row), bid, demand, job, demand.boot + demand.restore), bid) for bid in bids]
             score, bid = min(scored, key=lambda pair: pair[0])
             if math.isfinite(score):
-                choices.append(Choice(int(row), bid, score))
+                choices.append(OfferChoice(int(row), bid, score))
         return sorted(choices, key=lambda choice: choice.usd_per_step)
 
     def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:

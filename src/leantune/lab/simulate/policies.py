@@ -20,7 +20,7 @@ import numpy as np
 from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.oracle import Oracle
-from leantune.lab.simulate.simulation import MakeChooser, Scenario, Standing
+from leantune.lab.simulate.simulation import MakeChooser, ObservedFleet, Scenario
 from leantune.rent.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket, check_hour_value
 
 DEFAULT_POLICIES = ("ours", "random", "oracle", "on-demand")
@@ -49,7 +49,7 @@ def chooser(name: str, taste: Taste) -> MakeChooser:
     return lambda scenario, fleet: make(scenario, fleet, taste)
 
 
-def _oracle(scenario: Scenario, fleet: Standing, taste: Taste) -> Chooser:
+def _oracle(scenario: Scenario, fleet: ObservedFleet, taste: Taste) -> Chooser:
     return Oracle(
         scenario.feeds,
         scenario.policy,
@@ -75,7 +75,7 @@ def _always(scenario: Scenario, score: FloatArray, *, on_demand: bool = False) -
     return Always(min(rows, key=lambda row: (score[row], scenario.feeds[row].price_at(scenario.start))))
 
 
-_Make = Callable[[Scenario, Standing, Taste], Chooser]
+_Make = Callable[[Scenario, ObservedFleet, Taste], Chooser]
 POLICIES: Mapping[str, _Make] = MappingProxyType(
     {
         "ours": lambda scenario, _, taste: CheapestStep(scenario.policy, scenario.poll, taste.hour_value),

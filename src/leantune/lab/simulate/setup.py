@@ -17,7 +17,7 @@ from pathlib import Path
 from leantune.cloud.billing import AWS, BillingPolicy
 from leantune.cloud.catalog import catalogue
 from leantune.cloud.catalog_tables import PRIVATE_HINT, regions, table_of
-from leantune.cloud.feeds import Capacity, MarketFeed, Mode
+from leantune.cloud.feeds import MarketCapacity, MarketFeed, Mode
 from leantune.cloud.generated import generate_prices
 from leantune.cloud.market_settings import Regime
 from leantune.cloud.markets import Market, PriceSeries
@@ -238,7 +238,7 @@ def _traced_until(start: float, end: float) -> float:
     return max(start + _TRACED_DAYS * DAY, end)
 
 
-def _capacities(series: Mapping[Market, PriceSeries], start: float, revoking: Revoking) -> dict[Market, Capacity]:
+def _capacities(series: Mapping[Market, PriceSeries], start: float, revoking: Revoking) -> dict[Market, MarketCapacity]:
     if revoking.mode == "price" or revoking.traces is None:
         return {}
     mapping = read_mapping(revoking.traces)

@@ -209,7 +209,7 @@ class SimulationResult:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ObservedFleet:
     """What a chooser that knows the future may ask of a simulation: the time, and how many machines were launched."""
 
     clock: MarketClock
@@ -225,7 +225,7 @@ class Standing:
         return self.provider.launches
 
 
-MakeChooser = Callable[[Scenario, Standing], Chooser]
+MakeChooser = Callable[[Scenario, ObservedFleet], Chooser]
 
 
 def simulate(
@@ -262,7 +262,7 @@ class Simulation:
         problem = _problem(scenario)
         self._tuner = _tuner(scenario, problem, predictor)
         self.store = MemoryStudyStore(problem.space, problem.budget)
-        chooser = make_chooser(scenario, Standing(clock, self.provider))
+        chooser = make_chooser(scenario, ObservedFleet(clock, self.provider))
         self._placement = _placement(scenario, self._tuner, problem, chooser, self.provider)
         self._executor = _executor(scenario, problem, (self.provider, clock), forecaster, self._placement)
         plan = Plan(

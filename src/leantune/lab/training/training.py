@@ -26,11 +26,11 @@ from leantune.errors import InvalidInput
 from leantune.lab.training.scores import Reliability, Scores, reliability, scores
 from leantune.revocation.dataset import Examples, Split, draw_examples
 from leantune.revocation.kinds import kind_of
-from leantune.revocation.trained import ALL_MARKETS, Calibration, Model, Trained
+from leantune.revocation.trained import ALL_MARKETS, Model, PlattLine, Trained
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """How to train: tries for each kind, how many questions of each slice, one model per market or one for all."""
 
     tries: int = 4
@@ -58,7 +58,7 @@ class Slices:
     test: Examples
 
     @classmethod
-    def of(cls, series: Sequence[PriceSeries], plan: Plan) -> Slices:
+    def of(cls, series: Sequence[PriceSeries], plan: TrainingPlan) -> Slices:
         """Drawn by the plan's seed."""
         split = Split.of(series)
         wanted = (
@@ -82,14 +82,14 @@ class Attempt:
     number: int
     options: Any
     model: Model
-    calibration: Calibration
+    calibration: PlattLine
     brier: float
     seconds: float
     cpu_seconds: float
 
 
 @dataclass(frozen=True)
-class Result:
+class TrainingResult:
     """A kind's predictor, the attempts that were kept (one for each market, or one), and seconds of all tries."""
 
     predictor: Trained
@@ -98,7 +98,9 @@ class Result:
     cpu_seconds: float
 
 
-def train_kind(name: str, slices: Slices, plan: Plan, told: Callable[[Attempt], None] = lambda attempt: None) -> Result:
+def train_kind(
+    name: str, slices: Slices, plan: TrainingPlan, told: Callable[[Attempt], None] = lambda attempt: None
+) -> TrainingResult:
     """Tune and train one kind; `told` hears of every try."""
     tasks = [
         partial(_attempt, name, market, number, options, plan.seed, train, validation)
@@ -115,10 +117,10 @@ def train_kind(name: str, slices: Slices, plan: Plan, told: Callable[[Attempt], 
     models = {attempt.market: attempt.model for attempt in kept}
     lines = {attempt.market: attempt.calibration for attempt in kept}
     seconds, cpu_seconds = sum(one.seconds for one in attempts), sum(one.cpu_seconds for one in attempts)
-    return Result(Trained(name, models, lines), kept, seconds, cpu_seconds)
+    return TrainingResult(Trained(name, models, lines), kept, seconds, cpu_seconds)
 
 
-def _parts(slices: Slices, plan: Plan) -> Iterator[tuple[str, Examples, Examples]]:
+def _parts(slices: Slices, plan: TrainingPlan) -> Iterator[tuple[str, Examples, Examples]]:
     """(market, train, validation): all together, or each market's."""
     if not plan.per_market:
         yield ALL_MARKETS, slices.train, slices.validation
@@ -140,7 +142,7 @@ def _attempt(
     kind = kind_of(name)
     model = kind.fit(train, validation, options, seed)
     said = model.probabilities(validation.pasts(), validation.max_prices)
-    line = Calibration.fitted(said, validation.labels).beyond() if kind.calibrated else Calibration()
+    line = PlattLine.fitted(said, validation.labels).beyond() if kind.calibrated else PlattLine()
     brier = float(((line(said) - validation.labels) ** 2).mean())
     took = clock.now() - began, _cpu_seconds() - worked
     return Attempt(name, market, number, options, model, line, brier, *took)
@@ -169,7 +171,7 @@ def _workers(processes: int) -> Iterator[Callable[[Sequence[partial[Attempt]]], 
 
 
 @dataclass(frozen=True)
-class Judged:
+class PredictorScores:
     """A predictor on the test slice: pooled, per market, and its reliability table."""
 
     name: str
@@ -178,11 +180,11 @@ class Judged:
     reliability: list[Reliability]
 
 
-def judged(predictor: Predictor, test: Examples) -> Judged:
+def judged(predictor: Predictor, test: Examples) -> PredictorScores:
     """Score a predictor on questions it has not seen."""
     said: FloatArray = predictor.predict(test.queried, test.times, test.max_prices)
     markets = {
         str(test.series[number].market): scores(said[test.index == number], test.labels[test.index == number])
         for number in np.unique(test.index)
     }
-    return Judged(predictor.name, scores(said, test.labels), markets, reliability(said, test.labels))
+    return PredictorScores(predictor.name, scores(said, test.labels), markets, reliability(said, test.labels))
