@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leantune.cli.interrupts import Interrupts
 from leantune.cli.standing import Progress
-from leantune.cli.terminal import Mode, mode_of, printable
+from leantune.cli.terminal import Interrupts, Mode, mode_of, printable
 from leantune.cli.watching import (
     LOOK_SECONDS,
     REPORT_SECONDS,

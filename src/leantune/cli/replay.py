@@ -15,9 +15,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from leantune.cli.command import Answer, Json, encoded, picked
-from leantune.cli.interrupts import interruptible
 from leantune.cli.standing import goal_words
-from leantune.cli.terminal import activity, aligned, say, warn
+from leantune.cli.terminal import activity, aligned, interruptible, say, warn
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StrategyError
 from leantune.files import write_whole

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from leantune.cli.command import Answer, Json, typed_names
-from leantune.cli.interrupts import interruptible
-from leantune.cli.terminal import Tell, activity, columned, utc, warn
+from leantune.cli.terminal import Tell, activity, columned, interruptible, utc, warn
 from leantune.cloud.catalog import catalogue
 from leantune.cloud.generated import generate_prices
 from leantune.cloud.markets import Market, PriceSeries

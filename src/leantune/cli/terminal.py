@@ -1,9 +1,11 @@
-"""What a person sees: text without control characters, rows in columns, and what a long command is doing."""
+"""The terminal: text without control characters, rows in columns, what a long command is doing, and Ctrl-C."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,6 +16,7 @@ import typer
 
 from leantune.clock import Clock, RealClock
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 QUIET_SECONDS = 10.0  # between plain lines about what is going on
 # Texts come from training programs and files: an escape sequence in them must not reach a terminal.
 _CONTROLS = {
@@ -133,3 +136,59 @@ def _plain(title: str, total: int | None, quiet: float, clock: Clock) -> Tell:
             say(f"{title}: {words}", err=True)
 
     return tell
+
+
+# -- Ctrl-C and SIGTERM: the first ends a study gently, the second at once; after both, the study can go on
+
+
+class Interruptible(Protocol):
+    """The loop, as far as a signal is concerned."""
+
+    def interrupt(self) -> None:
+        """Stop gently; the second time, at once. Safe in a signal handler."""
+
+
+class Interrupts:
+    """Passes signals on to the loop.
+
+    A loop that has not noticed the first one (it computes a proposal) when the second comes is left by
+    KeyboardInterrupt: it then ends its runs and gives them back. Before there is a loop, the first does that.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._loop: Interruptible | None = None
+        self._noticed = False
+
+    def ready(self, loop: Interruptible) -> None:
+        """There is a loop now."""
+        self._loop = loop
+
+    def noticed(self) -> None:
+        """The loop is about to end."""
+        self._noticed = True
+
+    def interrupt(self) -> None:
+        """As if the user had asked for the end."""
+        self.count += 1
+        if self._loop is None:
+            raise KeyboardInterrupt
+        self._loop.interrupt()
+        if self.count > 1 and not self._noticed:
+            self._noticed = True  # the loop cleans up from now on: a third must not disturb it
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def interruptible() -> Iterator[Interrupts]:
+    """Within the block, signals go to the loop; afterwards they mean what they meant before."""
+    interrupts = Interrupts()
+    if threading.current_thread() is not threading.main_thread():  # where Python allows no handlers
+        yield interrupts
+        return
+    before = {number: signal.signal(number, lambda *_: interrupts.interrupt()) for number in SIGNALS}
+    try:
+        yield interrupts
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

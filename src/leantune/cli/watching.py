@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
-from leantune.cli.interrupts import Interrupts, interruptible
 from leantune.cli.standing import (
     Progress,
     Run,
@@ -19,7 +18,7 @@ from leantune.cli.standing import (
     stopping_words,
     trial_words,
 )
-from leantune.cli.terminal import Mode, say
+from leantune.cli.terminal import Interrupts, Mode, interruptible, say
 from leantune.errors import StoreError
 from leantune.executors.base import Report
 from leantune.history import TrialState
