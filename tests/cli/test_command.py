@@ -22,7 +22,7 @@ from leantune.cli.command import (
     explained,
     picked,
     print_json,
-    told_errors,
+    reported_errors,
 )
 from leantune.cli.terminal import printable, say, warn
 from leantune.errors import JobError, StudyOver
@@ -62,7 +62,7 @@ def test_a_command_may_say_in_its_own_words_what_a_code_means() -> None:
 
 
 def test_an_error_is_one_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(typer.Exit) as ended, told_errors():
+    with pytest.raises(typer.Exit) as ended, reported_errors():
         raise JobError("lr is missing", where="job.yaml, line 3", hint="Add it")
     assert ended.value.exit_code == 2
     said = capsys.readouterr()
@@ -70,7 +70,7 @@ def test_an_error_is_one_line_on_standard_error(capsys: pytest.CaptureFixture[st
 
 
 def test_with_json_the_error_is_also_the_one_object_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(typer.Exit) as ended, told_errors(as_json=True):
+    with pytest.raises(typer.Exit) as ended, reported_errors(as_json=True):
         raise StudyOver("nothing yet", where="recommendation", hint="Run it")
     assert ended.value.exit_code == 3
     said = capsys.readouterr()
@@ -80,14 +80,14 @@ def test_with_json_the_error_is_also_the_one_object_on_standard_output(capsys: p
 
 
 def test_ctrl_c_is_130(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(typer.Exit) as ended, told_errors():
+    with pytest.raises(typer.Exit) as ended, reported_errors():
         raise KeyboardInterrupt
     assert ended.value.exit_code == 130
     assert "interrupted" in capsys.readouterr().err
 
 
 def test_a_bug_keeps_its_traceback() -> None:
-    with pytest.raises(ZeroDivisionError), told_errors():
+    with pytest.raises(ZeroDivisionError), reported_errors():
         raise ZeroDivisionError
 
 

@@ -16,7 +16,7 @@ from leantune.problem import COST
 from leantune.report import figures
 from leantune.report.data import ResultOutcome, StudyView, best_so_far
 from leantune.report.marks import TEMPLATE, Figure
-from leantune.report.sections import sections_of
+from leantune.report.page import sections_of
 from leantune.store.rows import ReportRow
 from tests.report.studies import EDGES, VIEWS, anywhere, long_view, minimised, real_view, without_seconds
 

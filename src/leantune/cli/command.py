@@ -85,7 +85,7 @@ def explained(*codes: ExitCode, **own_words: str) -> str:
 def encoded(value: object) -> object:
     """A result as JSON has it: a dataclass by its fields, paths and exact numbers as text, null for what is not finite.
 
-    For other kinds it is registered how they are told.
+    Other types register their own encoding.
     """
     if not is_dataclass(value):
         return value
@@ -149,7 +149,7 @@ def command(
         @app.command(epilog=explained(*codes, **own_words))
         @wraps(function)
         def run(*, as_json: bool, **options: Any) -> None:
-            with told_errors(as_json=as_json):
+            with reported_errors(as_json=as_json):
                 answer = function(as_json=as_json, **options)
                 answer.print(as_json=as_json)
             raise typer.Exit(answer.code)
@@ -160,8 +160,8 @@ def command(
 
 
 @contextmanager
-def told_errors(*, as_json: bool = False) -> Iterator[None]:
-    """Turn the errors of the house, and Ctrl-C, into a line and an exit code.
+def reported_errors(*, as_json: bool = False) -> Iterator[None]:
+    """Turn LeanTune's errors and Ctrl-C into a line and an exit code.
 
     as_json: also into the one JSON object of this command, {"error": {what, where, hint, exit_code}}.
     """

@@ -1,4 +1,4 @@
-"""What `leantune replay` does: check everything, replay what is not kept yet, say what came of it.
+"""What `leantune replay` does: check everything, replay what is not kept yet, print the results.
 
 What is infinite (never arrived) or unknown is null in JSON and empty in a CSV.
 """

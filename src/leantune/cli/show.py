@@ -130,7 +130,7 @@ def _best_json(best: Best) -> Json:
 
 
 def status(standing: Standing, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> Answer:
-    """A study, who works on it, what runs and what failed (the last of them, for people)."""
+    """A study, its workers, what runs and what failed (in the lines only the last failures)."""
     trials, fidelity = standing.history.trials, standing.problem.fidelity
     running = [(trial, _ago(trial.moves[-1].time, now)) for trial in trials if trial.state is TrialState.RUNNING]
     failed = [(trial.number, trial.moves[-1].cause) for trial in trials if trial.state is TrialState.FAILED]

@@ -1,4 +1,4 @@
-"""What a report is made from, and what follows from it by arithmetic alone."""
+"""The data of a report, and what can be computed from it alone."""
 
 from __future__ import annotations
 
@@ -252,8 +252,8 @@ def _purpose(view: StudyView, trial: Trial) -> str:
     return "full" if trial.fraction == 1 else "part"
 
 
-_WANTED_BY = {TrialKind.VERIFICATION: "the verification", TrialKind.ENQUEUED: "you (enqueued)"}
-_ORIGINS = {  # the first that a trial's notes have
+_ORIGIN_BY_KIND = {TrialKind.VERIFICATION: "the verification", TrialKind.ENQUEUED: "you (enqueued)"}
+_ORIGIN_BY_NOTE = {  # the first that a trial's notes have
     NoteKind.FALLBACK: "a fallback",
     NoteKind.BASELINE: "you (baseline)",
     NoteKind.START: "the strategy's start",
@@ -264,11 +264,11 @@ _ORIGINS = {  # the first that a trial's notes have
 
 
 def origins(view: StudyView) -> dict[str, int]:
-    """How many trials came from where: who wanted them, or by their notes."""
+    """Trials by origin: a trial's kind decides, else its notes."""
     counts: Counter[str] = Counter()
     for trial in view.history.trials:
         kinds = {note.kind for note in trial.notes}
-        origin = next((words for kind, words in _ORIGINS.items() if kind in kinds), "elsewhere")
+        origin = next((words for kind, words in _ORIGIN_BY_NOTE.items() if kind in kinds), "elsewhere")
         kind = TrialKind.VERIFICATION if trial.number == view.verification else trial.kind
-        counts[_WANTED_BY.get(kind, origin)] += 1
+        counts[_ORIGIN_BY_KIND.get(kind, origin)] += 1
     return dict(counts.most_common())

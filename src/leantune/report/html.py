@@ -99,7 +99,7 @@ def cell(text: object) -> str:
 
 
 def amount(text: str, value: float | None = None) -> str:
-    """A cell of a number, set to the right; `value` is what it is sorted by where the text does not begin with it."""
+    """A cell of a number, aligned right. value: the sort key, where the text does not begin with it."""
     if text == "–":
         return NO_NUMBER
     key = "" if value is None else f" data-v={value:.6g}"

@@ -17,7 +17,7 @@ from leantune.text import clipped, counted, plain, quantity, significant, time_u
 
 Json = dict[str, Any]
 Place = Callable[[StudyResult], float | None]  # where a result lies along an axis
-MOST_POINTS = 1500  # in one figure: more cannot be told apart, and make the page slow
+MOST_POINTS = 1500  # in one figure: more overlap, and make the page slow
 _MOST_TICKS = 4  # of a log axis: more names do not fit side by side in a small figure
 _MOST_POWERS = 7
 _LOG_FROM = 30.0  # largest / smallest value from which a log scale shows more

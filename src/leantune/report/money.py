@@ -65,7 +65,7 @@ def _course(view: StudyView) -> Figure:
 
 
 def _envelope(course: Sequence[tuple[float, float, float]]) -> Sequence[tuple[float, float, float]]:
-    """Few enough moments to draw; each stands for its neighbours with the largest sum among them."""
+    """At most MOST_POINTS moments; each has the largest sum of the moments that it replaces."""
     every = -(-len(course) // MOST_POINTS)
     groups = [course[first : first + every] for first in range(0, len(course), every)]
     return [(group[-1][0], group[-1][1], max(total for _, _, total in group)) for group in groups]

@@ -1,20 +1,37 @@
-"""The page: one HTML file that needs nothing else, not even a network."""
+"""The page: one HTML file that needs nothing else, not even a network. The verdict, then section after section."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from plotly.offline import get_plotlyjs  # type: ignore[import-untyped] # it ships no types
 
+from leantune.history import NoteKind, counted_notes
 from leantune.problem import COST, TIME, At
-from leantune.report.data import ResultOutcome, StudyResult, StudyView
-from leantune.report.html import asset, items_html, page_html, tiles_html, write_page
+from leantune.report import figures, money, settings, tables
+from leantune.report.data import ResultOutcome, StudyResult, StudyView, origins
+from leantune.report.html import amount, asset, cell, items_html, page_html, table, tiles_html, write_page
 from leantune.report.marks import TEMPLATE, Figure
-from leantune.report.sections import Section, sections_of
 from leantune.report.verdict import AnswerState, Conclusion, conclusion_of, question
-from leantune.text import clipped, escaped, period, plain, quantity, share_of_data, value_text
+from leantune.text import (
+    clipped,
+    counted,
+    duration,
+    escaped,
+    limit_text,
+    listed,
+    moment,
+    period,
+    plain,
+    quantity,
+    share_of_data,
+    usd,
+    value_text,
+)
 
 _BADGES = {
     AnswerState.VERIFIED: ("✓", "Verified"),
@@ -31,6 +48,11 @@ _GLYPHS = {  # as in MARKS, on a field of 14 x 14
     ResultOutcome.FAILED: '<path d="M2.5 3.5h9l-4.5 8z" fill="none" stroke="var(--failed)" stroke-width="1.6"/>',
 }
 _HOVER_LINES, _HOVER_SETTINGS = 4, 3
+_SHARE = {
+    "data": "Runs on a small share of the data are cheap, and teach the models about runs on all of it.",
+    "epochs": "Runs of a small share of the epochs are cheap, and teach the models about runs of all of them.",
+}
+_PREDICTIONS = "What the models said about each run before it started, against what was measured."
 
 
 def write_report(view: StudyView, path: Path) -> None:
@@ -142,3 +164,132 @@ def _figure(figure: Figure) -> str:
         f'<figure><h3>{escaped(figure.title)}</h3><div class="plot" data-figure="{escaped(figure.name)}" role="img" '
         f'aria-label="{escaped(figure.title)}" style="height:{figure.height}px"></div>{caption}</figure>'
     )
+
+
+# -- the sections, in their order
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: words, then figures, then a table. key: the marks are explained; columns: of figures."""
+
+    anchor: str
+    title: str
+    intro: str = ""
+    figures: Sequence[Figure] = ()
+    html: str = ""
+    key: bool = False
+    columns: int = 2
+
+
+def sections_of(view: StudyView) -> Iterator[Section]:
+    """Those for which there is something to show."""
+    for section in (
+        _recommendation(view),
+        Section("progress", "Progress", figures=figures.progress(view), key=True),
+        _limits(view),
+        _shares(view),
+        Section("predictions", "Predictions", _PREDICTIONS, figures.predictions(view), key=True, columns=3),
+        _parameters(view),
+        Section("curves", "Learning curves", figures=figures.curves(view), columns=1),
+        _money(view),
+        _trials(view),
+    ):
+        if section.figures or section.html:
+            yield section
+    yield _making(view)
+
+
+def _recommendation(view: StudyView) -> Section:
+    best = view.recommendation
+    if best is None:
+        return Section("recommendation", "Recommendation")
+    plain = (str(note) for note in best.notes if note.kind is not NoteKind.FALLBACK)
+    notes = "".join(f'<p class="soft">{escaped(note)}</p>' for note in plain)
+    html = f'{notes}<div class="pair">{tables.settings(view, best)}{tables.certainty(view, best)}</div>'
+    return Section("recommendation", "Recommendation", f"{best.state.words} {best.why}", html=html)
+
+
+def _limits(view: StudyView) -> Section:
+    noun = view.problem.fidelity
+    where = f"at any share of the {noun}" if view.problem.goal.at is At.ANYWHERE else f"on all {noun}"
+    predicted = view.predicted(view.problem.goal.metric)
+    bars = " as predicted; its bars are 95 % ranges" if predicted is not None and predicted.sd > 0 else ""
+    drawn = figures.limits(view)
+    starred = any(trace.get("name") == "recommended" for figure in drawn for trace in figure.data)
+    star = f" The star is the recommendation{bars}." if starred else ""
+    intro = f"Measured values of every run {where} against each limit.{star}"
+    return Section("limits", "Limits", intro, drawn, key=True)
+
+
+def _shares(view: StudyView) -> Section:
+    noun = view.problem.fidelity
+    drawn, html = figures.shares(view), tables.shares(view)
+    return Section("shares", f"Shares of the {noun}", _SHARE[noun], drawn, html, key=True, columns=1)
+
+
+def _parameters(view: StudyView) -> Section:
+    drawn = settings.parameters(view)
+    goal = clipped(view.problem.goal.metric)
+    intro = f"Every result's {goal} against each setting; failed runs, which have none, stand on the edge."
+    if view.recommendation is not None:
+        intro += " The green line is the recommended value."
+    count = len(view.problem.space.parameters)
+    if count > len(drawn):
+        intro += f" The first {len(drawn)} of {count} settings are drawn."
+    return Section("parameters", "Settings", intro, drawn, key=True, columns=3)
+
+
+def _money(view: StudyView) -> Section:
+    if not view.has_dollars:
+        return Section("money", "Money")
+    intro = "Before a run starts, its worst case is set aside; when it ends, it is settled at what it really cost."
+    html = tables.spent_on(view) if view.history.cost > 0 else "<p>Nothing has been spent yet.</p>"
+    return Section("money", "Money", intro if view.ledger else "", money.ledger_figures(view), html)
+
+
+def _trials(view: StudyView) -> Section:
+    if not view.history.trials:
+        return Section("trials", "Trials")
+    states = Counter(trial.state for trial in view.history.trials)
+    intro = f"{counted(len(view.history), 'trial')}: {listed(f'{count:,} {state}' for state, count in states.items())}."
+    words = "find in the table"
+    find = f'<p class="find"><input type="search" id="find" placeholder="{words}" aria-label="{words}"></p>'
+    return Section("trials", "Trials", f"{intro} A click on a heading sorts.", html=find + tables.trials(view))
+
+
+def _making(view: StudyView) -> Section:
+    """The problem, and every fallback and cap that was met on the way."""
+    problem, budget = view.problem, view.problem.budget
+    size = problem.choices.size
+    limits = [limit_text(c) + (f" @ {c.probability:g}" if c.probability else "") for c in problem.constraints]
+    given = [
+        usd(budget.usd) if budget.usd is not None else "",
+        counted(budget.trials, "trial") if budget.trials is not None else "",
+        f"{duration(budget.hours * 3600)} of training" if budget.hours is not None else "",
+    ]
+    facts = {
+        "goal": f"{problem.goal.direction} {problem.goal.metric}"
+        + (" at any share" if problem.goal.at is At.ANYWHERE else ""),
+        "limits": listed(limits) or "none",
+        "budget": listed(filter(None, given)) or "none",
+        "space": f"{len(problem.space.parameters)} settings" + ("" if size is None else f", {size:,} combinations"),
+        f"shares of the {problem.fidelity}": ", ".join(str(share) for share in problem.fractions),
+        "strategy": f"{view.strategy}, seed {view.seed}",
+        "started": moment(view.created),
+        "ended": view.stop_reason or "not yet: it can go on",
+        "trials proposed by": listed(f"{name} ({count:,})" for name, count in origins(view).items()),
+        "LeanTune": view.leantune_version,
+    }
+    html = table(["", ""], [[cell(name), cell(text)] for name, text in facts.items() if text], "facts")
+    return Section("making", "How it was made", html=html + _notes(view))
+
+
+def _notes(view: StudyView) -> str:
+    kinds = (NoteKind.FALLBACK, NoteKind.CAP)
+    counts = {note: count for kind in kinds for note, count in counted_notes(view.history, (kind,)).items()}
+    if not counts:
+        return '<p class="soft">No fallback was needed and no cap was reached.</p>' if view.history.trials else ""
+    rows = [[cell(str(note)), amount(f"{count:,}")] for note, count in counts.items()]
+    words = "Fallbacks and caps, and how many proposals they touched:"
+    return f"<p>{escaped(words)}</p>{table(['note', '>proposals'], rows)}"

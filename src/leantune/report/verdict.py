@@ -208,7 +208,7 @@ def _study_tile(view: StudyView) -> Tile:
 
 
 def _cautions(view: StudyView, state: AnswerState) -> Iterator[str]:
-    """What an honest reader would want to be told, most important first."""
+    """Warnings for the reader, most important first."""
     best = view.recommendation
     if state in (AnswerState.PREDICTED, AnswerState.UNSURE):
         yield "A prediction is not a measurement: “leantune verify” runs it once and says what came out."
