@@ -58,7 +58,18 @@ class LeanTuneError(Exception):
 
 
 class InvalidInput(LeanTuneError, ValueError):  # noqa: N818 - reads as what it is
-    """Something the caller gave is wrong."""
+    """Something the caller gave is wrong.
+
+    path: names of what is at fault inside of what was given, such as ("lr", "when"). job_hint: the hint in terms of a
+    job file, where `hint` speaks of Python calls.
+    """
+
+    def __init__(
+        self, what: str, *, where: str = "", hint: str = "", path: tuple[str, ...] = (), job_hint: str = ""
+    ) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.path = path
+        self.job_hint = job_hint or hint
 
 
 class SpaceError(InvalidInput):

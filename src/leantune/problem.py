@@ -71,17 +71,31 @@ class Goal:
         where = f"goal {self.metric!r}"
         if not isinstance(self.metric, str) or _METRIC.fullmatch(self.metric) is None:
             raise ProblemError(
-                f"{self.metric!r} is not the name of a metric", where="goal", hint="Write maximize('accuracy')"
+                f"{self.metric!r} is not the name of a metric",
+                where="goal",
+                hint="Write maximize('accuracy')",
+                path=("metric",),
+                job_hint="Write maximize: accuracy",
             )
         object.__setattr__(self, "direction", _option(Direction, self.direction, where))
         object.__setattr__(self, "scale", _option(Scale, self.scale, where))
         object.__setattr__(self, "at", _option(At, self.at, where))
         if self.direction is Direction.MINIMIZE and self.scale is Scale.SHARE:
-            hint = "Maximise its complement (accuracy rather than error), or use scale='linear' or 'log'"
-            raise ProblemError("a goal to minimise cannot have the scale 'share'", where=where, hint=hint)
+            advice = "Maximise its complement (accuracy rather than error), or use "
+            raise ProblemError(
+                "a goal to minimise cannot have the scale 'share'",
+                where=where,
+                hint=f"{advice}scale='linear' or 'log'",
+                path=("scale",),
+                job_hint=f"{advice}scale: 'linear' or 'log'",
+            )
         if self.direction is Direction.MAXIMIZE and self.metric in _RESERVED:
             raise ProblemError(
-                f"{self.metric} is to be kept small", where=where, hint=f"Write minimize({self.metric!r})"
+                f"{self.metric} is to be kept small",
+                where=where,
+                hint=f"Write minimize({self.metric!r})",
+                path=("metric",),
+                job_hint=f"Write minimize: {self.metric}",
             )
 
 
@@ -467,4 +481,5 @@ def _option(kind: type[_Option], given: str, where: str) -> _Option:
         return kind(given)
     except ValueError:
         hint = f"Give one of {', '.join(repr(option.value) for option in kind)}"
-        raise ProblemError(f"unknown {kind.__name__.lower()} {given!r}", where=where, hint=hint) from None
+        name = kind.__name__.lower()
+        raise ProblemError(f"unknown {name} {given!r}", where=where, hint=hint, path=(name,)) from None

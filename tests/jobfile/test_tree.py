@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leantune.errors import JobError, SpaceError
-from leantune.jobfile.tree import Entry, Where, as_yaml, read_tree
+from leantune.jobfile.tree import Entry, Where, read_tree
 
 
 def value(text: str) -> object:
@@ -186,27 +186,12 @@ def test_unknown_keys_are_guessed() -> None:
 
 def test_what_the_domain_refuses_is_blamed_on_the_entry() -> None:
     with pytest.raises(JobError) as caught, ENTRY.blamed("b: "):
-        raise SpaceError("bad", where="somewhere", hint="Write choice(5)")
+        raise SpaceError("bad", where="somewhere", hint="Write choice(5)", job_hint="Write [5]")
     assert str(caught.value) == "b: bad (f, line 3, a.b). Write [5]"
+    whole = read_tree("lr: 1\nx:\n  when: 3", "f")
+    with pytest.raises(JobError, match=r"bad \(f, line 3, x.when\)"), whole.blamed():
+        raise SpaceError("bad", hint="h", path=("x", "when"))
     own = JobError("mine", where="here")
     with pytest.raises(JobError) as caught, ENTRY.blamed():
         raise own
     assert caught.value is own
-
-
-@pytest.mark.parametrize(
-    ("said", "written"),
-    [
-        ("Write choice(5) for a value", "Write [5] for a value"),
-        ("Write maximize('accuracy')", "Write maximize: accuracy"),
-        ("Give fractions=[1/20, 1], or choose 'eic'", "Give fractions: [1/20, 1], or choose 'eic'"),
-        ("change the goal's at=", "change the goal's at: "),
-        (
-            "Known: aws. Declare machines of your own with machine('a', vcpus=1)",
-            "Known: aws. Or declare your own: {machines: {...}}",
-        ),
-        ("Write a number", "Write a number"),
-    ],
-)
-def test_advice_on_python_becomes_advice_on_keys(said: str, written: str) -> None:
-    assert as_yaml(said) == written

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from leantune.cloud.catalog_tables import PRIVATE_HINT, Catalogue, regions, table_of
+from leantune.cloud.catalog_tables import PRIVATE_HINT, PRIVATE_JOB_HINT, Catalogue, regions, table_of
 from leantune.errors import SpaceError
 from leantune.space import Cluster, Clusters, Machine
 
@@ -15,14 +15,24 @@ NodeCounts = Iterable[int] | Mapping[str, Iterable[int]]
 def catalogue(provider: str, region: str | None = None) -> Catalogue:
     """The table of a provider, in its default region unless told: refreshed by the user, or else the shipped one."""
     if provider not in DEFAULT_REGION:
-        known = ", ".join(DEFAULT_REGION)
-        raise SpaceError(f"unknown provider {provider!r}", where="clusters()", hint=f"Known: {known}. {PRIVATE_HINT}")
+        known = f"Known: {', '.join(DEFAULT_REGION)}. "
+        raise SpaceError(
+            f"unknown provider {provider!r}",
+            where="clusters()",
+            hint=known + PRIVATE_HINT,
+            job_hint=known + PRIVATE_JOB_HINT,
+        )
     place = DEFAULT_REGION[provider] if region is None else region
     known_regions = regions(provider)
     if place not in known_regions:
         others = "leantune catalog refresh gets others"
-        hint = f"Prices of {', '.join(known_regions)} are shipped or were refreshed; {others}. {PRIVATE_HINT}"
-        raise SpaceError(f"unknown region {place!r}", where=f"provider {provider!r}", hint=hint)
+        priced = f"Prices of {', '.join(known_regions)} are shipped or were refreshed; {others}. "
+        raise SpaceError(
+            f"unknown region {place!r}",
+            where=f"provider {provider!r}",
+            hint=priced + PRIVATE_HINT,
+            job_hint=priced + PRIVATE_JOB_HINT,
+        )
     return table_of(provider, place)
 
 

@@ -28,6 +28,7 @@ HOME = "LEANTUNE_HOME"
 SHIPPED = "shipped"
 COLUMNS = ("type", "vcpus", "memory_gib", "accelerators", "accelerator", "usd_per_hour", "spot_usd_per_hour")
 PRIVATE_HINT = "Declare machines of your own with machine('small', vcpus=1, memory='2 GiB', usd_per_hour=0.02)"
+PRIVATE_JOB_HINT = "Or declare your own: {machines: {...}}"
 _NONE: Mapping[str, float] = MappingProxyType({})
 
 
@@ -52,7 +53,12 @@ class Catalogue:
             close = get_close_matches(name, self.machines, n=3, cutoff=0.6)
             meant = f"Did you mean {' or '.join(close)}? " if close else ""
             where = f"catalogue of {self.provider} {self.region}, {self.date}"
-            raise SpaceError(f"unknown machine type {name!r}", where=where, hint=meant + PRIVATE_HINT)
+            raise SpaceError(
+                f"unknown machine type {name!r}",
+                where=where,
+                hint=meant + PRIVATE_HINT,
+                job_hint=meant + PRIVATE_JOB_HINT,
+            )
         return self.machines[name]
 
     def zones(self, name: str) -> Mapping[str, float]:

@@ -26,7 +26,7 @@ from leantune.jobfile.settings import (
     read_stop,
     read_store,
 )
-from leantune.jobfile.tree import ROOT_HINT, Entry, Reader, as_yaml, read_tree
+from leantune.jobfile.tree import ROOT_HINT, Entry, Reader, read_tree
 from leantune.problem import (
     COST,
     DEFAULT_REPEATS,
@@ -222,7 +222,7 @@ def _settings(entry: Entry, space: Space) -> list[Mapping[str, object]]:
         try:
             chosen = space.configuration({**values, **machines})
         except InvalidInput as error:
-            raise item.error(f"{error.what} ({error.where})", as_yaml(error.hint)) from None
+            raise item.error(f"{error.what} ({error.where})", error.job_hint) from None
         setting = {name: value for name, value in chosen.items() if name not in machines}
         if setting in settings:
             raise item.error("the setting comes twice", "Write each once")
@@ -318,13 +318,8 @@ def _goal(given: Mapping[str, Entry], root: Entry) -> Goal:
         if "metric" not in options:
             raise entry.error("the metric is missing", hint)
     words = {name: option.text(hint) for name, option in options.items()}
-    if direction == "maximize" and words["metric"] in ("cost", "time"):
-        raise options["metric"].error(f"{words['metric']} is to be kept small", f"Write minimize: {words['metric']}")
-    try:
+    with entry.blamed():
         return (maximize if direction == "maximize" else minimize)(**words)
-    except ProblemError as error:
-        option = next((name for name in ("scale", "at") if name in options and f" {name} " in error.what), "metric")
-        raise options[option].error(error.what, as_yaml(error.hint)) from None
 
 
 def _limit(entry: Entry) -> Constraint:
@@ -405,8 +400,7 @@ def _strategy(keys: Mapping[str, Entry], problem: Problem, root: Entry, *, free:
     try:
         tuner.check(problem)
     except StrategyError as error:
-        culprit = keys["stop"] if error.where == "stop" else entry or root
-        raise culprit.error(error.what, as_yaml(error.hint)) from None
+        raise root.inside(error.path or ("strategy",)).error(error.what, error.job_hint) from None
     return name, options
 
 
@@ -425,7 +419,7 @@ def _option(strategy: str, option: str, entry: Entry) -> object:
     except ValidationError as error:
         raise entry.error(f"{option} of {strategy}: {error.errors()[0]['msg'].lower()}", _STRATEGY_HINT) from None
     except InvalidInput as error:
-        raise entry.error(f"{option} of {strategy} cannot be {entry.written}", as_yaml(error.hint)) from None
+        raise entry.error(f"{option} of {strategy} cannot be {entry.written}", error.job_hint) from None
     if isinstance(value, int | float) and value < 0:
         raise entry.error(f"{option} of {strategy} cannot be {entry.written}", "Give a number of at least 0")
     return value

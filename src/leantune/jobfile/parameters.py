@@ -9,13 +9,12 @@ cluster: {machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}, node
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from leantune.errors import SpaceError
-from leantune.jobfile.tree import Entry, Reader, as_yaml
+from leantune.jobfile.tree import Entry, Reader
 from leantune.space import (
     Clusters,
     Machine,
@@ -72,18 +71,8 @@ def read_space(entry: Entry) -> Space:
         if name in _TAKEN:
             raise parameter.error(f"{name!r} is reserved", f"Call it {name}_ or the like")
     parameters = {name: _parameter(form, given) for name, form in given.items()}
-    try:
+    with entry.blamed():
         return Space(**parameters)
-    except SpaceError as error:
-        at_fault = given.get(_named_in(error.where), entry)
-        if "condition" in error.where + error.what and isinstance(at_fault.value, dict):
-            at_fault = at_fault.value.get("when", at_fault)
-        raise at_fault.error(error.what, as_yaml(error.hint)) from None
-
-
-def _named_in(where: str) -> str:
-    match = re.search(r"parameter '([^']*)'", where)
-    return match[1] if match else ""
 
 
 def _parameter(entry: Entry, others: Mapping[str, Entry]) -> Parameter:
@@ -251,7 +240,7 @@ def _check_type(name: str, table: Catalogue, entry: Entry) -> None:
     try:
         table[name]
     except SpaceError as error:
-        own = f"There are {', '.join(table.machines)}" if table.provider == "private" else as_yaml(error.hint)
+        own = f"There are {', '.join(table.machines)}" if table.provider == "private" else error.job_hint
         raise entry.error(error.what, own) from None
 
 

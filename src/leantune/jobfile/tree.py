@@ -182,6 +182,14 @@ class Entry:
         """The entry of a key that is given."""
         return self.any_fields("")[key]
 
+    def inside(self, path: Iterable[str]) -> Entry:
+        """The entry at a path of keys; as far as those are given."""
+        entry = self
+        for key in path:
+            if isinstance(entry.value, dict) and key in entry.value:
+                entry = entry.value[key]
+        return entry
+
     def any_fields(self, hint: str) -> dict[str, Entry]:
         """The entries of a mapping whose keys are names the user gives."""
         return self._typed((dict,), "a mapping", hint)
@@ -198,7 +206,7 @@ class Entry:
         except JobError:
             raise
         except InvalidInput as error:
-            raise self.error(f"{subject}{error.what}", as_yaml(error.hint)) from None
+            raise self.inside(error.path).error(f"{subject}{error.what}", error.job_hint) from None
 
     def _typed(self, kinds: tuple[type[_Value], ...], wanted: str, hint: str) -> _Value:
         """The value, if it is one of these; true and false are no numbers."""
@@ -226,24 +234,6 @@ def readers_of(kind: type[Any]) -> Mapping[str, Reader]:
     """The readers that a dataclass names in its annotations, by field: `seed: Annotated[int, read_seed] = 0`."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}
-
-
-# The domain speaks to Python programs; the same advice to the author of a job file.
-_IN_YAML = (
-    (re.compile(r"\bchoice\((.*?)\)"), r"[\1]"),
-    (re.compile(r"\b(maximize|minimize)\('(\w+)'\)"), r"\1: \2"),
-    (re.compile(r"\b(fractions|scale|at)="), r"\1: "),
-    (re.compile(r"\blog\(\)"), "log"),
-    (re.compile(r"\bone clusters\(\)"), "one of them"),
-    (re.compile(r"Declare machines of your own with machine\(.*\)"), "Or declare your own: {machines: {...}}"),
-)
-
-
-def as_yaml(hint: str) -> str:
-    """Advice on Python calls as advice on keys."""
-    for pattern, replacement in _IN_YAML:
-        hint = pattern.sub(replacement, hint)
-    return hint
 
 
 _Nodes: TypeAlias = list[tuple[Node, Node]]

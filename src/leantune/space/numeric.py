@@ -67,8 +67,12 @@ class _Number(Parameter):
                 )
         if self.low >= self.high:
             swap = f"Write the smaller first: {self.high!r}, {self.low!r}" if self.low > self.high else ""
-            hint = swap or f"Write choice({self.low!r}) for a value that does not change"
-            raise SpaceError(f"lower bound {self.low!r} is not below upper bound {self.high!r}", where=where, hint=hint)
+            raise SpaceError(
+                f"lower bound {self.low!r} is not below upper bound {self.high!r}",
+                where=where,
+                hint=swap or f"Write choice({self.low!r}) for a value that does not change",
+                job_hint=swap or f"Write [{self.low!r}] for a value that does not change",
+            )
         if self.log and self.low <= 0:
             hint = f"Write a lower bound above 0, such as 1e-6, or a linear scale from {self.low!r} to {self.high!r}"
             raise SpaceError(f"log scale needs a lower bound above 0, got {self.low!r}", where=where, hint=hint)
@@ -130,7 +134,10 @@ class Integer(_Number):
                 )
             if abs(bound) > _LARGEST_INTEGER:
                 raise SpaceError(
-                    f"bound {bound!r} is too large", where=where, hint="Stay within 2**53, or use log() for reals"
+                    f"bound {bound!r} is too large",
+                    where=where,
+                    hint="Stay within 2**53, or use log() for reals",
+                    job_hint="Stay within 2**53, or use log for reals",
                 )
         self._check_bounds(where)
         object.__setattr__(self, "low", int(self.low))

@@ -163,9 +163,15 @@ class Schema:
                     f"condition on {parent!r}, which is no choice, ordinal, boolean or integer",
                     where=f"parameter {name!r}",
                     hint="Let it depend on a choice",
+                    path=(name, "when"),
                 )
             where = f"condition of parameter {name!r} on {parent!r}"
-            parents.append((self._column[parent], np.array([parameter.code(value, where) for value in wanted])))
+            try:
+                codes = np.array([parameter.code(value, where) for value in wanted])
+            except SpaceError as error:
+                error.path = (name, "when")
+                raise
+            parents.append((self._column[parent], codes))
         return self._column[name], parents
 
     def _only_cluster(self) -> dict[str, Clusters]:
@@ -176,6 +182,7 @@ class Schema:
                 f"two cluster parameters, {names[0]!r} and {names[1]!r}",
                 where="Space()",
                 hint="List the machines of both in one clusters()",
+                job_hint="List the machines of both in one of them",
             )
         return clusters
 
@@ -186,11 +193,11 @@ class Schema:
 def _check_name(name: str, parameter: Parameter) -> None:
     where = f"parameter {name!r}"
     if name in RESERVED:
-        raise SpaceError(f"{name!r} is reserved: {RESERVED[name]}", where=where, hint=f"Call it {name}_ or the like")
+        what = f"{name!r} is reserved: {RESERVED[name]}"
+        raise SpaceError(what, where=where, hint=f"Call it {name}_ or the like", path=(name,))
     if not isinstance(name, str) or not name.isidentifier():
-        raise SpaceError(
-            f"{name!r} is not a name", where=where, hint="Use letters, digits and underscores, as in a Python variable"
-        )
+        hint = "Use letters, digits and underscores, as in a Python variable"
+        raise SpaceError(f"{name!r} is not a name", where=where, hint=hint, path=(name,))
     if not isinstance(parameter, Parameter):
         hint = f"Write {name}=choice(...) for a list of options, {name}=linear(low, high) for a range"
         raise SpaceError(f"{parameter!r} is not a parameter", where=where, hint=hint)

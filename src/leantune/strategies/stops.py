@@ -29,7 +29,7 @@ def check_stop(name: str, problem: Problem, *, foresees: bool) -> None:
         what = f"{name} cannot say what going on would bring" + (
             " for a goal anywhere" if problem.goal.at is At.ANYWHERE else ""
         )
-        raise StrategyError(what, where="stop", hint="Leave stop out and give a budget, or choose lean")
+        raise StrategyError(what, where="stop", hint="Leave stop out and give a budget, or choose lean", path=("stop",))
 
 
 def budget_spent(budget: Budget, history: History) -> str | None:

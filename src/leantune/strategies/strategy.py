@@ -53,6 +53,7 @@ class Strategy:
                 f"{self.recipe.name} tests only on parts of the {problem.fidelity}, and fractions is [1]",
                 where="strategy",
                 hint="Give fractions=[1/20, 1/4, 1], or choose 'eic'",
+                job_hint="Give fractions: [1/20, 1/4, 1], or choose 'eic'",
             )
         if len(problem.fractions) > 1 and problem.goal.at not in self.recipe.serves:
             others = "'lean', 'nephele' or 'cherrypick'" if problem.goal.at is At.ANYWHERE else "'lean' or 'eic'"
@@ -60,6 +61,7 @@ class Strategy:
                 f"{self.recipe.name} does not serve a goal at={problem.goal.at.value!r}",
                 where="strategy",
                 hint=f"Choose {others}, or change the goal's at=",
+                job_hint=f"Choose {others}, or change the goal's at: ",
             )
 
     def prepare(self) -> None:

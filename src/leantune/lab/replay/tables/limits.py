@@ -6,7 +6,7 @@ import re
 from statistics import median
 
 from leantune.errors import ProblemError
-from leantune.jobfile.tree import Entry, as_yaml
+from leantune.jobfile.tree import Entry
 from leantune.lab.replay.tables.description import Description, ProblemText, Remark, check_metric
 from leantune.lab.replay.tables.pairs import TablePairs
 from leantune.problem import COST, TIME, Constraint, Problem
@@ -37,7 +37,7 @@ def state(stated: ProblemText, description: Description, pairs: TablePairs) -> t
         )
     except ProblemError as error:  # each part was checked: what is left are limits that do not go together
         at_fault = stated.limits[-1] if stated.limits else stated.goal_entry
-        raise at_fault.error(f"{error.what}: {error.where}", as_yaml(error.hint)) from None
+        raise at_fault.error(f"{error.what}: {error.where}", error.job_hint) from None
     return problem, remarks
 
 
