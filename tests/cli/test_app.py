@@ -48,7 +48,8 @@ def examples() -> list[str]:
 
 
 def test_the_commands_are_those_of_the_product() -> None:
-    assert COMMANDS == ["run", "status", "recommend", "verify", "extend", "report", "worker", "replay", "doctor"]
+    of_studies = ["run", "status", "recommend", "verify", "extend", "report"]
+    assert [*of_studies, "worker", "replay", "doctor", "schema"] == COMMANDS
     assert OF_GROUPS == [
         "spot prices",
         "spot train",

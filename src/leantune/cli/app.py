@@ -333,6 +333,24 @@ def doctor(as_json: AsJson = False) -> Answer:
     return answer(examine())
 
 
+@command(app, WELL, WRONG_INPUT)
+def schema(as_json: AsJson = False) -> Answer:
+    """Print the JSON schema of job files, for editors.
+
+    The same with and without --json.
+
+    \b
+    Examples:
+      $ leantune schema
+    """  # noqa: D301 (as above)
+    import json
+
+    from leantune.jobfile.json_schema import job_schema
+
+    document = job_schema()
+    return Answer(document, [json.dumps(document, indent=2)])
+
+
 class LaterGroup(TyperGroup):
     """A group of commands that `leantune.cli.spot_app` has under its name; they are imported when one is asked for."""
 

@@ -72,19 +72,22 @@ KEYS = (
     "baseline",
 )
 LARGEST_FILE = 2**18  # bytes; a job file is a page of text
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-_EXAMPLES = {
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+EXAMPLES = {
     "name": "name: my-study",
     "train": "train: python train.py --lr {lr}",
     "space": "space: {lr: {log: [1e-5, 1e-1]}}",
 }
-_SEED_HINT = "Write a whole number of at least 0, such as seed: 1"
-_STEPS_HINT = "Write the last step that your program reports, such as steps: 100"
-_TRAIN_HINT = "Write the command that starts your program: train: python train.py --lr {lr}"
-_FIDELITY_HINT = "Write fidelity: data, or fidelity: epochs, where a larger share goes on from a smaller one"
-_BASELINE_HINT = "Write your present setting, such as baseline: {lr: 0.001, batch: 64}"
+SEED_HINT = "Write a whole number of at least 0, such as seed: 1"
+STEPS_HINT = "Write the last step that your program reports, such as steps: 100"
+LIMIT_HINT = "Write a limit, such as cost <= 0.10 USD or accuracy >= 0.85"
+FRACTIONS_HINT = "Give increasing shares that end in 1, such as [1/60, 0.1, 0.25, 0.5, 1]"
+SETTINGS_HINT = "Write one setting a line, such as - {lr: 0.1, batch: 64}"
+TRAIN_HINT = "Write the command that starts your program: train: python train.py --lr {lr}"
+FIDELITY_HINT = "Write fidelity: data, or fidelity: epochs, where a larger share goes on from a smaller one"
+BASELINE_HINT = "Write your present setting, such as baseline: {lr: 0.001, batch: 64}"
 _CLUSTER_HINT = "Write cluster: 2 x small, or cluster: {type: small, nodes: 2}"
-_STRATEGY_HINT = "Name one: strategy: lean, or with options: strategy: {name: nephele, horizon: 1}"
+STRATEGY_HINT = "Name one: strategy: lean, or with options: strategy: {name: nephele, horizon: 1}"
 
 
 @dataclass(frozen=True)
@@ -125,9 +128,9 @@ def parse_job(text: str, *, folder: Path, source: str = "job file", lines: Mappi
     """
     root = read_tree(text, source, lines)
     given = root.fields(KEYS, ROOT_HINT)
-    root.check_given(_EXAMPLES)
+    root.check_given(EXAMPLES)
     name = _name(given["name"])
-    seed = given["seed"].whole(_SEED_HINT, least=0) if "seed" in given else 0
+    seed = given["seed"].whole(SEED_HINT, least=0) if "seed" in given else 0
     run, store = read_run(given.get("run"), folder), read_store(given.get("store"), folder)
     full = read_space(given["space"])
     space = _without_machines(full, given) if run.machine == FREE else full
@@ -202,7 +205,7 @@ def _other_files(path: Path) -> str:
 
 def _name(entry: Entry) -> str:
     name = entry.text("Write name: my-study")
-    if _NAME.fullmatch(name) is None:
+    if NAME.fullmatch(name) is None:
         proposal = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:100]
         hint = "Use up to 100 letters, digits, '-', '_' and '.'" + (f", such as {proposal}" if proposal else "")
         raise entry.error(f"{name!r} cannot name a study", hint)
@@ -211,11 +214,12 @@ def _name(entry: Entry) -> str:
 
 def _settings(entry: Entry, space: Space) -> list[Mapping[str, object]]:
     """A list of settings; each is checked as a configuration, on any machine of the space."""
-    hint = "Write one setting a line, such as - {lr: 0.1, batch: 64}"
     machines = {name: clusters.options[0] for name, clusters in space.clusters.items()}
     settings: list[Mapping[str, object]] = []
-    for item in entry.items(hint):
-        values = {name: value.scalar("a value", hint) for name, value in item.any_fields(hint).items()}
+    for item in entry.items(SETTINGS_HINT):
+        values = {
+            name: value.scalar("a value", SETTINGS_HINT) for name, value in item.any_fields(SETTINGS_HINT).items()
+        }
         for name in machines:
             if name in values:
                 raise item.error(f"{name} is not part of a setting", "Leave it out: machines come from the space")
@@ -228,14 +232,14 @@ def _settings(entry: Entry, space: Space) -> list[Mapping[str, object]]:
             raise item.error("the setting comes twice", "Write each once")
         settings.append(setting)
     if not settings:
-        raise entry.error("there are no settings", hint)
+        raise entry.error("there are no settings", SETTINGS_HINT)
     return settings
 
 
 def _baseline(entry: Entry, space: Space, full: Space) -> dict[str, object]:
     """The user's present setting; what is wrong with a value is told with its line."""
     values: dict[str, object] = {}
-    for name, given in entry.any_fields(_BASELINE_HINT).items():
+    for name, given in entry.any_fields(BASELINE_HINT).items():
         parameter = space.parameters.get(name)
         if parameter is None and name in full.parameters:
             raise given.error(f"{name} is no part of a setting: the machine is free", "Leave it out")
@@ -244,7 +248,7 @@ def _baseline(entry: Entry, space: Space, full: Space) -> dict[str, object]:
         if isinstance(parameter, Clusters):
             values[name] = _cluster(given, parameter)
         else:
-            values[name] = given.scalar("a value", _BASELINE_HINT)
+            values[name] = given.scalar("a value", BASELINE_HINT)
         with given.blamed():
             parameter.code(values[name], name)
     return values
@@ -274,10 +278,10 @@ def _cluster(entry: Entry, clusters: Clusters) -> Cluster:
 def _command(entry: Entry, space: Space, constants: Mapping[str, str]) -> Command:
     if isinstance(entry.value, list):
         for argument in entry.value:
-            argument.scalar("an argument", _TRAIN_HINT)
+            argument.scalar("an argument", TRAIN_HINT)
         words: str | list[str] = [argument.written for argument in entry.value]
     else:
-        words = entry.text(_TRAIN_HINT)
+        words = entry.text(TRAIN_HINT)
     try:
         return Command.parse(words, space, constants=constants)
     except JobError as error:
@@ -323,16 +327,15 @@ def _goal(given: Mapping[str, Entry], root: Entry) -> Goal:
 
 
 def _limit(entry: Entry) -> Constraint:
-    text = entry.text("Write a limit, such as cost <= 0.10 USD or accuracy >= 0.85")
+    text = entry.text(LIMIT_HINT)
     with entry.blamed(f"{text!r}: "):
         return Constraint.parse(text)
 
 
 def _fractions(entry: Entry) -> tuple[Fraction, ...]:
-    hint = "Give increasing shares that end in 1, such as [1/60, 0.1, 0.25, 0.5, 1]"
     shares = []
     for item in entry.one_or_more():
-        share = item.scalar("a share of the data", hint)
+        share = item.scalar("a share of the data", FRACTIONS_HINT)
         with item.blamed():
             shares.append(parse_share(share))
     with entry.blamed():
@@ -340,7 +343,7 @@ def _fractions(entry: Entry) -> tuple[Fraction, ...]:
 
 
 def _fidelity(entry: Entry) -> str:
-    word = entry.text(_FIDELITY_HINT)
+    word = entry.text(FIDELITY_HINT)
     if word not in get_args(Fidelity):
         raise entry.unknown(f"fractions are not of {word!r}", word, get_args(Fidelity))
     return word
@@ -350,7 +353,7 @@ _READERS: Mapping[str, Reader] = {
     "fidelity": _fidelity,
     "stop": read_stop,
     "repeats": read_repeats,
-    "steps": partial(Entry.real, hint=_STEPS_HINT, above_0="is no number of steps"),
+    "steps": partial(Entry.real, hint=STEPS_HINT, above_0="is no number of steps"),
     "subject_to": lambda entry: [_limit(limit) for limit in entry.one_or_more()],
     "fractions": _fractions,
     "snapshots": Entry.truth,
@@ -385,16 +388,16 @@ def _strategy(keys: Mapping[str, Entry], problem: Problem, root: Entry, *, free:
     if entry is None:
         name, options = default_strategy(problem, free_machine=free), {}
     elif isinstance(entry.value, dict):
-        given = dict(entry.any_fields(_STRATEGY_HINT))
+        given = dict(entry.any_fields(STRATEGY_HINT))
         if "name" not in given:
-            raise entry.error("the name of the strategy is missing", _STRATEGY_HINT)
+            raise entry.error("the name of the strategy is missing", STRATEGY_HINT)
         chosen = given.pop("name")
-        name = chosen.text(_STRATEGY_HINT)
+        name = chosen.text(STRATEGY_HINT)
         with chosen.blamed():
             named_tuner(name)
         options = {option: _option(name, option, value) for option, value in given.items()}
     else:
-        name, options = entry.text(_STRATEGY_HINT), {}
+        name, options = entry.text(STRATEGY_HINT), {}
     with (entry or root).blamed():
         tuner = named_tuner(name, **options)
     try:
@@ -412,12 +415,12 @@ def _option(strategy: str, option: str, entry: Entry) -> object:
     types.pop("return", None)
     if option not in types:
         raise entry.unknown(f"{strategy} has no option {option!r}", option, types, "Its options:")
-    given = None if entry.value is None else entry.scalar("a value", _STRATEGY_HINT)
+    given = None if entry.value is None else entry.scalar("a value", STRATEGY_HINT)
     try:
         value: object = TypeAdapter(types[option]).validate_python(given, strict=True)
         named_tuner(strategy, **{option: value})
     except ValidationError as error:
-        raise entry.error(f"{option} of {strategy}: {error.errors()[0]['msg'].lower()}", _STRATEGY_HINT) from None
+        raise entry.error(f"{option} of {strategy}: {error.errors()[0]['msg'].lower()}", STRATEGY_HINT) from None
     except InvalidInput as error:
         raise entry.error(f"{option} of {strategy} cannot be {entry.written}", error.job_hint) from None
     if isinstance(value, int | float) and value < 0:

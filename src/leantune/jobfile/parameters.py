@@ -201,22 +201,22 @@ def _private(fields: Mapping[str, Entry]) -> Catalogue:
 
 def _machine(name: str, entry: Entry) -> Machine:
     needs = {"vcpus": f"vcpus of {name!r}", "memory": f"memory of {name!r}"}
-    given = entry.read(_MACHINE_READERS, _MACHINE_HINT, needs)
+    given = entry.read(MACHINE_READERS, _MACHINE_HINT, needs)
     with entry.blamed():
         return machine(name, **given)
 
 
-def _size(entry: Entry, read: Callable[[Entry], float]) -> float:
+def read_size(entry: Entry, read: Callable[[Entry], float]) -> float:
     size = read(entry)
     if not 0 < size <= _LARGEST_SIZE:
         raise entry.error(f"{entry.written} is not the size or price of a machine", _MACHINE_HINT)
     return size
 
 
-_MACHINE_READERS: dict[str, Reader] = {
-    "vcpus": partial(_size, read=partial(Entry.number, hint="Write a number of processors")),
-    "memory": partial(_size, read=partial(Entry.quantity, kind="memory", hint="Write a size, such as 2 GiB")),
-    "usd_per_hour": partial(_size, read=partial(Entry.quantity, kind="money", hint="Write dollars per hour")),
+MACHINE_READERS: dict[str, Reader] = {
+    "vcpus": partial(read_size, read=partial(Entry.number, hint="Write a number of processors")),
+    "memory": partial(read_size, read=partial(Entry.quantity, kind="memory", hint="Write a size, such as 2 GiB")),
+    "usd_per_hour": partial(read_size, read=partial(Entry.quantity, kind="money", hint="Write dollars per hour")),
     "accelerators": partial(Entry.whole, hint="Write a whole number", least=0),
     "accelerator": partial(Entry.text, hint="Write its name"),
 }

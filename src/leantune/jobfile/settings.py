@@ -22,28 +22,30 @@ _PREDICTOR_HINT = "Name who predicts revocations, such as predictor: online-haza
 DEFAULT_STORE = "sqlite:///leantune.db"
 DEFAULT_CHECKPOINTS = "./checkpoints"
 BUDGET_HINT = "Give at least one limit: budget: {usd: 5, trials: 44, hours: 8}"
-_RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
+STOP_HINT = "Write stop: {regret: 0.01}, a share of the goal, or stop: never"
+REPEATS_HINT = "Write how often one configuration may be run on all data, such as repeats: 3, or repeats: never"
+RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
 _MARKET_HINT = "Write market: {prices: generated, regime: volatile, seed: 0, speed: 60}"
 _SPEED_HINT = "Write how many seconds of the market pass in one of yours, such as speed: 60"
-_KEEP_HINT = "Write checkpoints: {at: ./checkpoints, keep: best}, or keep: all, or keep: none"
-_STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
+KEEP_HINT = "Write checkpoints: {at: ./checkpoints, keep: best}, or keep: all, or keep: none"
+STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
 
 
-def _place(entry: Entry) -> str:
+def read_place(entry: Entry) -> str:
     name = entry.text(f"Write on: {DEFAULT}")
     if name not in PLACES:
         raise entry.error(*unknown_place(name))
     return name
 
 
-def _machine(entry: Entry) -> str:
+def read_machine(entry: Entry) -> str:
     machine = entry.text(_MACHINE_HINT)
     if machine not in (OWN, FREE):
         raise entry.unknown(f"a machine is not {machine!r}", machine, (OWN, FREE))
     return machine
 
 
-def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
+def read_seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
     hint = f"Write a number and a unit, such as {example}"
     seconds = entry.quantity("time", hint)
     if seconds < 0 or (positive and seconds == 0):
@@ -51,21 +53,21 @@ def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
     return seconds
 
 
-def _path(entry: Entry) -> str:
+def read_path(entry: Entry) -> str:
     text = entry.text("Name a folder")
     if not text.strip():
         raise entry.error("the name is empty", "Name a folder")
     return text
 
 
-def _regime(entry: Entry) -> str:
+def read_regime(entry: Entry) -> str:
     if entry.text(_MARKET_HINT) not in set(Regime):
         raise entry.error(f"there is no regime {entry.written!r}", f"There are {', '.join(Regime)}")
     return entry.written
 
 
-def _market(entry: Entry) -> MarketSettings:
-    given = entry.read(_MARKET_READERS, _MARKET_HINT)
+def read_market(entry: Entry) -> MarketSettings:
+    given = entry.read(MARKET_READERS, _MARKET_HINT)
     for name in ("regime", "seed"):
         if name in given and given.get("prices", GENERATED) != GENERATED:
             raise entry.at(name).error(f"{name} is about generated prices", "Leave it out, or write prices: generated")
@@ -73,11 +75,16 @@ def _market(entry: Entry) -> MarketSettings:
 
 
 _count = partial(Entry.whole, hint="Write a whole number of at least 1", least=1)
-_MARKET_READERS: dict[str, Reader] = {
-    "prices": _path,
-    "regime": _regime,
+MARKET_READERS: dict[str, Reader] = {
+    "prices": read_path,
+    "regime": read_regime,
     "seed": partial(Entry.whole, hint=_MARKET_HINT, least=0),
     "speed": partial(Entry.real, hint=_SPEED_HINT, above_0="is not a speed"),
+}
+BUDGET_READERS: dict[str, Reader] = {
+    "usd": partial(Entry.quantity, kind="money", hint="Write dollars, such as usd: 5"),
+    "trials": partial(Entry.whole, hint="Write a whole number of trials, such as trials: 44"),
+    "hours": partial(Entry.real, hint="Write a number of hours, such as hours: 8"),
 }
 
 
@@ -93,23 +100,23 @@ class RunSettings:
     revocations, by name or file.
     """
 
-    on: Annotated[str, _place] = DEFAULT
+    on: Annotated[str, read_place] = DEFAULT
     spot: Annotated[bool, Entry.truth] = False
-    machine: Annotated[str, _machine] = OWN
+    machine: Annotated[str, read_machine] = OWN
     parallel: Annotated[int, _count] = 1
-    time_limit: Annotated[float | None, partial(_seconds, example="20 min")] = None
-    grace: Annotated[float, partial(_seconds, example="30 s", positive=False)] = float(GRACE)
+    time_limit: Annotated[float | None, partial(read_seconds, example="20 min")] = None
+    grace: Annotated[float, partial(read_seconds, example="30 s", positive=False)] = float(GRACE)
     deterministic: Annotated[bool, Entry.truth] = False
-    lease: Annotated[float, partial(_seconds, example="60 s")] = 60.0
-    logs: Annotated[str, _path] = "./leantune-runs"
+    lease: Annotated[float, partial(read_seconds, example="60 s")] = 60.0
+    logs: Annotated[str, read_path] = "./leantune-runs"
     max_failures: Annotated[int, _count] = 5
-    market: Annotated[MarketSettings | None, _market] = None
+    market: Annotated[MarketSettings | None, read_market] = None
     predictor: Annotated[str, partial(Entry.text, hint=_PREDICTOR_HINT)] = DEFAULT_PREDICTOR
 
 
 def read_run(entry: Entry | None, folder: Path) -> RunSettings:
     """`run:`, with defaults for what it leaves out; paths are relative to the job file's folder."""
-    given = {} if entry is None else entry.read(readers_of(RunSettings), _RUN_HINT)
+    given = {} if entry is None else entry.read(readers_of(RunSettings), RUN_HINT)
     free = given.get("machine") == FREE
     spot = given.setdefault("spot", free and "on" not in given)
     place = given.setdefault("on", DEFAULT_RENTED if spot or free else DEFAULT)
@@ -130,35 +137,27 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
 
 def read_stop(entry: Entry) -> Stop:
     """`stop: never`, or `stop: {regret: 0.01}`."""
-    hint = "Write stop: {regret: 0.01}, a share of the goal, or stop: never"
     if not isinstance(entry.value, dict):
         if entry.value != "never":
-            raise entry.is_not("an end of the study", hint)
+            raise entry.is_not("an end of the study", STOP_HINT)
         return "never"
-    given = entry.read({"regret": partial(Entry.real, hint=hint)}, hint)
-    if "regret" not in given:
-        raise entry.error("the regret is missing", hint)
+    given = entry.read({"regret": partial(Entry.real, hint=STOP_HINT)}, STOP_HINT, needs={"regret": "the regret"})
     if not 0.0 < given["regret"] < 1.0:
-        raise entry.at("regret").error(f"the regret is {entry.at('regret').written}", f"{hint}; above 0 and below 1")
+        regret = entry.at("regret")
+        raise regret.error(f"the regret is {regret.written}", f"{STOP_HINT}; above 0 and below 1")
     return float(given["regret"])
 
 
 def read_repeats(entry: Entry) -> int:
     """`repeats: never`, or `repeats: 3`: runs of one configuration on all data at most."""
-    hint = "Write how often one configuration may be run on all data, such as repeats: 3, or repeats: never"
-    return 1 if entry.value == "never" else entry.whole(hint, least=1)
+    return 1 if entry.value == "never" else entry.whole(REPEATS_HINT, least=1)
 
 
 def read_budget(entry: Entry | None) -> Budget:
     """`budget:`; none at all where the study ends by itself."""
     if entry is None:
         return Budget()
-    readers: dict[str, Reader] = {
-        "usd": partial(Entry.quantity, kind="money", hint="Write dollars, such as usd: 5"),
-        "trials": partial(Entry.whole, hint="Write a whole number of trials, such as trials: 44"),
-        "hours": partial(Entry.real, hint="Write a number of hours, such as hours: 8"),
-    }
-    given = entry.read(readers, BUDGET_HINT)
+    given = entry.read(BUDGET_READERS, BUDGET_HINT)
     if not given:
         raise entry.error("the budget has no limit", BUDGET_HINT)
     for key, limit in given.items():
@@ -170,19 +169,19 @@ def read_budget(entry: Entry | None) -> Budget:
 
 def read_store(entry: Entry | None, folder: Path) -> str:
     """URL of the database; the path of an SQLite file is relative to the job file's folder."""
-    url = DEFAULT_STORE if entry is None else entry.text(_STORE_HINT)
+    url = DEFAULT_STORE if entry is None else entry.text(STORE_HINT)
     scheme, separator, rest = url.partition("://")
     if scheme == "sqlite" and separator:
         path, _, options = rest.removeprefix("/").partition("?")
         if not rest.startswith("/") or not path or path == ":memory:" or path.startswith("file:"):
             assert entry is not None
-            raise entry.error(f"{url!r} names no file, so that the study would be lost", _STORE_HINT)
+            raise entry.error(f"{url!r} names no file, so that the study would be lost", STORE_HINT)
         return f"sqlite:///{_resolved(path, folder)}" + (f"?{options}" if options else "")
     assert entry is not None
     if scheme.partition("+")[0] in ("postgresql", "postgres") and separator:
         return _without_password(entry, url)
     file = "" if separator or not url else f"Did you mean sqlite:///{url}? "
-    raise entry.error(f"{url!r} is not a store", file + _STORE_HINT)
+    raise entry.error(f"{url!r} is not a store", file + STORE_HINT)
 
 
 def _without_password(entry: Entry, url: str) -> str:
@@ -191,7 +190,7 @@ def _without_password(entry: Entry, url: str) -> str:
         parts = urlsplit(url)
         secret = parts.password or any(name == "password" for name, _ in parse_qsl(parts.query))
     except ValueError:
-        raise entry.error("this is not a URL", _STORE_HINT) from None
+        raise entry.error("this is not a URL", STORE_HINT) from None
     if secret:
         hint = "Leave it out: it is taken from the variable PGPASSWORD or from ~/.pgpass"
         raise entry.error("there is a password in the URL", hint)
@@ -207,7 +206,7 @@ class CheckpointSettings:
 
 
 def _keep(entry: Entry) -> Keep:
-    word = entry.text(_KEEP_HINT)
+    word = entry.text(KEEP_HINT)
     if word not in set(Keep):
         raise entry.unknown(f"what is kept is not {word!r}", word, list(Keep))
     return Keep(word)
@@ -219,7 +218,7 @@ def read_checkpoints(entry: Entry | None, folder: Path) -> CheckpointSettings:
         return CheckpointSettings(_resolved(DEFAULT_CHECKPOINTS, folder))
     if not isinstance(entry.value, dict):
         return CheckpointSettings(_checkpoint_folder(entry, folder))
-    given = entry.read({"at": partial(_checkpoint_folder, folder=folder), "keep": _keep}, _KEEP_HINT)
+    given = entry.read({"at": partial(_checkpoint_folder, folder=folder), "keep": _keep}, KEEP_HINT)
     return CheckpointSettings(**{"at": _resolved(DEFAULT_CHECKPOINTS, folder), **given})
 
 
@@ -236,7 +235,7 @@ def _checkpoint_folder(entry: Entry, folder: Path) -> Path:
         if url.netloc not in ("", "localhost") or not url.path:
             raise entry.error(f"{text!r} is not a folder of this machine", "Write file:///folder, or ./checkpoints")
         text = unquote(url.path)
-    place = _resolved(text or _path(entry), folder)
+    place = _resolved(text or read_path(entry), folder)
     if place.exists() and not place.is_dir():
         raise entry.error(f"{text!r} is a file", "Name a folder, such as ./checkpoints")
     return place
