@@ -12,13 +12,13 @@ from typer.testing import Result
 from leantune.cli.command import encoded
 from leantune.cli.spot_simulate import (
     HEADINGS,
-    Found,
-    found_json,
+    SimulationSummary,
     headline,
     lines,
     notes,
     page,
     sentences,
+    summary_json,
     table_rows,
 )
 from leantune.cloud.feeds import MarketCapacity
@@ -188,11 +188,11 @@ PLAN = plan(1, policies=("ours", "random", "oracle", "on-demand"), hours=1.5)
 
 
 @pytest.fixture(scope="module")
-def found() -> Found:
+def found() -> SimulationSummary:
     tallies = compare(PLAN)
     smooth = replace(PLAN, pool=with_generated_prices(PLAN.pool, "smooth"), policies=("ours", "on-demand"))
     first, plain = compare(smooth)
-    return Found(PLAN, tallies, tallies[-1], (first, plain))
+    return SimulationSummary(PLAN, tallies, tallies[-1], (first, plain))
 
 
 def priced(tally: Tally, usd: float) -> Tally:
@@ -202,30 +202,30 @@ def priced(tally: Tally, usd: float) -> Tally:
     return Tally.of(tally.policy, (replace(result, stays=stays),), tally.boot)
 
 
-def test_the_headline_says_what_was_saved(found: Found) -> None:
+def test_the_headline_says_what_was_saved(found: SimulationSummary) -> None:
     ours, plain = priced(found.first, 1.0), priced(found.on_demand, 4.0)
-    text = headline(Found(PLAN, [ours], plain, None)).replace("\u00a0", " ")
+    text = headline(SimulationSummary(PLAN, [ours], plain, None)).replace("\u00a0", " ")
     assert text.startswith("Ours costs $1.00 instead of $4.00 on demand: 75 % saved, finished after")
-    dear = headline(Found(PLAN, [priced(found.first, 5.0)], plain, None))
+    dear = headline(SimulationSummary(PLAN, [priced(found.first, 5.0)], plain, None))
     assert dear.startswith("Ours costs $5.00, more than the $4.00 on demand")
-    alone = headline(Found(PLAN, [plain], plain, None))
+    alone = headline(SimulationSummary(PLAN, [plain], plain, None))
     assert alone.startswith("On demand it costs $4.00")
 
 
-def test_the_sentences_say_what_is_left_on_smooth_prices_and_the_gap(found: Found) -> None:
+def test_the_sentences_say_what_is_left_on_smooth_prices_and_the_gap(found: SimulationSummary) -> None:
     tallies = {tally.policy: tally for tally in found.tallies}
     steps = {name: tally.kept_steps for name, tally in tallies.items()}
     made = [priced(tallies[name], usd * steps[name]) for name, usd in (("ours", 2.0), ("random", 5.0), ("oracle", 1.0))]
     smooth = (priced(tallies["ours"], 3.0), priced(tallies["on-demand"], 4.0))
-    first, second = sentences(Found(PLAN, made, tallies["on-demand"], smooth))
+    first, second = sentences(SimulationSummary(PLAN, made, tallies["on-demand"], smooth))
     assert "25 % would be saved" in first.replace("\u00a0", " ")
     assert "closes 75 % of the gap" in second.replace("\u00a0", " ")
     nothing = (priced(tallies["ours"], 5.0), priced(tallies["on-demand"], 4.0))
-    assert "nothing would be saved" in sentences(Found(PLAN, made[:1], tallies["on-demand"], nothing))[0]
-    assert sentences(Found(PLAN, made[:1], tallies["on-demand"], None)) == []
+    assert "nothing would be saved" in sentences(SimulationSummary(PLAN, made[:1], tallies["on-demand"], nothing))[0]
+    assert sentences(SimulationSummary(PLAN, made[:1], tallies["on-demand"], None)) == []
 
 
-def test_the_table_has_a_row_for_each_policy(found: Found) -> None:
+def test_the_table_has_a_row_for_each_policy(found: SimulationSummary) -> None:
     rows = table_rows(found.tallies)
     assert [row[0] for row in rows] == ["ours", "random", "oracle", "on-demand"]
     assert all(len(row) == len(HEADINGS) for row in rows)
@@ -234,8 +234,8 @@ def test_the_table_has_a_row_for_each_policy(found: Found) -> None:
     assert (on_demand["free steps"], on_demand["lost"], on_demand["top 1"]) == ("0\u00a0%", "0.0\u00a0%", "hit")
 
 
-def test_lines_json_and_page_agree(found: Found) -> None:
-    told = found_json(found, Path("out.html"))
+def test_lines_json_and_page_agree(found: SimulationSummary) -> None:
+    told = summary_json(found, Path("out.html"))
     json.dumps(encoded(told), allow_nan=False)
     text = "\n".join(lines(found, Path("out.html")))
     shown = page(found)
@@ -247,11 +247,11 @@ def test_lines_json_and_page_agree(found: Found) -> None:
     assert isinstance(policies, list)
     assert [one["usd"] for one in policies] == [tally.usd for tally in found.tallies]
     assert told["saved_share"] == pytest.approx(1 - found.first.usd / found.on_demand.usd)
-    assert found_json(replace(found, smooth=None), None)["smooth"] is None
+    assert summary_json(replace(found, smooth=None), None)["smooth"] is None
     assert shown.tiles[0].label == "dollars, ours"
 
 
-def test_notes_tell_when_prices_ended_and_deadlines_broke(found: Found) -> None:
+def test_notes_tell_when_prices_ended_and_deadlines_broke(found: SimulationSummary) -> None:
     short = replace(PLAN, pool=replace(PLAN.pool, end=PLAN.pool.start + 600.0))
     assert notes(replace(found, plan=short)) == [
         "prices are taken to stay as they were after 2026-01-05 00:10 UTC (ours, random, oracle, on-demand)"
@@ -266,14 +266,14 @@ def test_notes_tell_when_prices_ended_and_deadlines_broke(found: Found) -> None:
     assert notes(found) == []
 
 
-def test_notes_tell_when_traces_ended(found: Found) -> None:
+def test_notes_tell_when_traces_ended(found: SimulationSummary) -> None:
     spent = MarketCapacity([PLAN.pool.start], [PLAN.pool.start + 600.0])
     feeds = tuple(replace(feed, capacity=spent, mode="both") for feed in PLAN.pool.feeds)
     result = found.first.results[0]
     began = result.outcome.began - 121 * DAY  # a tuning of 121 days
     long = Tally.of("ours", (replace(result, outcome=replace(result.outcome, began=began)),), found.first.boot)
     told = replace(found, plan=replace(PLAN, pool=replace(PLAN.pool, feeds=feeds)), tallies=[long])
-    assert "traces end at 2026-05-05 00:00 UTC: no spot machine was to be had after that (ours)" in notes(told)
+    assert "traces end at 2026-05-05 00:00 UTC: no spot machine available after that (ours)" in notes(told)
     assert not any("traces" in note for note in notes(replace(told, plan=PLAN)))
 
 

@@ -29,7 +29,8 @@ def prices(
         imported.append(_fetch(store, provider, region, types, products))
     summaries = _summaries(store, types, products)
     markets = [
-        {**vars(one), "market": str(one.market), "start": utc(one.start), "end": utc(one.end)} for one in summaries
+        {**vars(summary), "market": str(summary.market), "start": utc(summary.start), "end": utc(summary.end)}
+        for summary in summaries
     ]
     return Answer({"store": store.folder, "imported": imported, "markets": markets}, _lines(store, summaries))
 
@@ -41,7 +42,7 @@ def _import(store: PriceStore, path: Path) -> Json:
     with activity(f"reading {path.name}") as tell:
         loaded = read_prices(path, progress=lambda rows: tell(f"{rows:,} rows"))
         updated = store.update(loaded, lambda done, of: tell(f"{done:,} of {of:,} markets kept"))
-    return _told(loaded.report.source, loaded.report, updated)
+    return _import_json(loaded.report.source, loaded.report, updated)
 
 
 def _fetch(store: PriceStore, provider: str, region: str, types: Names, products: Names) -> Json:
@@ -52,10 +53,10 @@ def _fetch(store: PriceStore, provider: str, region: str, types: Names, products
     with activity(f"asking AWS {region}") as tell:
         fetched = fetch_into(store, Access(region), asked, RealClock(), lambda rows: tell(f"{rows:,} rows"))
     report = fetched.loaded.report
-    return _told(f"{report.source} since {utc(fetched.since):%Y-%m-%d}", report, fetched.updated)
+    return _import_json(f"{report.source} since {utc(fetched.since):%Y-%m-%d}", report, fetched.updated)
 
 
-def _told(source: str, report: PriceReport, updated: Updated) -> Json:
+def _import_json(source: str, report: PriceReport, updated: Updated) -> Json:
     """Say what came, and what was wrong with it; the same as JSON."""
     say(f"{source}: {report.rows:,} rows, {updated.added:,} of them new", err=True)
     for trouble in report.troubles():
@@ -83,19 +84,19 @@ def _lines(store: PriceStore, summaries: Sequence[MarketSummary]) -> list[str]:
     headings = ("market", "rows", "from", "to", "min", "median", "max", "changes/day", "gaps", "above on-demand")
     rows = [
         (
-            str(one.market),
-            f"{one.rows:,}",
-            f"{utc(one.start):%Y-%m-%d}",
-            f"{utc(one.end):%Y-%m-%d}",
-            *(f"{price:.4f}" for price in (one.lowest, one.median, one.highest)),
-            f"{one.changes_per_day:.1f}",
-            f"{one.gaps}",
-            "?" if one.above_on_demand is None else f"{one.above_on_demand:.2%} of the time",
+            str(summary.market),
+            f"{summary.rows:,}",
+            f"{utc(summary.start):%Y-%m-%d}",
+            f"{utc(summary.end):%Y-%m-%d}",
+            *(f"{price:.4f}" for price in (summary.lowest, summary.median, summary.highest)),
+            f"{summary.changes_per_day:.1f}",
+            f"{summary.gaps}",
+            "?" if summary.above_on_demand is None else f"{summary.above_on_demand:.2%} of the time",
         )
-        for one in summaries
+        for summary in summaries
     ]
-    total = sum(one.rows for one in summaries)
+    total = sum(summary.rows for summary in summaries)
     head = f"{total:,} prices of {counted(len(summaries), 'market')} in {store.folder}"
-    unknown = sum(one.on_demand is None for one in summaries)
+    unknown = sum(summary.on_demand is None for summary in summaries)
     note = [f"?: the catalogue has no on-demand price ({unknown} markets)"] if unknown else []
     return [f"{head} (USD per hour; times are UTC)", *columned(headings, rows), *note]

@@ -56,12 +56,14 @@ def simulate(plan: ComparisonPlan, smooth_seed: int | None, target: Path | None)
             pool = with_generated_prices(plan.pool, "smooth", seed=smooth_seed)
             both = _compared(replace(plan, pool=pool, policies=(first, ON_DEMAND)), tell)
             smooth = both[first], both[ON_DEMAND]
-    found = Found(plan, [compared[name] for name in dict.fromkeys(plan.policies)], compared[ON_DEMAND], smooth)
-    for note in notes(found):
+    summary = SimulationSummary(
+        plan, [compared[name] for name in dict.fromkeys(plan.policies)], compared[ON_DEMAND], smooth
+    )
+    for note in notes(summary):
         warn(note)
     if target is not None:
-        write_gantt(page(found), plan, found.tallies, target)
-    return Answer(found_json(found, target), lines(found, target))
+        write_gantt(page(summary), plan, summary.tallies, target)
+    return Answer(summary_json(summary, target), lines(summary, target))
 
 
 def _compared(plan: ComparisonPlan, tell: Tell) -> dict[str, Tally]:
@@ -97,31 +99,31 @@ def pool_of(
     if days is not None and not 0 < days <= 400:
         raise InvalidInput(f"--days is {days:g}", where="simulate", hint="Give more than 0 and at most 400")
     begin = _moment(start) if start else None
-    known = read_instances(instances) if instances else None
+    machines = read_instances(instances) if instances else None
     if prices == GENERATED:
         return generated_pool(
             names or PAPER_TYPES,
             regime=regime,
             start=GENERATED_START if begin is None else begin,
             days=days or GENERATED_DAYS,
-            instances=known,
+            instances=machines,
             revoking=revoking,
         )
     loaded = read_prices(Path(prices))
     for trouble in loaded.report.troubles():
         warn(f"{prices}: {trouble}")
     return file_pool(
-        loaded.series, Path(prices).name, types=names, instances=known, start=begin, days=days, revoking=revoking
+        loaded.series, Path(prices).name, types=names, instances=machines, start=begin, days=days, revoking=revoking
     )
 
 
 def _moment(text: str) -> float:
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         hint = "Write 2016-04-01 or 2016-04-01T12:00"
         raise InvalidInput(f"{text!r} is no time", where="--start", hint=hint) from None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def tunings(workload: str, hours: float) -> tuple[Tuning, ...]:
@@ -172,8 +174,8 @@ def writable(path: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What came out. on_demand: the yardstick, also where nobody asked to see it.
+class SimulationSummary:
+    """What came out. on_demand: the yardstick, also where it was not asked for.
 
     smooth: the first policy and on demand at the smooth prices of today; None where the prices are smooth already.
     """
@@ -201,9 +203,9 @@ class Found:
 # -- sentences
 
 
-def headline(found: Found) -> str:
+def headline(summary: SimulationSummary) -> str:
     """What was saved, and how long it took."""
-    first, plain = found.first, found.on_demand
+    first, plain = summary.first, summary.on_demand
     if first.policy == plain.policy:
         return f"On demand it costs {usd(first.usd)} and is finished after {duration(first.finished_seconds)}."
     share = saved_share(first, plain)
@@ -215,44 +217,44 @@ def headline(found: Found) -> str:
     )
 
 
-def sentences(found: Found) -> list[str]:
+def sentences(summary: SimulationSummary) -> list[str]:
     """What is left of it on smooth prices, and how close it comes to knowing the future."""
-    told = []
-    if found.smooth is not None and found.first.policy != found.on_demand.policy:
-        first, plain = found.smooth
+    texts = []
+    if summary.smooth is not None and summary.first.policy != summary.on_demand.policy:
+        first, plain = summary.smooth
         share = saved_share(first, plain)
         left = f"{percent(share)} would be saved" if share > 0 else "nothing would be saved"
-        told.append(
+        texts.append(
             f"At smooth prices, as they are today, {left} with the same machines: {usd(first.usd)} instead of "
             f"{usd(plain.usd)}, {percent(first.free_share)} of the steps free instead of "
-            f"{percent(found.first.free_share)}."
+            f"{percent(summary.first.free_share)}."
         )
-    if found.gap_closed is not None:
-        closed = f"{100 * found.gap_closed:.0f}{NBSP}%"
-        told.append(
+    if summary.gap_closed is not None:
+        closed = f"{100 * summary.gap_closed:.0f}{NBSP}%"
+        texts.append(
             f"In dollars per kept step, ours closes {closed} of the gap between a random market and an oracle that "
             "knows the future."
         )
-    return told
+    return texts
 
 
-def notes(found: Found) -> list[str]:
+def notes(summary: SimulationSummary) -> list[str]:
     """What a reader should know before believing it."""
-    told = [f"{found.plan.pool.source}: {trouble}" for trouble in found.plan.pool.troubles]
-    pool, finish_by = found.plan.pool, found.plan.rules.finish_by
-    if late := _beyond(found, pool.end):
-        told.append(f"prices are taken to stay as they were after {_minute(pool.end)} ({late})")
-    if late := _beyond(found, pool.traced_until):
-        told.append(f"traces end at {_minute(pool.traced_until)}: no spot machine was to be had after that ({late})")
-    if finish_by is not None and (late := _beyond(found, finish_by)):
-        told.append(f"not finished within {duration(finish_by - pool.start)}: {late}")
-    return told + [f"{tally.policy}: {note}" for tally in found.tallies for note in tally.notes]
+    texts = [f"{summary.plan.pool.source}: {trouble}" for trouble in summary.plan.pool.troubles]
+    pool, finish_by = summary.plan.pool, summary.plan.rules.finish_by
+    if late := _beyond(summary, pool.end):
+        texts.append(f"prices are taken to stay as they were after {_minute(pool.end)} ({late})")
+    if late := _beyond(summary, pool.traced_until):
+        texts.append(f"traces end at {_minute(pool.traced_until)}: no spot machine available after that ({late})")
+    if finish_by is not None and (late := _beyond(summary, finish_by)):
+        texts.append(f"not finished within {duration(finish_by - pool.start)}: {late}")
+    return texts + [f"{tally.policy}: {note}" for tally in summary.tallies for note in tally.notes]
 
 
-def _beyond(found: Found, moment: float) -> str:
+def _beyond(summary: SimulationSummary, moment: float) -> str:
     """The policies whose tunings went on after a moment."""
-    seconds = moment - found.plan.pool.start
-    return ", ".join(tally.policy for tally in found.tallies if tally.finished_seconds > seconds)
+    seconds = moment - summary.plan.pool.start
+    return ", ".join(tally.policy for tally in summary.tallies if tally.finished_seconds > seconds)
 
 
 def _minute(time: float) -> str:
@@ -263,8 +265,8 @@ def _name(tally: Tally) -> str:
     return tally.policy[0].upper() + tally.policy[1:]
 
 
-def _kicker(found: Found) -> str:
-    plan = found.plan
+def _kicker(summary: SimulationSummary) -> str:
+    plan = summary.plan
     names = ", ".join(dict.fromkeys(jobs[0].family for jobs in plan.tunings))
     jobs = counted(sum(map(len, plan.tunings)), "job")
     markets = counted(sum(not feed.on_demand for feed in plan.pool.feeds), "spot market")
@@ -306,19 +308,19 @@ def _hits(tally: Tally, count: int) -> str:
     return "hit" if tally.hits(count) else "missed"
 
 
-def lines(found: Found, target: Path | None) -> list[str]:
+def lines(summary: SimulationSummary, target: Path | None) -> list[str]:
     """The table and the sentences."""
     drawn = [f"Where each job ran: {target}"] if target is not None else []
     return [
-        _kicker(found),
-        *columned(HEADINGS, table_rows(found.tallies)),
-        headline(found),
-        *sentences(found),
+        _kicker(summary),
+        *columned(HEADINGS, table_rows(summary.tallies)),
+        headline(summary),
+        *sentences(summary),
         *drawn,
     ]
 
 
-def found_json(found: Found, target: Path | None) -> Json:
+def summary_json(summary: SimulationSummary, target: Path | None) -> Json:
     """{prices, start, jobs, families, types, speeds, theta, mcnt, provider, predictor, policies: [{policy, usd,
     refund_usd, usd_per_1000_steps, selected_seconds, finished_seconds, free_share, revocations, machines, kept_steps,
     lost_steps, overhead: {checkpoint, boot, restore}, tunings, top_1, top_3, notes}], on_demand_usd, saved_share,
@@ -326,7 +328,7 @@ def found_json(found: Found, target: Path | None) -> Json:
 
     saved_share is that of the first policy against on demand; top_1 and top_3 count tunings.
     """
-    plan, smooth = found.plan, found.smooth
+    plan, smooth = summary.plan, summary.smooth
     return {
         "prices": plan.pool.source,
         "start": utc(plan.pool.start),
@@ -335,9 +337,9 @@ def found_json(found: Found, target: Path | None) -> Json:
         "types": plan.pool.types,
         **picked(plan, "speeds=speeds.source theta=rules.theta mcnt=rules.mcnt"),
         **picked(plan, "provider=billing.provider predictor=risk.name"),
-        "policies": [_tally_json(tally) for tally in found.tallies],
-        "on_demand_usd": found.on_demand.usd,
-        "saved_share": saved_share(found.first, found.on_demand),
+        "policies": [_tally_json(tally) for tally in summary.tallies],
+        "on_demand_usd": summary.on_demand.usd,
+        "saved_share": saved_share(summary.first, summary.on_demand),
         "smooth": smooth
         and {
             "usd": smooth[0].usd,
@@ -345,8 +347,8 @@ def found_json(found: Found, target: Path | None) -> Json:
             "saved_share": saved_share(*smooth),
             "free_share": smooth[0].free_share,
         },
-        "gap_closed": found.gap_closed,
-        "notes": notes(found),
+        "gap_closed": summary.gap_closed,
+        "notes": notes(summary),
         "html": target,
     }
 
@@ -365,9 +367,9 @@ def _tally_json(tally: Tally) -> Json:
 # -- the page
 
 
-def page(found: Found) -> Page:
+def page(summary: SimulationSummary) -> Page:
     """The words around the timeline."""
-    first, plain = found.first, found.on_demand
+    first, plain = summary.first, summary.on_demand
     overhead = first.overhead
     parts = ", ".join(f"{name} {_tenths(share)}" for name, share in overhead.items())
     hits = "hit" if len(first.results) == 1 and first.hits(3) else f"{first.hits(3)} of {len(first.results)}"
@@ -382,11 +384,11 @@ def page(found: Found) -> Page:
     )
     return Page(
         "LeanTune spot simulation",
-        f"LeanTune spot simulation · {_kicker(found)}",
-        headline(found),
-        sentences(found),
+        f"LeanTune spot simulation · {_kicker(summary)}",
+        headline(summary),
+        sentences(summary),
         tiles,
         HEADINGS,
-        table_rows(found.tallies),
-        [f"Speeds: {found.plan.speeds.source}.", f"Risk by {found.plan.risk.name}.", *notes(found)],
+        table_rows(summary.tallies),
+        [f"Speeds: {summary.plan.speeds.source}.", f"Risk by {summary.plan.risk.name}.", *notes(summary)],
     )

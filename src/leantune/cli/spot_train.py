@@ -62,7 +62,7 @@ def train(kinds: Sequence[str], series: Sequence[PriceSeries], source: str, plan
     }
     document: Json = {
         "source": source,
-        "markets": [str(one.market) for one in series],
+        "markets": [str(prices.market) for prices in series],
         "periods": periods,
         "predictors": [{**vars(row.judged), "file": row.file, "seconds": row.seconds} for row in trained],
         "untrained": untrained.judged,
@@ -156,14 +156,14 @@ def last_days(series: Sequence[PriceSeries], source: str, days: float) -> list[P
         raise InvalidInput("there are no prices", where=source, hint="Import some: leantune spot prices history.csv")
     if not days > 0:
         raise InvalidInput(f"{days} days", where="--days", hint="Give more than 0")
-    since = max(one.end for one in series) - days * 86400.0
+    since = max(prices.end for prices in series) - days * 86400.0
     chosen = []
-    for one in series:
-        if one.end > since:
-            first = max(int((one.times <= since).sum()) - 1, 0)
-            times = one.times[first:].copy()
+    for prices in series:
+        if prices.end > since:
+            first = max(int((prices.times <= since).sum()) - 1, 0)
+            times = prices.times[first:].copy()
             times[0] = max(times[0], since)
-            chosen.append(PriceSeries(one.market, times, one.prices[first:], end=one.end))
+            chosen.append(PriceSeries(prices.market, times, prices.prices[first:], end=prices.end))
     return chosen
 
 

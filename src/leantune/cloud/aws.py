@@ -134,12 +134,12 @@ def _questions(
         if market.product == product and market.zone.startswith(region):
             kept = store.newest(market) or oldest
             newest[market.instance_type] = min(kept, newest.get(market.instance_type, kept))
-    known = tuple(name for name in types if name in newest) if types else tuple(newest)
+    kept_types = tuple(name for name in types if name in newest) if types else tuple(newest)
     fresh = tuple(name for name in types if name not in newest)
-    if fresh or not known:
+    if fresh or not kept_types:
         yield oldest, fresh
-    if known:
-        yield max(oldest, min(newest[name] for name in known)), known if types else ()
+    if kept_types:
+        yield max(oldest, min(newest[name] for name in kept_types)), kept_types if types else ()
 
 
 @contextmanager
@@ -161,9 +161,9 @@ def told_plainly(region: str) -> Iterator[None]:
         raise LeanTuneError(f"asking AWS failed: {error}", where=where, hint=hint) from None
 
 
-def _refusal(told: Any, where: str) -> LeanTuneError:
+def _refusal(answer: Any, where: str) -> LeanTuneError:
     """The error that an answer of AWS stands for."""
-    code, message = told.get("Code", "unknown"), told.get("Message", "")
+    code, message = answer.get("Code", "unknown"), answer.get("Message", "")
     if code in _REFUSED:
         return InvalidInput(f"AWS refuses the credentials ({code}): {message}", where=where, hint=_CREDENTIALS)
     if code in _FORBIDDEN:
@@ -178,7 +178,7 @@ def _refusal(told: Any, where: str) -> LeanTuneError:
 def _region_hint(region: str) -> str:
     import boto3
 
-    known = boto3.Session().get_available_regions("ec2")
-    if region in known:
+    regions = boto3.Session().get_available_regions("ec2")
+    if region in regions:
         return "Check the network and try again; nothing was changed"
-    return f"There may be no region {region!r}. Known: {', '.join(known)}"
+    return f"There may be no region {region!r}. Known: {', '.join(regions)}"

@@ -76,7 +76,7 @@ class BillingPolicy:
 
         price: the market's series, or one flat price in USD per hour (on demand).
         revoked: whether the provider took it away; False for own termination.
-        max_price: what was asked with; nobody pays more, also not while a notice runs because the price went above it.
+        max_price: the renter's limit; no more is paid, also not while a notice runs because the price went above it.
         """
         used = end - begin
         if not 0 <= used < math.inf:

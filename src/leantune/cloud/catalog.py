@@ -13,14 +13,14 @@ NodeCounts = Iterable[int] | Mapping[str, Iterable[int]]
 
 
 def catalogue(provider: str, region: str | None = None) -> Catalogue:
-    """The table of a provider, in its default region unless told: refreshed by the user, or else the shipped one."""
+    """The table of a provider, by default of its default region: refreshed by the user, else shipped."""
     if provider not in DEFAULT_REGION:
-        known = f"Known: {', '.join(DEFAULT_REGION)}. "
+        providers = f"Known: {', '.join(DEFAULT_REGION)}. "
         raise SpaceError(
             f"unknown provider {provider!r}",
             where="clusters()",
-            hint=known + PRIVATE_HINT,
-            job_hint=known + PRIVATE_JOB_HINT,
+            hint=providers + PRIVATE_HINT,
+            job_hint=providers + PRIVATE_JOB_HINT,
         )
     place = DEFAULT_REGION[provider] if region is None else region
     known_regions = regions(provider)

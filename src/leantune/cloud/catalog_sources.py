@@ -154,18 +154,18 @@ def _sizes(client: EC2Client, region: str, types: Sequence[str]) -> Iterator[tup
     asked: dict[str, Any] = {"InstanceTypes": list(types)} if types else {}
     with told_plainly(region):
         for page in client.get_paginator("describe_instance_types").paginate(**asked):
-            for found in page["InstanceTypes"]:
-                told: Mapping[str, Any] = dict(found)
-                name, count = _accelerator(told)
-                memory = told["MemoryInfo"]["SizeInMiB"] / 1024
-                yield told["InstanceType"], _Size(told["VCpuInfo"]["DefaultVCpus"], memory, name, count)
+            for entry in page["InstanceTypes"]:
+                described: Mapping[str, Any] = dict(entry)
+                name, count = _accelerator(described)
+                memory = described["MemoryInfo"]["SizeInMiB"] / 1024
+                yield described["InstanceType"], _Size(described["VCpuInfo"]["DefaultVCpus"], memory, name, count)
 
 
-def _accelerator(told: Mapping[str, Any]) -> tuple[str, float]:
+def _accelerator(described: Mapping[str, Any]) -> tuple[str, float]:
     """Name and number of a type's accelerators: graphics, Neuron, or older inference chips."""
     kinds = (("GpuInfo", "Gpus"), ("NeuronInfo", "NeuronDevices"), ("InferenceAcceleratorInfo", "Accelerators"))
     for info, devices in kinds:
-        for device in told.get(info, {}).get(devices, ()):
+        for device in described.get(info, {}).get(devices, ()):
             return str(device["Name"]), float(device["Count"])
     return "", 0.0
 
@@ -198,12 +198,12 @@ def _refreshed(
     sizes: Mapping[str, _Size],
     on_demand: Mapping[str, float],
     spot: Mapping[str, Mapping[str, float]],
-    told: tuple[str, str],
+    origin: tuple[str, str],
 ) -> Refreshed:
     usable = {name: size for name, size in sizes.items() if name in on_demand and size.accelerators % 1 == 0}
     if not usable:
         hint = "Check region and types; each type needs an on-demand price"
-        raise InvalidInput("no type has an on-demand price", where=f"{' '.join(place)}, {told[1]}", hint=hint)
+        raise InvalidInput("no type has an on-demand price", where=f"{' '.join(place)}, {origin[1]}", hint=hint)
     provider, region = place
     machines = {
         name: Machine(
@@ -219,7 +219,7 @@ def _refreshed(
         for name, size in usable.items()
     }
     prices = {name: MappingProxyType(dict(spot[name])) for name in usable if name in spot}
-    table = Catalogue(provider, region, *told, MappingProxyType(machines), MappingProxyType(prices))
+    table = Catalogue(provider, region, *origin, MappingProxyType(machines), MappingProxyType(prices))
     return Refreshed(table, tuple(sorted(set(sizes) - set(usable))))
 
 

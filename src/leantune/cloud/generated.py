@@ -103,9 +103,9 @@ def _moments(random: np.random.Generator, start: float, days: float, waits: Call
     """Whole seconds at which a price is set, from the start on; more of them in the evening of the US east coast."""
     end, times = start + days * _DAY, np.array([start])
     while times[-1] < end:
-        found = waits(1024)
-        pace = 1 + 0.25 * np.cos(2 * np.pi * (times[-1] + np.cumsum(found) - 22 * SECONDS_PER_HOUR) / _DAY)
-        times = np.append(times, times[-1] + np.cumsum(np.maximum(np.round(found / pace), 1.0)))
+        gaps = waits(1024)
+        pace = 1 + 0.25 * np.cos(2 * np.pi * (times[-1] + np.cumsum(gaps) - 22 * SECONDS_PER_HOUR) / _DAY)
+        times = np.append(times, times[-1] + np.cumsum(np.maximum(np.round(gaps / pace), 1.0)))
     kept: FloatArray = times[times < end]
     return kept
 

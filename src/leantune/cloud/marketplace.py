@@ -86,15 +86,17 @@ def _marketplace(machines: tuple[Machine, ...], settings: MarketSettings, spot: 
 
 def _series(machines: Sequence[Machine], settings: MarketSettings) -> Mapping[Market, PriceSeries]:
     if settings.prices == GENERATED:
-        usd = {Market(one.name, zone): one.usd_per_hour or 0.0 for one in machines for zone in _zones(one)}
+        usd = {
+            Market(machine.name, zone): machine.usd_per_hour or 0.0 for machine in machines for zone in _zones(machine)
+        }
         days = (PAST_SECONDS + GENERATED_SECONDS) / 86400.0
         return generate_prices(usd, start=OPENS - PAST_SECONDS, days=days, regime=settings.regime, seed=settings.seed)
-    known = read_prices(Path(settings.prices)).series
+    loaded = read_prices(Path(settings.prices)).series
     names = [machine.name for machine in machines]
-    chosen = {market: series for market, series in known.items() if market.instance_type in names}
+    chosen = {market: series for market, series in loaded.items() if market.instance_type in names}
     missing = [name for name in names if name not in {market.instance_type for market in chosen}]
     if missing:
-        there = ", ".join(sorted({market.instance_type for market in known})[:8])
+        there = ", ".join(sorted({market.instance_type for market in loaded})[:8])
         hint = f"It has {there}; leave {missing[0]} out of the space, or write prices: {GENERATED}"
         raise InvalidInput(f"there are no prices of {missing[0]}", where=settings.prices, hint=hint)
     return chosen
@@ -108,6 +110,6 @@ def _opens(series: Mapping[Market, PriceSeries]) -> float:
     """When every market has a price, and a week of the past or half of what is known."""
     if not series:
         return OPENS
-    first = max(one.start for one in series.values())
-    last = max(first, *(one.end for one in series.values()))
+    first = max(prices.start for prices in series.values())
+    last = max(first, *(prices.end for prices in series.values()))
     return min(first + PAST_SECONDS, (first + last) / 2)

@@ -111,13 +111,13 @@ class _Reader:
         indices = [name.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64) for name in names]
         texts = [name.dictionary.to_pylist() for name in names]
         joint = ((indices[0] * max(len(texts[1]), 1) + indices[1]) * max(len(texts[2]), 1) + indices[2])[readable]
-        found, first, inverse = np.unique(joint, return_index=True, return_inverse=True)
+        distinct, first, inverse = np.unique(joint, return_index=True, return_inverse=True)
         rows = np.flatnonzero(readable)[first]
-        known = np.empty(len(found), np.int64)
+        numbers = np.empty(len(distinct), np.int64)
         for position, row in enumerate(rows):
             kind, zone, product = (text[index[row]].strip() for text, index in zip(texts, indices, strict=True))
-            known[position] = self._codes.setdefault(Market(kind, zone, product), len(self._codes))
-        return known[inverse] if len(found) else np.empty(0, np.int64)
+            numbers[position] = self._codes.setdefault(Market(kind, zone, product), len(self._codes))
+        return numbers[inverse] if len(distinct) else np.empty(0, np.int64)
 
     def columns(self, where: Callable[[int], str]) -> PriceColumns:
         """All blocks as one; `where` words a row's place in the file."""

@@ -76,8 +76,8 @@ class PriceStore:
         """
         months = self._months(market)
         if not months:
-            known = ", ".join(str(known) for known in self.markets()[:6]) or "none"
-            hint = f"Kept are {known}, ...; add prices with leantune spot prices"
+            kept = ", ".join(str(other) for other in self.markets()[:6]) or "none"
+            hint = f"Kept are {kept}, ...; add prices with leantune spot prices"
             raise InvalidInput("the store has no prices of this market", where=f"{market} in {self.folder}", hint=hint)
         first = 0
         if begin is not None:  # the month before has the price that held at begin
@@ -160,7 +160,7 @@ class PriceStore:
         if not self.folder.is_dir():
             raise InvalidInput("this is a file", where=str(self.folder), hint="Name a folder to keep prices in")
         try:
-            found = json.loads((self.folder / _MANIFEST).read_text(encoding="utf-8"))
+            manifest = json.loads((self.folder / _MANIFEST).read_text(encoding="utf-8"))
         except FileNotFoundError:
             if any(not path.name.startswith(".") for path in self.folder.iterdir()):
                 hint = "Name an empty folder, a new one, or one that leantune spot prices made"
@@ -169,8 +169,8 @@ class PriceStore:
         except (OSError, ValueError) as error:
             hint = f"Restore {_MANIFEST}: {json.dumps(_MEANING)}"
             raise StoreError(f"{_MANIFEST} cannot be read: {error}", where=str(self.folder), hint=hint) from None
-        if found != _MEANING:
-            what = f"prices of another version: {found}"
+        if manifest != _MEANING:
+            what = f"prices of another version: {manifest}"
             raise IncompatibleStore(what, where=str(self.folder), hint=f"This LeanTune reads version {VERSION}")
 
 

@@ -64,8 +64,8 @@ def summarise_market(series: PriceSeries, on_demand: float | None) -> MarketSumm
 
 def region_of(zone: str) -> str | None:
     """us-east-1 of us-east-1c; None where the zone's name does not say."""
-    found = _REGION.match(zone)
-    return found[0] if found else None
+    match = _REGION.match(zone)
+    return match[0] if match else None
 
 
 def on_demand_price(market: Market) -> float | None:

@@ -61,7 +61,7 @@ class PriceReport:
     def troubles(self) -> list[str]:
         """What was found and done, one line each; nothing when every row was in order."""
         hours = max((gap.end - gap.begin for gap in self.gaps), default=0.0) / SECONDS_PER_HOUR
-        told = (
+        counts = (
             (self.unreadable, f"unreadable, left out (the first: {self.first_unreadable})"),
             (self.not_positive, "with a price that is not above 0, left out"),
             (self.duplicates, "said twice, left out"),
@@ -70,7 +70,7 @@ class PriceReport:
             (self.without_zone, "with a time that names no zone, taken as UTC"),
             (len(self.gaps), f"before which a market was silent for over 25 h (up to {hours:.0f} h): the price held"),
         )
-        return [f"{count:,} {'row' if count == 1 else 'rows'} {what}" for count, what in told if count]
+        return [f"{count:,} {'row' if count == 1 else 'rows'} {what}" for count, what in counts if count]
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def tidied(columns: PriceColumns, source: str) -> LoadedPrices:
         _tidy(market, times[begin:end], prices[begin:end], troubles)
         for market, begin, end in zip(columns.markets, (0, *ends), ends, strict=False)
     ]
-    series = {one.market: one for one in tidy if one is not None}
+    series = {prices.market: prices for prices in tidy if prices is not None}
     if not series:
         raise InvalidInput("there is no price in it", where=place, hint=RIGHT)
     report = PriceReport(
@@ -113,7 +113,7 @@ def tidied(columns: PriceColumns, source: str) -> LoadedPrices:
         unreadable=columns.unreadable,
         first_unreadable=columns.first_unreadable,
         without_zone=columns.without_zone,
-        gaps=tuple(gap for one in series.values() for gap in gaps_of(one)),
+        gaps=tuple(gap for prices in series.values() for gap in gaps_of(prices)),
         **troubles,
     )
     return LoadedPrices(MappingProxyType(dict(sorted(series.items()))), report)

@@ -148,5 +148,5 @@ class Foreseeing(Protocol):
     """A provider that is simulated, and so knows when it will next have something to tell."""
 
     def next_event_time(self) -> float | None:
-        """When `poll` will next return something if nobody launches or terminates; None if never."""
+        """When `poll` will next return something if nothing is launched or terminated; None if never."""
         ...

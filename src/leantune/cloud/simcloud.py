@@ -146,8 +146,8 @@ class SimCloud:
     def poll(self) -> tuple[Event, ...]:
         """What has happened since the last call."""
         self._catch_up()
-        told, self._untold = tuple(self._untold), []
-        return told
+        events, self._untold = tuple(self._untold), []
+        return events
 
     def bills(self) -> Mapping[str, Bill]:
         """The bills of the machines that have ended, in the order of ending; a view that later ones are added to."""
@@ -155,7 +155,7 @@ class SimCloud:
         return MappingProxyType(self._bills)
 
     def next_event_time(self) -> float | None:
-        """When `poll` will next return something if nobody launches or terminates."""
+        """When `poll` will next return something if nothing is launched or terminated."""
         now = self._catch_up()
         if self._untold:
             return now
@@ -197,19 +197,19 @@ class SimCloud:
 
 
 def _by_key(feeds: Iterable[MarketFeed], policy: BillingPolicy) -> dict[_Key, MarketFeed]:
-    found: dict[_Key, MarketFeed] = {}
+    by_key: dict[_Key, MarketFeed] = {}
     for feed in feeds:
         key = (feed.market, feed.on_demand)
-        if key in found:
+        if key in by_key:
             hint = "Give one feed for spot and one for on demand"
             raise InvalidInput("the market has two feeds", where=str(feed.market), hint=hint)
         if not feed.on_demand and feed.notice_seconds != policy.notice_seconds:
             what = f"the feed gives {feed.notice_seconds:g} s of notice, {policy.provider} {policy.notice_seconds:g} s"
             raise InvalidInput(what, where=str(feed.market), hint="Make the feed with the policy's notice_seconds")
-        found[key] = feed
-    if not found:
+        by_key[key] = feed
+    if not by_key:
         raise InvalidInput("there are no markets", where="SimCloud", hint="Give at least one feed")
-    return found
+    return by_key
 
 
 def _offer(feed: MarketFeed, now: float) -> Offer:

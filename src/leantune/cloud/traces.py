@@ -123,13 +123,13 @@ def capacities(
 
     Markets draw independently from one seed, also where they share a file.
     """
-    found: dict[Market, MarketCapacity] = {}
+    by_market: dict[Market, MarketCapacity] = {}
     for name, entry in mapping.items():
         market = Market.parse(str(name))
         trace, offset = _declared(entry, folder, where=f"trace of {market}")
         own = zlib.crc32(str(market).encode())
-        found[market] = trace.capacity(begin, end, offset=offset, seed=(seed, own))
-    return found
+        by_market[market] = trace.capacity(begin, end, offset=offset, seed=(seed, own))
+    return by_market
 
 
 def _declared(entry: str | Mapping[str, Any], folder: Path, where: str) -> tuple[Trace, float]:
@@ -185,7 +185,7 @@ def _from_csv(text: str, name: str) -> Trace:
         counts[time], last = len(up), time
     if last == 0.0:
         raise InvalidInput("the trace has no event after its begin", where=name, hint=_CSV_HINT)
-    del counts[last]  # what the last event leads to lasts for nobody knows how long
+    del counts[last]  # how long the state after the last event lasts is unknown
     times = np.array(list(counts), dtype=np.float64)
     return Trace(name, times, np.array(list(counts.values()), dtype=np.int64), last, _held(name))
 

@@ -103,14 +103,14 @@ def weighed_offers(
     lead, save, steps = times
     dollars_per_step, whole = np.full(p.shape, math.inf), np.full(p.shape, math.inf)
     for row in range(p.shape[0]):
-        one = step_seconds[row]
+        step = step_seconds[row]
         for column in range(p.shape[1]):
             if not is_open[row, column]:
                 continue
             dollars, seconds, work = expectation(
-                p[row, column], price[row], lead, save, notice, window, steps * one, horizon
+                p[row, column], price[row], lead, save, notice, window, steps * step, horizon
             )
             if work > 0.0:
-                dollars_per_step[row, column] = (dollars + hour_value * seconds / HOUR) / work * one
-                whole[row, column] = seconds / work * one * steps
+                dollars_per_step[row, column] = (dollars + hour_value * seconds / HOUR) / work * step
+                whole[row, column] = seconds / work * step * steps
     return dollars_per_step, whole

@@ -43,7 +43,7 @@ _TRIED, _UNTRIED = 1.03, 1.25
 class Need(NamedTuple):
     """What a trial asks for at `now`. done: the step that it has reached. save, restore: seconds of its checkpoint.
 
-    limit: seconds that its run may take, None where nobody knows. waited: seconds without a machine so far. keeps: its
+    limit: seconds that its run may take, None where unknown. waited: seconds without a machine so far. keeps: its
     program saves checkpoints, as far as we know.
     """
 
@@ -68,7 +68,7 @@ class Placement(Protocol):
         ...
 
     def check(self, trial: Trial) -> None:
-        """Refuse (SpaceError) a trial that nobody rents machines for."""
+        """Refuse (SpaceError) a trial for which no machines are rented out."""
         ...
 
     def choose(self, need: Need, quotes: Quotes) -> Iterable[OfferChoice]:
@@ -113,18 +113,18 @@ class FixedPlacement:
 
     @property
     def notice(self) -> float:
-        """Programs are looked at by whoever runs them."""
+        """The executor of the programs watches for notices."""
         return math.inf
 
     def cluster_of(self, trial: Trial) -> Cluster:
-        """The cluster of a trial; SpaceError where it has none, or one that nobody rents out."""
+        """The cluster of a trial; SpaceError where it has none, or one that is not for rent."""
         cluster = trial.configuration.cluster
         where = f"trial {trial.number}"
         if cluster is None:
             raise SpaceError("it names no machine to rent", where=where, hint="Add a cluster to the space")
         if all(offer.machine.name != cluster.type for offer in self.offers):
-            known = ", ".join(dict.fromkeys(offer.machine.name for offer in self.offers))
-            raise SpaceError(f"{cluster.type} is not for rent", where=where, hint=f"There are {known}")
+            names = ", ".join(dict.fromkeys(offer.machine.name for offer in self.offers))
+            raise SpaceError(f"{cluster.type} is not for rent", where=where, hint=f"There are {names}")
         return cluster
 
     def nodes(self, trial: Trial) -> int:
@@ -143,14 +143,14 @@ class FixedPlacement:
         """
         trial, kind = need.trial, self.cluster_of(need.trial).type
         others = [index for index, offer in enumerate(self.offers) if offer.machine.name != kind]
-        known = trial.expected[TIME].mean if TIME in trial.expected else need.limit or SECONDS_PER_HOUR
-        demand = Demand(np.ones(len(self.offers)), max(known, 1.0), self.boot, need.save, need.restore)
+        seconds = trial.expected[TIME].mean if TIME in trial.expected else need.limit or SECONDS_PER_HOUR
+        demand = Demand(np.ones(len(self.offers)), max(seconds, 1.0), self.boot, need.save, need.restore)
         ranked = list(self.chooser.ranked(demand, quotes.closed(others), trial.number))
-        told = {choice.offer for choice in ranked if choice.max_price is None}
+        listed = {choice.offer for choice in ranked if choice.max_price is None}
         sure = [row for row, offer in enumerate(self.offers) if offer.on_demand and offer.machine.name == kind]
         return [
             *ranked,
-            *(OfferChoice(row, None, math.nan) for row in sure if row not in told and quotes.open[row].any()),
+            *(OfferChoice(row, None, math.nan) for row in sure if row not in listed and quotes.open[row].any()),
         ]
 
     def keep(self, need: Need, held: Held, quotes: Quotes) -> bool:
@@ -200,7 +200,7 @@ class Pace:
 @dataclass(frozen=True)
 class Course:
     """How far trials go. last: the last step of a trial. goal: the step at which it is judged next, given how far it
-    has come; theta: share of the steps at which all are judged, 1 where nobody is.
+    has come; theta: share of the steps at which all are judged, 1 where none is judged.
     """
 
     last: Callable[[Trial], float] = lambda trial: 1.0
@@ -247,7 +247,7 @@ class FreePlacement:
         """By the chooser, or on demand by speed when time is running out.
 
         With a deadline and no idea yet how long a step takes, a trial must not wait for a cheap machine: on demand
-        last. Neither does it wait for ever where the chooser wants nothing that is to be had.
+        last. Neither does it wait for ever where the chooser wants nothing that is available.
         """
         impatient = need.waited > self.pace.patience
         deadline = self.pace.finish_by is not None
@@ -255,7 +255,7 @@ class FreePlacement:
         if sure and self._hurried(need):
             return sure
         ranked = self.chooser.ranked(self._demand(need), quotes, need.trial.number)
-        return chain(ranked, sure) if impatient or not self.times.known else ranked
+        return chain(ranked, sure) if impatient or not self.times.has_measurements else ranked
 
     def keep(self, need: Need, held: Held, quotes: Quotes) -> bool:
         """Not where another machine promises cheaper steps; a program that saves nothing is never moved."""
@@ -326,11 +326,11 @@ class FreePlacement:
         A tuning is over with its last trial, so that the time of the longest counts for all: up to the selection, and
         once more, for the steps after it.
         """
-        if self.pace.pace is None or not self.times.known:
+        if self.pace.pace is None or not self.times.has_measurements:
             return math.inf
         if self._longest_of != self.times.version:
             self._longest_of = self.times.version
-            self._longest = max((self._on_demand_seconds(*one) for one in self.side_by_side), default=math.inf)
+            self._longest = max((self._on_demand_seconds(*job) for job in self.side_by_side), default=math.inf)
         going_on = goal > self.course.theta * self.course.last(trial)
         return self.began + self.pace.pace * self._longest * (1.0 if going_on else self.course.theta)
 
@@ -341,8 +341,8 @@ class FreePlacement:
         return math.inf if row is None else self.pace.boot + last * float(seconds[row])
 
     def _step_seconds(self, number: int) -> FloatArray:
-        found: FloatArray = self.times.of_job(number)[self._types]
-        return found
+        seconds: FloatArray = self.times.of_job(number)[self._types]
+        return seconds
 
     def _note(self, text: str) -> None:
         self.notes[text] = self.notes.get(text, 0) + 1

@@ -27,7 +27,7 @@ from leantune.rent.quotes import Quotes
 class Demand(NamedTuple):
     """What a job asks of machines. step_seconds (offers,): M. steps: still to do. boot, save, restore: seconds.
 
-    within: seconds in which they should be done, if that can be had; infinite where nobody waits.
+    within: seconds in which they should be done, if possible; infinite without such a wish.
     """
 
     step_seconds: FloatArray
@@ -89,11 +89,11 @@ class CheapestStep:
     def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Iterator[OfferChoice]:
         """One choice per offer (its best max price), best first; offers that keep nothing are left out."""
         dollars, seconds = self._fresh(demand, quotes)
-        told: set[int] = set()
+        seen: set[int] = set()
         for place in np.lexsort((dollars.ravel(), np.maximum(seconds.ravel(), demand.within))):
             row, column = divmod(int(place), dollars.shape[1])
-            if row not in told and math.isfinite(dollars[row, column]):
-                told.add(row)
+            if row not in seen and math.isfinite(dollars[row, column]):
+                seen.add(row)
                 bid = None if quotes.on_demand[row] else float(quotes.max_prices[row, column])
                 yield OfferChoice(row, bid, float(dollars[row, column]), float(quotes.p[row, column]))
 

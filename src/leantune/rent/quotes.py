@@ -77,17 +77,17 @@ Risks = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def quote(offers: Sequence[Offer], series: Sequence[PriceSeries | None], now: float, risks: Risks) -> Quotes:
-    """What is known at a moment; nobody should pay more than on demand.
+    """What is known at a moment; no max price is above the price on demand.
 
     series: of each offer, None on demand. risks: P (m, k) by the price (m,) and max prices (m, k) of the m spot offers.
     """
-    on_demand = np.array([known is None for known in series])
+    on_demand = np.array([prices is None for prices in series])
     ceiling = np.array([offer.machine.usd_per_hour or offer.usd_per_hour for offer in offers])
     price, mean = ceiling.copy(), ceiling.copy()
-    for index, known in enumerate(series):
-        if known is not None:
-            price[index] = known.at(now)
-            mean[index] = known.mean(max(known.start, now - PAST), now)
+    for index, prices in enumerate(series):
+        if prices is not None:
+            price[index] = prices.at(now)
+            mean[index] = prices.mean(max(prices.start, now - PAST), now)
     grid = max_prices(price, ceiling)
     p = np.zeros_like(grid)
     if not on_demand.all():
@@ -109,7 +109,7 @@ class LiveForecaster:
         series = [None if offer.on_demand else self._history(offer.market) for offer in self._offers]
 
         def risks(price: FloatArray, grid: FloatArray) -> FloatArray:
-            repeated = [known for known in series if known is not None for _ in range(grid.shape[1])]
+            repeated = [prices for prices in series if prices is not None for _ in range(grid.shape[1])]
             return self._predictor.predict(repeated, np.full(grid.size, now), grid.ravel()).reshape(grid.shape)
 
         return quote(self._offers, series, now, risks)

@@ -2,7 +2,7 @@
 
     log M[type, job] = a[job] + e[type] - b log(vcpus[type])
 
-a: how heavy the job is; e: how the type differs from its size, shrunk towards 0 while few jobs have told. A pair that
+a: how heavy the job is; e: how the type differs from its size, shrunk towards 0 while few are measured. A pair that
 was measured is taken as measured. The paper starts from C0 * CPU, which makes larger machines slower; C0 / CPU^b, b
 about 0.6, is what 11,000 Spark runs on 18 EC2 types show (`simulate.speeds`).
 """
@@ -30,7 +30,7 @@ class StepTimes:
     ) -> None:
         """vcpus: by type. jobs: how many to begin with; more are added when they are asked about.
 
-        c0: seconds per step on one vCPU of a job that nobody has measured.
+        c0: seconds per step on one vCPU of a job that was not measured.
         """
         if not (c0 > 0 and math.isfinite(c0) and 0 <= exponent <= 2):
             raise InvalidInput(
@@ -46,7 +46,7 @@ class StepTimes:
         self.version = 0  # of the estimates of pairs that were not measured
 
     @property
-    def known(self) -> bool:
+    def has_measurements(self) -> bool:
         """Whether anything was measured, so that estimates are in seconds and not only relative."""
         return self.version > 0
 
@@ -78,29 +78,29 @@ class StepTimes:
         return self._estimate[:, job]
 
     def _grow(self, job: int) -> None:
-        """Room for a job that nobody has asked about so far."""
-        known = self._steps.shape[1]
-        if job < known:
+        """Room for a new job."""
+        count = self._steps.shape[1]
+        if job < count:
             return
-        more = np.zeros((len(self._types), max(job + 1, 2 * known) - known))
+        more = np.zeros((len(self._types), max(job + 1, 2 * count) - count))
         self._seconds, self._steps = np.hstack((self._seconds, more)), np.hstack((self._steps, more))
         fresh = np.exp(self._start + self._prior)[:, None].repeat(more.shape[1], axis=1)
         self._estimate = np.hstack((self._estimate, fresh))
-        self._stale = self.known
+        self._stale = self.has_measurements
 
     def _infer(self) -> None:
         """Estimate what was not measured from what was: alternating least squares with shrunk type effects."""
-        known = self._steps > 0
-        logs = np.log(np.where(known, self._seconds, 1.0) / np.where(known, self._steps, 1.0))
-        logs = np.where(known, logs - self._prior[:, None], 0.0)
-        types_told, jobs_told = known.sum(axis=1), known.sum(axis=0)
+        tried = self._steps > 0
+        logs = np.log(np.where(tried, self._seconds, 1.0) / np.where(tried, self._steps, 1.0))
+        logs = np.where(tried, logs - self._prior[:, None], 0.0)
+        per_type, per_job = tried.sum(axis=1), tried.sum(axis=0)
         effects = np.zeros(len(self._types))
-        jobs = np.zeros(known.shape[1])
+        jobs = np.zeros(tried.shape[1])
         for _ in range(_SWEEPS):
-            jobs = (logs - effects[:, None] * known).sum(axis=0) / np.maximum(jobs_told, 1)
-            effects = (logs - jobs[None, :] * known).sum(axis=1) / (types_told + SHRINKAGE)
-        common = float(jobs[jobs_told > 0].mean())
-        jobs = np.where(jobs_told > 0, jobs, common)
+            jobs = (logs - effects[:, None] * tried).sum(axis=0) / np.maximum(per_job, 1)
+            effects = (logs - jobs[None, :] * tried).sum(axis=1) / (per_type + SHRINKAGE)
+        common = float(jobs[per_job > 0].mean())
+        jobs = np.where(per_job > 0, jobs, common)
         inferred = np.exp(self._prior[:, None] + effects[:, None] + jobs[None, :])
-        self._estimate = np.where(known, self._seconds / np.where(known, self._steps, 1.0), inferred)
+        self._estimate = np.where(tried, self._seconds / np.where(tried, self._steps, 1.0), inferred)
         self._stale = False

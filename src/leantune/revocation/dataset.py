@@ -106,8 +106,8 @@ def draw_examples(
     random = np.random.default_rng(seed)
     index, times = [], []
     share = max(count // max(len(series), 1), 1)
-    for number, one in enumerate(series):
-        begin, end = max(period.begin, one.start + LEAST_HISTORY), min(period.end, one.end - HORIZON)
+    for number, quoted in enumerate(series):
+        begin, end = max(period.begin, quoted.start + LEAST_HISTORY), min(period.end, quoted.end - HORIZON)
         if end <= begin:
             continue
         times.append(begin + (np.arange(share) + random.random(share)) / share * (end - begin))
@@ -117,8 +117,8 @@ def draw_examples(
         raise InvalidInput(what, where="training", hint="Give longer price histories")
     where, when = np.concatenate(index), np.concatenate(times)
     prices = np.empty(len(when))
-    for number, one in enumerate(series):
-        prices[where == number] = one.at_times(when[where == number])
+    for number, quoted in enumerate(series):
+        prices[where == number] = quoted.at_times(when[where == number])
     limits = max_prices.draw(prices, random)
     return Examples(tuple(series), where, when, limits, labels(series, where, when, limits), max_prices)
 
@@ -130,24 +130,24 @@ def labels(series: Sequence[PriceSeries], index: IntArray, times: FloatArray, ma
 
 def highest_within_hour(series: Sequence[PriceSeries], index: IntArray, times: FloatArray) -> FloatArray:
     """The highest price in (t, t + 1 h] (n,): it tells the answer for every max price."""
-    found = np.empty(len(times))
-    for number, one in enumerate(series):
+    highest = np.empty(len(times))
+    for number, quoted in enumerate(series):
         mine = np.flatnonzero(index == number)
-        found[mine] = _highest(one.times, one.prices, times[mine])
-    return found
+        highest[mine] = _highest(quoted.times, quoted.prices, times[mine])
+    return highest
 
 
 @njit(cache=True, nogil=True)
 def _highest(times: FloatArray, prices: FloatArray, asked: FloatArray) -> FloatArray:
     """The price in force at t still holds just after it, so it counts too."""
-    found = np.zeros(len(asked))
+    highest = np.zeros(len(asked))
     held = np.searchsorted(times, asked, side="right") - 1
     for q in range(len(asked)):
         i = held[q]
         while i < len(times) and times[i] <= asked[q] + HORIZON:
-            found[q] = max(found[q], prices[i])
+            highest[q] = max(highest[q], prices[i])
             i += 1
-    return found
+    return highest
 
 
 def fluctuation(pasts: Pasts) -> FloatArray:

@@ -48,8 +48,8 @@ class EmpiricalHazard(Model):
 
     def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
         """P (n,) of each query."""
-        known = {name: row for row, name in enumerate(self.rows)}
-        rows = np.array([known.get(str(market), len(self.rows)) for market in pasts.markets], dtype=np.int64)
+        row_of = {name: row for row, name in enumerate(self.rows)}
+        rows = np.array([row_of.get(str(market), len(self.rows)) for market in pasts.markets], dtype=np.int64)
         hours = (np.floor(pasts.asked / 3600.0) % HOURS).astype(np.int64)
         shares = self.table[rows[pasts.group], hours]
         wanted = np.log(np.maximum(max_prices / pasts.present - 1.0, np.exp(self.edges[0])))
@@ -73,7 +73,7 @@ def fit_hazard(train: Examples, validation: Examples, options: HazardOptions, se
     edges = np.linspace(np.log(deltas.low), np.log(max(deltas.high, 2 * deltas.low)), options.steps)
     above = (rises[:, None] > np.exp(edges)).astype(np.float64)
     hours = (np.floor(train.times / 3600.0) % HOURS).astype(np.int64)
-    names = [str(one.market) for one in train.series]
+    names = [str(prices.market) for prices in train.series]
     per_hour = len(train) / max(_hours_covered(train), 1.0)  # questions within one hour are no independent ones
     prior = options.strength * per_hour
     overall = (above.sum(axis=0) + 0.5 * per_hour) / (len(above) + per_hour)

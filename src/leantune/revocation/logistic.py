@@ -70,7 +70,7 @@ def fit_logistic(train: Examples, validation: Examples, options: LogisticOptions
 
 
 def standardisation(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation of each column; a column that stands still keeps deviation 1."""
+    """Mean and deviation of each column; a constant column keeps deviation 1."""
     deviation = rows.std(axis=0)
     return rows.mean(axis=0), np.where(deviation > 1e-9, deviation, 1.0)
 

@@ -160,10 +160,10 @@ def logits(weights: Tensors, options: NetworkOptions, inputs: Inputs) -> FloatAr
 def _logits(network: Any, inputs: Inputs, size: int = 4096) -> FloatArray:
     torch = needed_torch()
     network.eval()
-    found = np.empty(len(inputs))
+    outputs = np.empty(len(inputs))
     with torch.no_grad():
         for start in range(0, len(inputs), size):
             rows = slice(start, start + size)
             now = torch.from_numpy(inputs.present[rows])
-            found[rows] = network(torch.from_numpy(inputs.minutes[rows]), now).numpy()
-    return found
+            outputs[rows] = network(torch.from_numpy(inputs.minutes[rows]), now).numpy()
+    return outputs

@@ -81,13 +81,13 @@ def gather(series: Sequence[PriceSeries], times: FloatArray) -> Pasts:
         raise InvalidInput(what, where="predict", hint="Give one series for each time")
     if not np.isfinite(times).all():
         raise InvalidInput("a time is not finite", where="predict", hint="Give seconds since 1970")
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     different: list[PriceSeries] = []
     group = np.empty(len(times), dtype=np.int64)
-    for query, one in enumerate(series):
-        number = found.setdefault(id(one), len(found))
+    for query, prices in enumerate(series):
+        number = numbers.setdefault(id(prices), len(numbers))
         if number == len(different):
-            different.append(one)
+            different.append(prices)
         group[query] = number
     return _side_by_side(different, group, times)
 
@@ -102,19 +102,19 @@ def _side_by_side(different: list[PriceSeries], group: IntArray, times: FloatArr
     parts_times, parts_prices, offset = [np.empty(0)], [np.empty(0)], 0
     order = np.argsort(group, kind="stable")
     bounds = np.searchsorted(group[order], np.arange(len(different) + 1))
-    for number, one in enumerate(different):
-        if begins[number] < one.times[0]:
-            what = f"no price is known at {begins[number]:.0f}, before the series starts at {one.start:.0f}"
-            raise InvalidInput(what, where=str(one.market), hint="Ask for a later time")
-        low = max(int(one.times.searchsorted(begins[number] - REACH, side="right")) - 1, 0)
-        high = int(one.times.searchsorted(ends[number], side="right"))
+    for number, prices in enumerate(different):
+        if begins[number] < prices.times[0]:
+            what = f"no price is known at {begins[number]:.0f}, before the series starts at {prices.start:.0f}"
+            raise InvalidInput(what, where=str(prices.market), hint="Ask for a later time")
+        low = max(int(prices.times.searchsorted(begins[number] - REACH, side="right")) - 1, 0)
+        high = int(prices.times.searchsorted(ends[number], side="right"))
         mine = order[bounds[number] : bounds[number + 1]]
-        last[mine] = one.times.searchsorted(times[mine], side="right") - 1 - low + offset
-        parts_times.append(one.times[low:high])
-        parts_prices.append(one.prices[low:high])
+        last[mine] = prices.times.searchsorted(times[mine], side="right") - 1 - low + offset
+        parts_times.append(prices.times[low:high])
+        parts_prices.append(prices.prices[low:high])
         first[number] = offset
         offset += high - low
-    markets = tuple(one.market for one in different)
+    markets = tuple(prices.market for prices in different)
     pasts = Pasts(np.concatenate(parts_times), np.concatenate(parts_prices), first[group], last, times, group, markets)
     return _without_repeats(pasts, first)
 

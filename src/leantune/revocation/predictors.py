@@ -53,5 +53,7 @@ def over_deltas(asked: Predictor, series: PriceSeries, times: FloatArray, deltas
     prices = series.at_times(np.asarray(times, dtype=np.float64))
     limits = prices[:, None] * (1.0 + np.asarray(deltas, dtype=np.float64))
     repeated: Sequence[PriceSeries] = [series] * limits.size
-    found = asked.predict(repeated, np.repeat(np.asarray(times, dtype=np.float64), limits.shape[1]), limits.ravel())
-    return found.reshape(limits.shape)
+    probabilities = asked.predict(
+        repeated, np.repeat(np.asarray(times, dtype=np.float64), limits.shape[1]), limits.ravel()
+    )
+    return probabilities.reshape(limits.shape)

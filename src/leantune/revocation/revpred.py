@@ -157,9 +157,9 @@ class RevPred(Model):
     def restored(cls, tensors: Tensors, settings: Settings) -> RevPred:
         """What `tensors` and `settings` wrote down; Tributary's has no shift, and once had options of its own."""
         given = settings["options"]
-        known = asdict(RevPredOptions() if "shift" in tensors else TRIBUTARY) | given
-        network, scale = NetworkOptions(**known["network"]), FeatureScale(known["scale"])
-        options = RevPredOptions(**{**known, "network": network, "scale": scale})
+        given_or_default = asdict(RevPredOptions() if "shift" in tensors else TRIBUTARY) | given
+        network, scale = NetworkOptions(**given_or_default["network"]), FeatureScale(given_or_default["scale"])
+        options = RevPredOptions(**{**given_or_default, "network": network, "scale": scale})
         weights = {name: value for name, value in tensors.items() if not name.startswith(_HEAD) and name != "shift"}
         standards = {name.removeprefix(_HEAD): tensors[name] for name in tensors if name.startswith(_HEAD)}
         return cls(weights, Standards(**standards), float(tensors.get("shift", [0.0])[0]), options)

@@ -125,12 +125,12 @@ def _check_made_for_us(about: Mapping[str, Any], path: Path) -> None:
 
 
 def _digest(tensors: Tensors) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in sorted(tensors):
         value = np.ascontiguousarray(tensors[name])
-        found.update(f"{name} {value.dtype.str} {value.shape}".encode())
-        found.update(value.tobytes())
-    return found.hexdigest()
+        digest.update(f"{name} {value.dtype.str} {value.shape}".encode())
+        digest.update(value.tobytes())
+    return digest.hexdigest()
 
 
 def _damaged(path: Path, why: str) -> InvalidInput:

@@ -25,7 +25,7 @@ _HOUR, _DAY, _MINUTE = 3600.0, 86400.0, 60.0
 _WINDOWS = np.array([_HOUR, 6 * _HOUR, _DAY, WEEK])
 _WORDS = ("hour", "six_hours", "day", "week")
 _STATE = 21  # features from here on do not depend on the max price
-_STILL = 1e-4  # deviation of log price below which a market stands still
+_STILL = 1e-4  # deviation of log price below which a market counts as constant
 
 SUMMARY_NAMES: tuple[str, ...] = (
     *(f"log_max_price_to_average_{w}" for w in _WORDS),
@@ -166,11 +166,11 @@ def _levels(
             w0 += 1
         i -= 1
     for w in range(4):
-        known = seconds[w] > 0
-        averages[w] = math.log(paid[w] / seconds[w]) if known else now
-        mean = summed[w] / seconds[w] if known else 0.0
+        any_price = seconds[w] > 0
+        averages[w] = math.log(paid[w] / seconds[w]) if any_price else now
+        mean = summed[w] / seconds[w] if any_price else 0.0
         row[21 + w] = now - averages[w]
-        row[25 + w] = math.sqrt(max(squared[w] / seconds[w] - mean * mean, 0.0)) if known else 0.0
+        row[25 + w] = math.sqrt(max(squared[w] / seconds[w] - mean * mean, 0.0)) if any_price else 0.0
     row[41] = seconds[3] / _DAY
 
 
@@ -209,15 +209,15 @@ def _above(flat: Flat, query: int, limit: float, lows: IntArray, row: FloatArray
 def _exceeded(risen: Rises, query: int, time: float, wanted: float, limit: float, row: FloatArray) -> None:
     """Shares of past hours in which the price rose by more than is asked, or above the limit itself."""
     ratio, level, number, offset = risen.ratio, risen.level, risen.number[query], risen.offset[query]
-    known = max(math.floor((time - _HOUR) / GRID) - number + 1, 0)  # rises that are known at this time
-    hits, tops, k = 0, 0, known - 1
+    available = max(math.floor((time - _HOUR) / GRID) - number + 1, 0)  # rises that are known at this time
+    hits, tops, k = 0, 0, available - 1
     for w in range(1, 4):
         lowest = max(math.ceil((time - _WINDOWS[w]) / GRID) - number, 0)
         while k >= lowest:
             hits += ratio[offset + k] > wanted
             tops += ratio[offset + k] * level[offset + k] > limit
             k -= 1
-        count = max(known - lowest, 0)
+        count = max(available - lowest, 0)
         row[11 + w] = _shrunk(hits, count)
         if w > 1:
             row[14 + w] = _shrunk(tops, count)
@@ -225,7 +225,7 @@ def _exceeded(risen: Rises, query: int, time: float, wanted: float, limit: float
     for days in range(1, 8):  # an hour to either side of this time of the day
         middle = time - days * _DAY
         low = max(math.ceil(max(middle - _HOUR, time - WEEK) / GRID) - number, 0)
-        high = min(math.floor((middle + _HOUR) / GRID) - number, known - 1)
+        high = min(math.floor((middle + _HOUR) / GRID) - number, available - 1)
         for j in range(low, high + 1):
             near += 1
             met += ratio[offset + j] > wanted

@@ -53,8 +53,8 @@ class Model(ABC):
     @classmethod
     def restored(cls, tensors: Tensors, settings: Settings) -> Self:
         """What `tensors` and `settings` wrote down."""
-        known = {**settings, **tensors}
-        return cls(**{part.name: known[part.name] for part in fields(cls)})  # type: ignore[arg-type] # a dataclass
+        values = {**settings, **tensors}
+        return cls(**{part.name: values[part.name] for part in fields(cls)})  # type: ignore[arg-type] # a dataclass
 
 
 @dataclass(frozen=True)
@@ -118,18 +118,18 @@ class Trained:
             what = f"max prices of shape {limits.shape} for {len(pasts.asked)} times, or one that is not above 0"
             raise InvalidInput(what, where="predict", hint="Give one finite max price above 0 for each time")
         if ALL_MARKETS in self.models:
-            found = self._asked(ALL_MARKETS, pasts, limits)
+            p = self._asked(ALL_MARKETS, pasts, limits)
         else:
-            found = np.empty(len(limits))
+            p = np.empty(len(limits))
             keys = np.array([str(market) for market in pasts.markets], dtype=np.str_)[pasts.group]
             for key in np.unique(keys):
                 mine = np.flatnonzero(keys == key)
-                found[mine] = self._asked(str(key), pasts.where(mine), limits[mine])
-        return np.where(pasts.present > limits, 1.0, found)
+                p[mine] = self._asked(str(key), pasts.where(mine), limits[mine])
+        return np.where(pasts.present > limits, 1.0, p)
 
     def _asked(self, key: str, pasts: Pasts, limits: FloatArray) -> FloatArray:
         if key not in self.models:
             hint = "Train it with --pooled, which serves every market, or on prices of this market"
             raise InvalidInput(f"the {self.kind} predictor was not trained on this market", where=key, hint=hint)
-        found = self.models[key].probabilities(pasts, limits)
-        return self.calibrations[key](found) if key in self.calibrations else found
+        p = self.models[key].probabilities(pasts, limits)
+        return self.calibrations[key](p) if key in self.calibrations else p

@@ -48,7 +48,7 @@ class TabledForecaster:
             self._rows(row)
 
     def quotes(self, now: float) -> Quotes:
-        """What is known at a moment; the same object while the time stands still."""
+        """What is known at a moment; the same object while the time is the same."""
         if self._latest is None or self._latest[0] != now:
             self._latest = (now, self._quotes(now))
         return self._latest[1]
@@ -67,8 +67,8 @@ class TabledForecaster:
         chunk, within = divmod(row, _CHUNK)
         if chunk not in self._chunks:
             moments = self._moments[chunk * _CHUNK : (chunk + 1) * _CHUNK]
-            spot = [known for known in self._series if known is not None]
-            tables = [over_deltas(self._predictor, known, moments, np.asarray(TABLE_DELTAS)) for known in spot]
+            spot = [series for series in self._series if series is not None]
+            tables = [over_deltas(self._predictor, series, moments, np.asarray(TABLE_DELTAS)) for series in spot]
             self._chunks[chunk] = np.stack(tables, axis=1) if tables else np.empty((len(moments), 0, 0))
-        found: FloatArray = self._chunks[chunk][within]
-        return found
+        probabilities: FloatArray = self._chunks[chunk][within]
+        return probabilities

@@ -1,4 +1,4 @@
-"""Who knows the future: each machine is weighed by what it will really cost and keep within the hour.
+"""A chooser that knows the future: each machine is weighed by what it will really cost and keep within the hour.
 
 A yardstick for choosers, not a strategy: greedy hour by hour, with the true seconds per step, prices and revocations.
 """
@@ -58,12 +58,12 @@ class Oracle:
         coming = feed.revocation(now, limit, self.next_slot())
         end = now + min(HOUR, lead + demand.steps * seconds + demand.save)
         gone = math.inf if coming is None else coming.gone_at
-        told = gone if coming is None or coming.notice_at is None else coming.notice_at + self.poll
-        if told < end:
-            fits = coming is not None and coming.notice_at is not None and told + demand.save <= gone
-            work = told - now - lead if fits else 0.0
+        warned = gone if coming is None or coming.notice_at is None else coming.notice_at + self.poll
+        if warned < end:
+            fits = coming is not None and coming.notice_at is not None and warned + demand.save <= gone
+            work = warned - now - lead if fits else 0.0
             bill = self.policy.bill(feed.tariff, now - age, gone, revoked=True, max_price=limit)
-            hours = (told + demand.save - now) / HOUR
+            hours = (warned + demand.save - now) / HOUR
         else:
             work = end - now - lead - demand.save
             bill = self.policy.bill(feed.tariff, now - age, end, revoked=False, max_price=limit)

@@ -122,7 +122,7 @@ class RecordedPrograms:
         self._heap: list[tuple[float, int, _Program, int, _Kind]] = []
         self._order = 0
         self._checkpoints: MutableMapping[int, float] = {} if checkpoints is None else checkpoints
-        self._told: list[Event] = []  # what was said before a program was asked to save, and not heard yet
+        self._unheard: list[Event] = []  # events before a program was asked to save, not returned by `step` yet
 
     @property
     def running(self) -> frozenset[int]:
@@ -167,7 +167,7 @@ class RecordedPrograms:
         program = self._running(number)
         program.ending = True
         if how is How.KILL:
-            self._told = [event for event in self._told if event.number != number]
+            self._unheard = [event for event in self._unheard if event.number != number]
             self._drop(program)
         elif program.since is not None:
             self._save_now(program)
@@ -195,7 +195,7 @@ class RecordedPrograms:
 
     def next_event_time(self) -> float | None:
         """When a program next has something to say."""
-        if self._told:
+        if self._unheard:
             return self._clock.now()
         while self._heap and self._heap[0][2].epoch != self._heap[0][3]:
             heapq.heappop(self._heap)
@@ -211,28 +211,28 @@ class RecordedPrograms:
 
     def step(self, now: float) -> list[Event]:
         """What programs have said until `now`."""
-        heap, until, told, self._told = self._heap, now + _ROUNDING, self._told, []
+        heap, until, events, self._unheard = self._heap, now + _ROUNDING, self._unheard, []
         while heap and heap[0][0] <= until:
             time, _, program, epoch, kind = heapq.heappop(heap)
             if epoch != program.epoch:
                 continue
             if kind is _Kind.REPORT:
-                told.append(self._on_report(program, time))
+                events.append(self._on_report(program, time))
             elif kind is _Kind.SAVED:
-                told += self._on_saved(program, time)
+                events += self._on_saved(program, time)
             elif kind is _Kind.BEGUN:
-                told.append(self._on_begun(program, time))
+                events.append(self._on_begun(program, time))
             elif kind is _Kind.ENDED:
-                told.append(self._on_ended(program, time))
+                events.append(self._on_ended(program, time))
             else:
-                told.append(self._on_timeout(program, time))
-        return told
+                events.append(self._on_timeout(program, time))
+        return events
 
     def _on_begun(self, program: _Program, time: float) -> Begun:
         run, step = program.run, self._checkpoints.get(program.number, 0.0)
         program.base, program.begun = run.elapsed_at(step), time
-        # The report at which a checkpoint stands is told again: if the program was ended at that very moment, nobody
-        # has heard of it, and after the last one there would be no other.
+        # The report at the checkpoint's step is repeated: if the program was ended at that very moment, it was
+        # lost, and after the last report there would be no other.
         program.report = int(np.searchsorted(run.steps, step, side="left")) if step > 0 else 0
         self._train(program, time)
         return Begun(program.number, time, step)
@@ -287,7 +287,7 @@ class RecordedPrograms:
         """It was asked to save: what it has said until now was said before, heard or not."""
         now = self._clock.now()
         while program.since is not None and (due := self._report_time(program)) <= now + _ROUNDING:
-            self._told.append(self._on_report(program, due))
+            self._unheard.append(self._on_report(program, due))
         if program.since is not None:
             self._begin_saving(program, now)
 

@@ -62,7 +62,7 @@ class Pool:
 
     @property
     def traced_until(self) -> float:
-        """When the last trace ends, after which no machine of its market is to be had; infinite without traces."""
+        """When the last trace ends, after which no machine of its market is available; infinite without traces."""
         traced = any(feed.capacity is not None for feed in self.feeds)
         return _traced_until(self.start, self.end) if traced else math.inf
 
@@ -114,7 +114,7 @@ def generated_pool(
 def _in_zones(name: str, zones: int, instances: Instances) -> dict[Market, Machine]:
     """A type in its first zones; those of the table of instances, else the catalogue's, else the region's first."""
     table = catalogue("aws")
-    own = {zone: machine for (known, zone), machine in instances.items() if known == name}
+    own = {zone: machine for (type_name, zone), machine in instances.items() if type_name == name}
     named = {Market(name, zone): machine for zone, machine in own.items() if zone}
     if named:
         return dict(list(named.items())[:zones])
@@ -139,29 +139,29 @@ def file_pool(
     days: float | None = None,
     revoking: Revoking = Revoking(),  # noqa: B008 - frozen
 ) -> Pool:
-    """The markets of a price history, from a week after its begin unless told otherwise; all types unless told."""
+    """The markets of a price history, from a week after its begin by default; all types by default."""
     unknown = [name for name in types if name not in {market.instance_type for market in series}]
     if unknown:
         raise InvalidInput(f"there are no prices of {', '.join(unknown)}", where=source, hint="Correct --types")
-    chosen = {market: one for market, one in series.items() if not types or market.instance_type in types}
+    chosen = {market: prices for market, prices in series.items() if not types or market.instance_type in types}
     machines = machines_of(chosen, instances or {}, source)
-    begin = max(one.start for one in chosen.values()) + HISTORY_DAYS * DAY if start is None else start
-    there = {market: one for market, one in chosen.items() if one.start <= begin < one.end}
+    begin = max(prices.start for prices in chosen.values()) + HISTORY_DAYS * DAY if start is None else start
+    there = {market: prices for market, prices in chosen.items() if prices.start <= begin < prices.end}
     if not there:
         raise _outside(chosen.values(), begin, source, asked=start is not None)
-    end = max(one.end for one in there.values())
+    end = max(prices.end for prices in there.values())
     if days is not None and begin + days * DAY < end:
         end = begin + days * DAY
-        there = {market: one.until(end) for market, one in there.items()}
+        there = {market: prices.until(end) for market, prices in there.items()}
     absent = sorted(str(market) for market in chosen if market not in there)
     troubles = (f"left out, without a price at the start: {', '.join(absent)}",) if absent else ()
     return Pool(_feeds(there, machines, begin, revoking), begin, end, source, troubles)
 
 
 def _outside(series: Iterable[PriceSeries], begin: float, source: str, *, asked: bool) -> InvalidInput:
-    known = list(series)
+    histories = list(series)
     why = "" if asked else f", {HISTORY_DAYS:g} days after the begin of the last market's"
-    first, last = min(one.start for one in known), max(one.end for one in known)
+    first, last = min(prices.start for prices in histories), max(prices.end for prices in histories)
     hint = f"Prices are known from {_iso(first)} until {_iso(last)} (UTC); give a --start within"
     return InvalidInput(f"no market has prices at {_iso(begin)}{why}", where=source, hint=hint)
 
@@ -181,7 +181,7 @@ def with_generated_prices(pool: Pool, regime: str, *, seed: int = 0) -> Pool:
 
 def machines_of(markets: Iterable[Market], instances: Instances, source: str) -> dict[Market, Machine]:
     """The machine of each market: from the table of instances, else from the catalogue of its region."""
-    found: dict[Market, Machine] = {}
+    machines: dict[Market, Machine] = {}
     missing: dict[str, None] = {}
     for market in markets:
         name, region = market.instance_type, region_of(market.zone)
@@ -191,22 +191,22 @@ def machines_of(markets: Iterable[Market], instances: Instances, source: str) ->
         if machine is None or machine.usd_per_hour is None:
             missing[name] = None
         else:
-            found[market] = machine
+            machines[market] = machine
     if missing:
         hint = f"Give them with --instances FILE. {_INSTANCES_HINT}; or name other --types"
         what = f"vCPUs and the price on demand are not known of {', '.join(missing)}"
         raise InvalidInput(what, where=source, hint=hint)
-    return found
+    return machines
 
 
 def read_instances(path: Path) -> dict[tuple[str, str], Machine]:
     """Machines by type and zone ("" where the table names none)."""
-    found: dict[tuple[str, str], Machine] = {}
+    machines: dict[tuple[str, str], Machine] = {}
     content = read_bytes(path, "Correct --instances")
     for where, row in csv_records(content, str(path), _COLUMNS, _INSTANCES_HINT):
         machine = _machine(row, where)
-        found[machine.name, (row.get("availability_zone") or "").strip()] = machine
-    return found
+        machines[machine.name, (row.get("availability_zone") or "").strip()] = machine
+    return machines
 
 
 def _machine(row: Mapping[str, str], where: str) -> Machine:
@@ -223,8 +223,8 @@ def _feeds(
     held = _capacities(series, start, revoking)
     notice = revoking.policy.notice_seconds
     spot = [
-        MarketFeed(machines[market], market, one, held.get(market), mode=revoking.mode, notice_seconds=notice)
-        for market, one in series.items()
+        MarketFeed(machines[market], market, prices, held.get(market), mode=revoking.mode, notice_seconds=notice)
+        for market, prices in series.items()
     ]
     firsts = {machines[market].name: market for market in reversed(list(series))}
     on_demand = [
@@ -243,10 +243,10 @@ def _capacities(series: Mapping[Market, PriceSeries], start: float, revoking: Re
         return {}
     mapping = read_mapping(revoking.traces)
     folder = revoking.traces.parent
-    end = _traced_until(start, max(one.end for one in series.values()))
-    found = capacities(mapping, folder, start, end, seed=revoking.seed)
-    missing = [str(market) for market in series if market not in found]
+    end = _traced_until(start, max(prices.end for prices in series.values()))
+    by_market = capacities(mapping, folder, start, end, seed=revoking.seed)
+    missing = [str(market) for market in series if market not in by_market]
     if missing:
         hint = f"Name a trace for each market, or leave types out with --types. Add {missing[0]}: file.json"
         raise InvalidInput(f"there is no trace for {', '.join(missing)}", where=str(revoking.traces), hint=hint)
-    return found
+    return by_market

@@ -342,16 +342,18 @@ def _executor(
     provider, clock = world
     runs = [training_run(job, scenario.slowness) for job in scenario.jobs]
     machines = {feed.machine.name: feed.machine for feed in scenario.feeds}
-    space = Space(**problem.space.parameters, cluster=Clusters(tuple(Cluster(one, 1) for one in machines.values())))
-    aboard: dict[tuple[int, str], Trial] = {}
+    space = Space(
+        **problem.space.parameters, cluster=Clusters(tuple(Cluster(machine, 1) for machine in machines.values()))
+    )
+    placed: dict[tuple[int, str], Trial] = {}
 
     def on(trial: Trial, offer: Offer) -> Trial:
         """The trial on that machine; made once."""
         key = (trial.number, offer.machine.name)
-        if key not in aboard:
+        if key not in placed:
             configuration = space.configuration({**trial.configuration, "cluster": Cluster(offer.machine, 1)})
-            aboard[key] = Trial(trial.number, configuration, trial.fraction, trial.snapshots, TrialState.RUNNING)
-        return aboard[key]
+            placed[key] = Trial(trial.number, configuration, trial.fraction, trial.snapshots, TrialState.RUNNING)
+        return placed[key]
 
     def run_of(trial: Trial) -> TrainingRun:
         return runs[int(str(trial.configuration[JOB]))]

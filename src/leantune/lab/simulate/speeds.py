@@ -131,8 +131,8 @@ def _source(runtimes: Runtimes | None, by_type: Mapping[str, Speed], exponent: f
     ruled = [name for name, speed in by_type.items() if speed.spread is None]
     if runtimes is None:
         return f"{rule} for all types: " + (f"there is no file {table}" if table is not None else "no table was given")
-    told = f"{runtimes.source}, {len(runtimes.workloads)} workloads"
-    return f"{told}; {rule} for {', '.join(ruled)}" if ruled else told
+    source = f"{runtimes.source}, {len(runtimes.workloads)} workloads"
+    return f"{source}; {rule} for {', '.join(ruled)}" if ruled else source
 
 
 def _check(vcpus: Mapping[str, float], reference: str, exponent: float) -> None:

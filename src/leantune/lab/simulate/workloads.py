@@ -150,7 +150,7 @@ def _job(family: Mapping[str, Any], job: Mapping[str, Any]) -> RecordedJob:
 
 
 def _fixed(values: Sequence[float] | FloatArray) -> FloatArray:
-    """An array that nobody changes: jobs are shared between simulations."""
+    """A read-only array: jobs are shared between simulations."""
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array

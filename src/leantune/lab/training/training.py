@@ -99,9 +99,9 @@ class TrainingResult:
 
 
 def train_kind(
-    name: str, slices: Slices, plan: TrainingPlan, told: Callable[[Attempt], None] = lambda attempt: None
+    name: str, slices: Slices, plan: TrainingPlan, report: Callable[[Attempt], None] = lambda attempt: None
 ) -> TrainingResult:
-    """Tune and train one kind; `told` hears of every try."""
+    """Tune and train one kind; `report` is called after every try."""
     tasks = [
         partial(_attempt, name, market, number, options, plan.seed, train, validation)
         for market, train, validation in _parts(slices, plan)
@@ -110,13 +110,16 @@ def train_kind(
     attempts: list[Attempt] = []
     with _workers(plan.processes) as run:
         for attempt in run(tasks):
-            told(attempt)
+            report(attempt)
             attempts.append(attempt)
     ranked = sorted(attempts, key=lambda attempt: (attempt.market, attempt.brier, attempt.number))
     kept = tuple(next(group) for _, group in groupby(ranked, key=lambda attempt: attempt.market))
     models = {attempt.market: attempt.model for attempt in kept}
     lines = {attempt.market: attempt.calibration for attempt in kept}
-    seconds, cpu_seconds = sum(one.seconds for one in attempts), sum(one.cpu_seconds for one in attempts)
+    seconds, cpu_seconds = (
+        sum(attempt.seconds for attempt in attempts),
+        sum(attempt.cpu_seconds for attempt in attempts),
+    )
     return TrainingResult(Trained(name, models, lines), kept, seconds, cpu_seconds)
 
 
@@ -125,12 +128,12 @@ def _parts(slices: Slices, plan: TrainingPlan) -> Iterator[tuple[str, Examples, 
     if not plan.per_market:
         yield ALL_MARKETS, slices.train, slices.validation
         return
-    for number, one in enumerate(slices.train.series):
+    for number, prices in enumerate(slices.train.series):
         train, validation = slices.train.of_market(number), slices.validation.of_market(number)
         if not (len(train) and len(validation)):
             what = "too few prices for a model of its own"
-            raise InvalidInput(what, where=str(one.market), hint="Train with --pooled, or leave this market out")
-        yield str(one.market), train, validation
+            raise InvalidInput(what, where=str(prices.market), hint="Train with --pooled, or leave this market out")
+        yield str(prices.market), train, validation
 
 
 def _attempt(
@@ -149,7 +152,7 @@ def _attempt(
 
 
 def _cpu_seconds() -> float:
-    """Of this process so far: what training costs, whoever else uses the machine."""
+    """Of this process so far: what training costs, also on a busy machine."""
     spent = os.times()
     return spent.user + spent.system
 
