@@ -142,9 +142,10 @@ def compare(
     labelled = {settings.label: [*ran.values()] for settings, ran in runs.items()}
     truth, rule = Truth.of(table), evaluation.rule
     summaries = summarise(truth, labelled, rule, dollars)
+    rows = [*rows_json(truth, runs, rule)]
     if evaluation.rows is not None:
-        _write(evaluation.rows, rows_csv(rows_json(truth, runs, rule)))
-    document = comparison_json(table, rule, summaries, rows_json(truth, runs, rule))
+        _write(evaluation.rows, rows_csv(rows))
+    document = comparison_json(table, rule, summaries, rows)
     lines = [*table_lines(table), *summary_lines(table.problem, summaries)]
     if evaluation.calibration:
         document["calibration"] = calibrations = calibrate(table.problem, labelled, rule)

@@ -19,6 +19,7 @@ from leantune.report.marks import (
     metric_axis,
     rounded,
     scattered,
+    thinned,
     trial_axis,
 )
 from leantune.text import clipped, counted, estimated, limit_text, percent, plain, share_of_data, time_unit
@@ -111,10 +112,12 @@ def _limit(view: StudyView, index: int, limit: Constraint, answers: Sequence[Stu
         y, hidden = Axis("trial").framed([result.trial.number for result in answers]), ""
     else:
         y, hidden = goal_axis(view, answers, [] if goal_star is None else [goal_star.mean])
-    height = (lambda r: float(r.trial.number)) if goal == limit.metric else (lambda r: y.of(r.value(goal)))
-    placed, fewer = scattered(
-        answers, lambda r: x.of(r.value(limit.metric)), height, (ResultOutcome.BROKE, ResultOutcome.KEPT)
-    )
+
+    def height(result: StudyResult) -> float | None:
+        return y.of(result.trial.number if goal == limit.metric else result.value(goal))
+
+    outcomes = (ResultOutcome.BROKE, ResultOutcome.KEPT)
+    placed, fewer = scattered(answers, lambda r: x.of(r.value(limit.metric)), height, outcomes)
     traces = [*_forbidden(x, y, limit), *placed]
     if goal != limit.metric and star is not None and goal_star is not None:
         traces.append(_star(goal, star, goal_star, x, y))
@@ -272,8 +275,7 @@ def _curve_metric(view: StudyView) -> str | None:
 
 
 def _curve(trial: Trial, steps: list[tuple[float, float]], axis: Axis, noun: Fidelity, best: bool) -> Json:
-    every = max(1, len(steps) // MOST_STEPS)
-    kept = [*steps[:-1:every], steps[-1]]
+    kept, _ = thinned(steps, MOST_STEPS)
     color = "@best" if best else "@kept" if trial.fraction == 1 else "@part"
     trace = line([step for step, _ in kept], [axis.of(value) for _, value in kept], color, width=3 if best else 1.2)
     words = f"trial {trial.number}, {share_of_data(trial.fraction, noun)}"

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from leantune.problem import COST, TIME
 from leantune.report.data import ResultOutcome, StudyResult
 from leantune.text import clipped, counted, plain, quantity, significant, time_unit
 
+T = TypeVar("T")
 Json = dict[str, Any]
 Place = Callable[[StudyResult], float | None]  # where a result lies along an axis
 MOST_POINTS = 1500  # in one figure: more overlap, and make the page slow
@@ -164,15 +165,15 @@ def log_ticks(low: float, high: float) -> list[float]:
     return inside
 
 
-def thinned(results: Sequence[StudyResult], most: int = MOST_POINTS) -> tuple[Sequence[StudyResult], str]:
+def thinned(items: Sequence[T], most: int = MOST_POINTS, noun: str = "result") -> tuple[Sequence[T], str]:
     """At most so many of them, and a sentence where some are left out.
 
     Evenly over all kinds together, so that a rare kind still looks rare; the first and the last are among them.
     """
-    if len(results) <= most:
-        return results, ""
-    chosen = [results[round(i * (len(results) - 1) / (most - 1))] for i in range(most)]
-    return chosen, f" {most:,} of {counted(len(results), 'result')} are drawn, evenly chosen."
+    if len(items) <= most:
+        return items, ""
+    chosen = [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
+    return chosen, f" {most:,} of {counted(len(items), noun)} are drawn, evenly chosen."
 
 
 def scattered(

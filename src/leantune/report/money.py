@@ -7,12 +7,11 @@ from statistics import median
 
 from leantune.problem import COST
 from leantune.report.data import StudyView
-from leantune.report.marks import MOST_POINTS, Axis, Figure, Json, line, marks, metric_axis, trial_axis
+from leantune.report.marks import MOST_POINTS, Axis, Figure, Json, line, marks, metric_axis, thinned, trial_axis
 from leantune.store.rows import LedgerRow
-from leantune.text import counted, percent, time_unit, usd
+from leantune.text import percent, time_unit, usd
 
 _NEAR = 3.0  # a budget of more than that times the money in use would flatten the curve
-_THICK = {"width": 1.6}
 _ROUNDING = 1e-9  # relative: a sum of dollars is not exact
 
 
@@ -72,31 +71,27 @@ def _envelope(course: Sequence[tuple[float, float, float]]) -> Sequence[tuple[fl
 
 
 def _bookings(view: StudyView) -> list[Figure]:
-    settled = [row for row in view.ledger if row.settled is not None and row.reserved > 0]
+    settled = [(row, row.settled) for row in view.ledger if row.settled is not None and row.reserved > 0]
     if not settled:
         return []
-    paid = [row.settled or 0.0 for row in settled]
-    shares = [cost / row.reserved for cost, row in zip(paid, settled, strict=True)]
+    shares = [paid / row.reserved for row, paid in settled]
     over = sum(share > 1 + _ROUNDING for share in shares)
-    every = -(-len(settled) // MOST_POINTS)
-    rows, costs = settled[::every], paid[::every]
-    axis = metric_axis(COST, [value for row in settled for value in (row.reserved, row.settled or row.reserved)])
-    numbers = [row.trial for row in rows]
+    drawn, fewer = thinned(settled, noun="run")
+    axis = metric_axis(COST, [value for row, paid in settled for value in (row.reserved, paid or row.reserved)])
     caption = (
         f"Half of the runs cost less than {percent(median(shares))} of what was set aside for them; "
-        f"{f'{over:,} cost more' if over else 'none cost more'}."
+        f"{f'{over:,} cost more' if over else 'none cost more'}.{fewer}"
     )
-    caption += "" if every == 1 else f" {len(rows):,} of {counted(len(settled), 'run')} are drawn."
+    numbers = [row.trial for row, _ in drawn]
     texts = [
-        f"trial {row.trial}, attempt {row.attempt}<br>set aside {usd(row.reserved)}, paid {usd(row.settled or 0.0)}"
-        for row in rows
+        f"trial {row.trial}, attempt {row.attempt}<br>set aside {usd(row.reserved)}, paid {usd(paid)}"
+        for row, paid in drawn
     ]
+    aside = {"symbol": "line-ew-open", "color": "@soft", "line": {"width": 1.6}, "size": 7}
+    dot = {"symbol": "circle", "color": "@kept", "line": {"width": 0}, "size": 7}
     traces = [
-        marks(name, numbers, [*map(axis.of, values)], {**style, "size": 7}, hovertext=texts)
-        for name, values, style in (
-            ("set aside", [row.reserved for row in rows], {"symbol": "line-ew-open", "color": "@soft", "line": _THICK}),
-            ("paid", costs, {"symbol": "circle", "color": "@kept", "line": {"width": 0}}),
-        )
+        marks("set aside", numbers, [axis.of(row.reserved) for row, _ in drawn], aside, hovertext=texts),
+        marks("paid", numbers, [axis.of(paid) for _, paid in drawn], dot, hovertext=texts),
     ]
     layout: Json = {"xaxis": trial_axis(len(view.history)), "yaxis": axis.layout()}
     return [Figure("ledger-bookings", "Set aside (–) and paid (●), run by run", caption, traces, layout)]
