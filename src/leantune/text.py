@@ -12,7 +12,7 @@ from fractions import Fraction
 from html import escape
 
 from leantune.history import Estimate
-from leantune.problem import COST, TIME, Constraint, Fidelity
+from leantune.problem import COST, TIME, Budget, Constraint, Fidelity, Problem
 from leantune.space import Cluster, Configuration, Value
 
 _REAL_DATES = (1e9, 4e9)  # seconds since 1970 of 2001 and 2096; what lies outside was told by a simulated clock
@@ -143,6 +143,23 @@ def limit_text(constraint: Constraint) -> str:
     """A limit as a person writes it."""
     sign = "≤" if constraint.upper else "≥"
     return f"{clipped(constraint.metric)} {sign}{NBSP}{quantity(constraint.metric, constraint.limit)}"
+
+
+def goal_words(problem: Problem) -> str:
+    """What is wanted."""
+    goal = f"{problem.goal.direction.value} {problem.goal.metric}"
+    limits = listed(limit_text(limit) for limit in problem.constraints)
+    return f"{goal}, subject to {limits}" if limits else goal
+
+
+def budget_words(budget: Budget) -> str:
+    """The limits of a study."""
+    parts = [
+        "" if budget.usd is None else usd(budget.usd),
+        "" if budget.trials is None else counted(budget.trials, "trial"),
+        "" if budget.hours is None else f"{budget.hours:g} h of training",
+    ]
+    return listed(part for part in parts if part) or "no limit"
 
 
 def value_text(value: Value) -> str:

@@ -7,10 +7,8 @@ import pytest
 from leantune.cli.standing import (
     ENDED_SHOWN,
     LONGEST_CAUSE,
-    budget_words,
     cause_words,
     expected_words,
-    goal_words,
     reported_words,
     stopping_words,
     trial_words,
@@ -22,6 +20,7 @@ from leantune.problem import Budget, Problem, minimize
 from leantune.run.events import Recovered, Reported, Stopping, Waiting
 from leantune.space import Space, choice
 from leantune.store.rows import Money
+from leantune.text import budget_words, goal_words
 from tests.cli.samples import (
     CHARGED,
     FULL,

@@ -10,10 +10,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leantune.cli.standing import Progress, Run, Standing, expected_words, goal_words, reported_words, stopping_words
+from leantune.cli.standing import Progress, Run, Standing, expected_words, reported_words, stopping_words
 from leantune.cli.terminal import printable
 from leantune.history import NoteKind, TrialState
-from leantune.text import counted, described, duration, usd
+from leantune.text import counted, described, duration, goal_words, usd
 
 REFRESHES = 4  # a second
 RUNS_SHOWN = 8  # of many at once

@@ -15,7 +15,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from leantune.cli.command import Answer, Json, encoded, picked
-from leantune.cli.standing import goal_words
 from leantune.cli.terminal import activity, aligned, interruptible, say, warn
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StrategyError
@@ -32,7 +31,18 @@ from leantune.lab.replay.tables.description import Description, ProblemText, par
 from leantune.lab.replay.truth import Truth
 from leantune.problem import At, Direction, Fidelity, Problem
 from leantune.strategies.registry import RECIPES
-from leantune.text import at_full, counted, duration, listed, percent, quantity, share_of_data, significant, usd
+from leantune.text import (
+    at_full,
+    counted,
+    duration,
+    goal_words,
+    listed,
+    percent,
+    quantity,
+    share_of_data,
+    significant,
+    usd,
+)
 
 Runs = Mapping[Settings, Mapping[int, Sequence[Row]]]  # the rows of each seed
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
-from leantune.cli.standing import Best, Standing, budget_words, cause_words, expected_words, goal_words, trial_words
+from leantune.cli.standing import Best, Standing, cause_words, expected_words, trial_words
 from leantune.cli.terminal import aligned
 from leantune.history import Note, TrialState
 from leantune.problem import COST, TIME, Fidelity, Problem
@@ -22,11 +22,13 @@ from leantune.strategies.baseline import Comparison
 from leantune.strategies.proposals import Recommendation
 from leantune.study.launch import DryRun, Forecast, Verification
 from leantune.text import (
+    budget_words,
     counted,
     described,
     duration,
     estimated,
     exact_text,
+    goal_words,
     listed,
     percent,
     quantity,

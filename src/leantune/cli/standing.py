@@ -23,7 +23,7 @@ from leantune.history import (
     TrialState,
     counted_notes,
 )
-from leantune.problem import COST, TIME, Budget, Constraint, Fidelity, Problem
+from leantune.problem import COST, TIME, Constraint, Fidelity, Problem
 from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
 from leantune.store.rows import Booking, Money
 from leantune.strategies.baseline import Comparison, compared
@@ -224,26 +224,9 @@ def cause_words(cause: str) -> str:
     return line if len(line) <= LONGEST_CAUSE else f"{line[:half]} … {line[-half:]}"
 
 
-def budget_words(budget: Budget) -> str:
-    """The limits of a study."""
-    parts = [
-        "" if budget.usd is None else usd(budget.usd),
-        "" if budget.trials is None else counted(budget.trials, "trial"),
-        "" if budget.hours is None else f"{budget.hours:g} h of training",
-    ]
-    return listed(part for part in parts if part) or "no limit"
-
-
 def trial_words(trial: Trial, fidelity: Fidelity = "data") -> str:
     """What a trial tests."""
     return f"{described(trial.configuration)}; {share_of_data(trial.fraction, fidelity)}"
-
-
-def goal_words(problem: Problem) -> str:
-    """What is wanted."""
-    goal = f"{problem.goal.direction.value} {problem.goal.metric}"
-    limits = listed(limit_text(limit) for limit in problem.constraints)
-    return f"{goal}, subject to {limits}" if limits else goal
 
 
 def reported_words(report: Report, fidelity: Fidelity = "data") -> str:

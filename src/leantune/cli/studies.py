@@ -11,7 +11,6 @@ from pathlib import Path
 
 from leantune.cli import show
 from leantune.cli.command import Answer, ExitCode, Json
-from leantune.cli.standing import budget_words
 from leantune.cli.terminal import Mode, warn
 from leantune.cli.watching import standing_of, watching
 from leantune.errors import InvalidInput, StudyOver, UnknownStudy
@@ -22,6 +21,7 @@ from leantune.strategies.proposals import Recommendation
 from leantune.study import launch
 from leantune.study.definition import raised
 from leantune.study.launch import OpenedStudy
+from leantune.text import budget_words
 
 CODE_OF_OUTCOME = {
     Outcome.OVER: ExitCode.WELL,

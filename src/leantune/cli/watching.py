@@ -11,9 +11,7 @@ from leantune.cli.standing import (
     Progress,
     Run,
     Standing,
-    budget_words,
     expected_words,
-    goal_words,
     reported_words,
     stopping_words,
     trial_words,
@@ -25,7 +23,7 @@ from leantune.history import TrialState
 from leantune.problem import Fidelity
 from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
 from leantune.study.launch import OpenedStudy
-from leantune.text import duration, usd
+from leantune.text import budget_words, duration, goal_words, usd
 
 LOOK_SECONDS = 1.0  # after which the live view asks the store what other workers did
 REPORT_SECONDS = 5.0  # between two lines about one run's own reports: a program may report a thousand times a second

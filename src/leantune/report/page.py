@@ -18,9 +18,9 @@ from leantune.report.html import amount, asset, cell, items_html, page_html, tab
 from leantune.report.marks import TEMPLATE, Figure
 from leantune.report.verdict import AnswerState, Conclusion, conclusion_of, question
 from leantune.text import (
+    budget_words,
     clipped,
     counted,
-    duration,
     escaped,
     limit_text,
     listed,
@@ -29,7 +29,6 @@ from leantune.text import (
     plain,
     quantity,
     share_of_data,
-    usd,
     value_text,
 )
 
@@ -260,19 +259,13 @@ def _trials(view: StudyView) -> Section:
 
 def _making(view: StudyView) -> Section:
     """The problem, and every fallback and cap that was met on the way."""
-    problem, budget = view.problem, view.problem.budget
-    size = problem.choices.size
+    problem, size = view.problem, view.problem.choices.size
     limits = [limit_text(c) + (f" @ {c.probability:g}" if c.probability else "") for c in problem.constraints]
-    given = [
-        usd(budget.usd) if budget.usd is not None else "",
-        counted(budget.trials, "trial") if budget.trials is not None else "",
-        f"{duration(budget.hours * 3600)} of training" if budget.hours is not None else "",
-    ]
     facts = {
         "goal": f"{problem.goal.direction} {problem.goal.metric}"
         + (" at any share" if problem.goal.at is At.ANYWHERE else ""),
         "limits": listed(limits) or "none",
-        "budget": listed(filter(None, given)) or "none",
+        "budget": budget_words(problem.budget),
         "space": f"{len(problem.space.parameters)} settings" + ("" if size is None else f", {size:,} combinations"),
         f"shares of the {problem.fidelity}": ", ".join(str(share) for share in problem.fractions),
         "strategy": f"{view.strategy}, seed {view.seed}",
