@@ -1,4 +1,4 @@
-"""The gain of a test above the best result, against plain enumeration of outcomes and refits; prices by hand."""
+"""The gain of a test above the best result, against plain enumeration of outcomes and refits."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from leantune.acquisition.base import Belief, Candidates, CostModel, Pairs
+from leantune.acquisition.base import Belief, Pairs
 from leantune.acquisition.worth import (
     GOAL_ROOTS,
     LIMIT_ROOTS,
-    Amount,
     FullDataOutlook,
     MeasuredResults,
-    Resources,
-    Takes,
     gains,
     places,
 )
@@ -108,70 +103,3 @@ def test_the_best_is_sought_where_most_is_promised() -> None:
     rest = np.setdiff1d(EVERY, chosen)
     hope = outlook.worth + outlook.improvement
     assert hope[chosen].min() >= hope[rest].max()
-
-
-def priced(belief: Belief) -> tuple[Belief, Pairs]:
-    """Dollars are modelled as they are, at one dollar per hour."""
-    candidates = Candidates(belief.candidates.x, belief.candidates.levels, np.ones(6))
-    return replace(belief, candidates=candidates), all_pairs(belief)
-
-
-def test_a_test_takes_the_median_of_its_dollars_and_seconds_by_its_price() -> None:
-    belief, pairs = priced(fitted_world(FITTERS["gp"]))
-    takes = Takes.of(belief, CostModel(), pairs)
-    now = belief.quantities[1].model.predict(belief.candidates.points(pairs))
-    assert takes.usd is not None
-    assert takes.seconds is not None
-    np.testing.assert_allclose(takes.usd.likely, np.exp(now.mean))
-    np.testing.assert_allclose(takes.usd.high, np.exp(now.mean + 0.5 * now.sd))
-    np.testing.assert_allclose(takes.seconds.likely, takes.usd.likely * 3600)
-    assert (takes.fit(Resources(usd=1e9), 12)).all()
-    assert not takes.fit(Resources(usd=1e-9), 12).any()
-    middle = float(np.median(takes.usd.high))
-    assert takes.fit(Resources(usd=middle), 12).sum() == np.sum(takes.usd.high <= middle)
-
-
-def test_a_run_that_is_ended_takes_no_more_than_until_then() -> None:
-    belief, pairs = priced(fitted_world(FITTERS["gp"]))
-    free, most = Takes.of(belief, CostModel(), pairs), np.full(len(pairs), 100.0)
-    ended = free.ended_after(most, np.ones(len(pairs)))
-    assert free.seconds is not None
-    assert ended.seconds is not None
-    assert ended.usd is not None
-    np.testing.assert_allclose(ended.seconds.likely, np.minimum(free.seconds.likely, 100.0))
-    np.testing.assert_allclose(ended.usd.high, ended.seconds.high / 3600)
-    assert ended.fit(Resources(seconds=100.0), len(pairs)).all()
-
-
-def amounts(*values: float) -> Amount:
-    return Amount(*(np.array(values) for _ in range(3)))
-
-
-def test_prices_are_shares_of_what_is_left() -> None:
-    takes = Takes(amounts(1.0, 4.0), amounts(10.0, 20.0))
-    only_money = takes.price(Resources(usd=10.0, usual_usd=2.0), 2)
-    np.testing.assert_allclose(only_money, [0.16, 0.46])
-    no_budget = takes.price(Resources(usual_usd=2.0), 2)
-    np.testing.assert_allclose(no_budget, [1.6, 4.6])
-    only_trials = takes.price(Resources(trials=5, usual_usd=2.0), 2)
-    np.testing.assert_allclose(only_trials, [0.2, 0.2])
-    # Money for 5 tests and trials for 10: money is what runs out.
-    both = takes.price(Resources(usd=10.0, trials=10, usual_usd=2.0), 2)
-    np.testing.assert_allclose(both, only_money + 0.5 / 10)
-    nothing_known = Takes(None, None).price(Resources(usd=10.0), 2)
-    np.testing.assert_allclose(nothing_known, [1.0, 1.0])
-
-
-@given(
-    usd=st.none() | st.floats(0.01, 100), seconds=st.none() | st.floats(1, 1e5), trials=st.none() | st.integers(1, 99)
-)
-def test_prices_are_positive_and_the_scarcest_resource_counts_in_full(
-    usd: float | None, seconds: float | None, trials: int | None
-) -> None:
-    left = Resources(usd, seconds, trials, usual_usd=0.5, usual_seconds=30.0)
-    takes = Takes(amounts(0.1, 0.9), amounts(3.0, 60.0))
-    assert (takes.price(left, 2) > 0).all()
-    given_ones = [name for name, rest in (("usd", usd), ("seconds", seconds), ("trials", trials)) if rest is not None]
-    if given_ones:
-        assert max(left.urgency[name] for name in given_ones) == pytest.approx(1.0)
-        assert all(0.0 <= left.urgency[name] <= 1.0 + 1e-12 for name in given_ones)

@@ -17,17 +17,18 @@ from leantune.history import History, observe
 from leantune.lab.replay.contenders import contender
 from leantune.problem import Problem
 from leantune.space import Configuration
-from leantune.strategies.designs import LatinHypercube, Snapshots
+from leantune.strategies.designs import LatinHypercube
 from leantune.strategies.recommending import excess
 from tests.toy import asked, recommended
 
 DATASET: Dataset = generated("methods", trimtuner_space())
 PROBLEM: Problem = DATASET.problem()
+PARTS = LatinHypercube(1, at="partial")
 
 
 @pytest.fixture(scope="module")
 def history() -> History:
-    return history_of(DATASET, PROBLEM, Snapshots(), observations=12, seed=2)
+    return history_of(DATASET, PROBLEM, PARTS, observations=12, seed=2)
 
 
 def test_timed_recipes_of_one_model_differ_only_in_the_filter() -> None:

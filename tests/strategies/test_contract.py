@@ -7,7 +7,7 @@ import pytest
 from leantune.history import History
 from leantune.problem import Budget, Problem, minimize
 from leantune.space import Space, ordinal
-from leantune.strategies.designs import BudgetedStart, Design, LatinHypercube, Snapshots, UntilSpent
+from leantune.strategies.designs import BudgetedStart, Design, LatinHypercube, UntilSpent
 from leantune.strategies.proposals import Proposal
 from leantune.strategies.registry import RECIPES, STRATEGIES, at_work, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View
@@ -67,7 +67,7 @@ def _one_trial(problem: Problem) -> History:
 
 
 STARTS: dict[str, Design] = {
-    "snapshots": Snapshots(2),
+    "snapshots": LatinHypercube(2, at="partial"),
     "hypercube": LatinHypercube(4),
     "hypercube on parts": LatinHypercube(3, at="partial"),
     "budgeted": BudgetedStart(3),

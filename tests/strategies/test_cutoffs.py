@@ -8,11 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from leantune.acquisition.worth import Amount, Resources
+from leantune.arrays import FloatArray
 from leantune.history import History, NoteKind, ObservationKind, TrialState, observe
 from leantune.lab.replay.runs import Settings, replay
 from leantune.problem import Budget, Problem, minimize
 from leantune.strategies.beliefs import SUCCESS, build_belief
+from leantune.strategies.budgets import Resources, amount
 from leantune.strategies.candidates import Table
 from leantune.strategies.cutoffs import Cutoffs, useful_seconds
 from leantune.strategies.evidence import Evidence
@@ -28,8 +29,8 @@ from tests.toy import told, toy_problem
 MONEY = Resources(usd=10.0)
 
 
-def amount(log_mean: float = 0.0, sd: float = 0.5) -> Amount:
-    return Amount.of(np.array([log_mean]), np.array([sd]))
+def seconds(log_mean: float = 0.0, sd: float = 0.5) -> FloatArray:
+    return amount(np.array([log_mean]), np.array([sd]))
 
 
 def cutoffs(problem: Problem, left: Resources, history: History | None = None) -> Cutoffs:
@@ -50,16 +51,18 @@ def test_a_run_is_ended_a_tenth_beyond_a_limit_on_seconds_or_dollars() -> None:
 
 def test_where_only_trials_are_limited_nothing_is_ended() -> None:
     found = cutoffs(limited("time <= 100 s"), Resources(trials=5))
-    assert found.after(np.array([1.0]), amount()).tolist() == [np.inf]
+    assert found.after(np.array([1.0]), seconds()).tolist() == [np.inf]
 
 
 def test_where_only_trials_are_limited_thrift_ends_what_has_broken_a_limit() -> None:
     found = cutoffs(limited("time <= 100 s"), Resources(trials=5, thrift=0.3))
-    np.testing.assert_allclose(found.after(np.array([1.0]), amount(np.log(1e6))), [110.0])
+    np.testing.assert_allclose(found.after(np.array([1.0]), seconds(np.log(1e6))), [110.0])
 
 
 def test_a_run_may_take_three_times_its_trials_share_of_the_dollars_left() -> None:
-    found = cutoffs(limited("time <= 10 s"), Resources(usd=0.36, trials=12)).after(np.array([3.6]), amount(np.log(1e6)))
+    found = cutoffs(limited("time <= 10 s"), Resources(usd=0.36, trials=12)).after(
+        np.array([3.6]), seconds(np.log(1e6))
+    )
     np.testing.assert_allclose(found, [3.0 * 0.03 * 1000.0])
 
 
@@ -72,14 +75,14 @@ def test_a_run_that_cannot_be_the_cheapest_any_more_is_ended() -> None:
 
 
 def test_a_surprise_is_ended_where_money_is_limited() -> None:
-    expected = amount(np.log(100.0), 0.5)
+    expected = seconds(np.log(100.0), 0.5)
     found = cutoffs(limited(), Resources(usd=1e6)).after(np.array([1.0]), expected)
     np.testing.assert_allclose(found, [100.0 * np.exp(1.0)])
     assert cutoffs(limited(), Resources()).after(np.array([1.0]), expected).tolist() == [np.inf]
 
 
 def test_a_run_takes_no_more_than_is_left_and_half_of_it_while_nothing_is_known() -> None:
-    known = cutoffs(limited(), Resources(usd=0.01)).after(np.array([3.6]), amount(np.log(1e6)))
+    known = cutoffs(limited(), Resources(usd=0.01)).after(np.array([3.6]), seconds(np.log(1e6)))
     blind = cutoffs(limited(), Resources(usd=0.01)).after(np.array([3.6]), None)
     np.testing.assert_allclose([known[0], blind[0]], [10.0, 5.0])
     np.testing.assert_allclose(cutoffs(limited(), Resources(seconds=8.0)).after(None, None), [4.0])
@@ -163,7 +166,7 @@ def test_a_limit_that_a_dear_machine_reaches_soon_ends_no_study() -> None:
 
 
 def test_a_surprise_takes_at_least_twice_what_was_expected_and_a_favourite_bears_it() -> None:
-    expected = amount(np.log(100.0), 0.01)
+    expected = seconds(np.log(100.0), 0.01)
     found = cutoffs(limited(), Resources(usd=1e6))
     np.testing.assert_allclose(found.after(np.array([1.0]), expected), [200.0])
     assert found.after(np.array([1.0]), expected, patient=True)[0] > 1e6

@@ -9,8 +9,10 @@ import pytest
 from leantune.history import History, NoteKind
 from leantune.problem import Budget, Problem, maximize
 from leantune.space import Space, choice, linear
-from leantune.strategies.designs import BudgetedStart, Design, LatinHypercube, Snapshots, Start, UntilSpent
+from leantune.strategies.designs import BudgetedStart, Design, LatinHypercube, Start, UntilSpent
 from tests.toy import FRACTIONS, LIMIT, measure, toy_problem, toy_space
+
+PARTS = LatinHypercube(1, at="partial")
 
 
 def starts(design: Design, problem: Problem, seed: int = 3, most: int = 60) -> list[Start]:
@@ -28,13 +30,13 @@ def starts(design: Design, problem: Problem, seed: int = 3, most: int = 60) -> l
 
 
 def test_snapshots_of_one_run_where_the_program_gives_them() -> None:
-    found = starts(Snapshots(), toy_problem(snapshots=True))
+    found = starts(PARTS, toy_problem(snapshots=True))
     assert [start.snapshots for start in found] == [FRACTIONS[:-1]]
     assert found[0].note is None
 
 
 def test_one_run_a_fraction_where_it_does_not_and_the_study_says_so() -> None:
-    found = starts(Snapshots(), toy_problem())
+    found = starts(PARTS, toy_problem())
     assert [start.snapshots for start in found] == [(Fraction(1, 10),), (Fraction(1, 2),)]
     assert len({start.configuration.id for start in found}) == 1
     assert all(start.note is not None and start.note.kind is NoteKind.EXTRA_RUNS for start in found)
@@ -42,13 +44,13 @@ def test_one_run_a_fraction_where_it_does_not_and_the_study_says_so() -> None:
 
 
 def test_more_starting_points_differ() -> None:
-    found = starts(Snapshots(points=5), toy_problem(snapshots=True))
+    found = starts(LatinHypercube(5, at="partial"), toy_problem(snapshots=True))
     assert len({start.configuration.id for start in found}) == 5
 
 
 def test_single_fraction_starts_at_full_data() -> None:
     problem = Problem(toy_space(), maximize("accuracy"), (), (1,))
-    assert [start.snapshots for start in starts(Snapshots(), problem)] == [(Fraction(1),)]
+    assert [start.snapshots for start in starts(PARTS, problem)] == [(Fraction(1),)]
 
 
 def test_latin_hypercube_at_full_data() -> None:
@@ -139,7 +141,9 @@ def test_until_spent_without_a_budget_counts_tests() -> None:
     assert len(starts(UntilSpent(points=6), toy_problem(anywhere=True))) == 6
 
 
-@pytest.mark.parametrize("design", [Snapshots(3), LatinHypercube(5), BudgetedStart(5), UntilSpent(dollars=0.3)])
+@pytest.mark.parametrize(
+    "design", [LatinHypercube(3, at="partial"), LatinHypercube(5), BudgetedStart(5), UntilSpent(dollars=0.3)]
+)
 def test_starts_depend_on_the_seed_alone(design: Design) -> None:
     problem = toy_problem()
     assert starts(design, problem, seed=1) == starts(design, problem, seed=1)

@@ -11,7 +11,8 @@ from scipy.special import expit
 from leantune.history import History
 from leantune.models.base import Roots
 from leantune.models.gp import GaussianProcess
-from leantune.problem import Budget, Problem
+from leantune.problem import COST, Budget, Problem
+from leantune.strategies.budgets import LIKELY
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.prospects import Prospects
@@ -62,8 +63,8 @@ def test_where_epochs_go_on_only_what_lies_beyond_is_weighed() -> None:
 def _takes_on_all_data(problem: Problem, history: History, recipe: Recipe) -> tuple[float, float]:
     known = prospects(problem, history, recipe, 1)
     takes = known.takes(known.belief.candidates.full_pairs(np.array([0, 1])))
-    assert takes.usd is not None
-    return float(takes.usd.likely[0]), float(takes.usd.likely[1])
+    first, second = takes.amounts[COST][LIKELY].tolist()
+    return first, second
 
 
 def test_no_test_on_all_data_fits_where_little_is_left() -> None:

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from leantune.acquisition.worth import Resources
 from leantune.history import History, Observation, Trial, TrialState, observe
 from leantune.problem import Budget, Problem, maximize
 from leantune.space import Space, ordinal
+from leantune.strategies.budgets import Resources
 from leantune.strategies.proposals import Proposal, derived_seed
 from leantune.strategies.registry import at_work
 from leantune.strategies.repeating import used_share

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leantune.acquisition.worth import Amount, Resources
 from leantune.arrays import FloatArray
 from leantune.history import Note, NoteKind
 from leantune.problem import COST, TIME, At, Direction, Problem
+from leantune.strategies.budgets import SURPRISE, Resources
 from leantune.strategies.evidence import Evidence
 from leantune.text import duration
 from leantune.units import SECONDS_PER_HOUR
@@ -66,18 +66,19 @@ class Cutoffs:
         priced = evidence.dollars_follow_seconds or not evidence.informative(COST).any()
         return cls(allowed[TIME], allowed[COST], left, priced, shortest)
 
-    def useless_after(self, rates: FloatArray | None, expected: Amount | None, *, patient: bool = False) -> FloatArray:
+    def useless_after(
+        self, rates: FloatArray | None, expected: FloatArray | None, *, patient: bool = False
+    ) -> FloatArray:
         """Seconds after which each of B runs is of no more use whatever is left of the budget; infinite: never; [B].
 
-        rates: USD per hour of their machines, [B]. expected: seconds that they are expected to take; None: nothing is
-        known of them. patient: a surprise is borne.
+        rates: USD per hour of their machines, [B]. expected: seconds that they are expected to take, as of
+        `budgets.amount`; None: nothing is known of them. patient: a surprise is borne.
         """
         most = np.full(_count(rates, expected), self.seconds)
         if rates is not None and self.priced:
             most = np.minimum(most, self.usd * _seconds_per_usd(rates))
-        budgeted = self.left.usd is not None or self.left.seconds is not None
-        if expected is not None and budgeted and not patient:
-            most = np.minimum(most, expected.surprise)
+        if expected is not None and self.left.limited and not patient:
+            most = np.minimum(most, expected[SURPRISE])
         return np.asarray(np.maximum(most, self._fair(rates, len(most))))
 
     def _fair(self, rates: FloatArray | None, count: int) -> FloatArray:
@@ -95,7 +96,7 @@ class Cutoffs:
             most = np.minimum(most, share * max(self.left.usd, 0.0) * _seconds_per_usd(rates))
         return np.asarray(most)
 
-    def after(self, rates: FloatArray | None, expected: Amount | None, *, patient: bool = False) -> FloatArray:
+    def after(self, rates: FloatArray | None, expected: FloatArray | None, *, patient: bool = False) -> FloatArray:
         """Seconds after which each of B runs is ended, by what is left of the budget too; infinite for never; [B]."""
         most = self.useless_after(rates, expected, patient=patient)
         share = OF_LEFT_BLIND if expected is None else 1.0
@@ -106,8 +107,8 @@ class Cutoffs:
         return self.shortest is not None and self._affordable(rates, 1, 1.0)[0] < LEAST_USE * self.shortest
 
 
-def _count(rates: FloatArray | None, expected: Amount | None) -> int:
-    return len(rates) if rates is not None else 1 if expected is None else len(expected.likely)
+def _count(rates: FloatArray | None, expected: FloatArray | None) -> int:
+    return len(rates) if rates is not None else 1 if expected is None else expected.shape[1]
 
 
 def _seconds_per_usd(rates: FloatArray) -> FloatArray:

@@ -19,7 +19,7 @@ import numpy as np
 from leantune.history import History, Note, NoteKind
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
-from leantune.strategies.budgets import resources
+from leantune.strategies.budgets import Resources
 from leantune.strategies.proposals import derived_seed
 
 ROUND = 16  # tests of one Latin hypercube while a budget decides how many there will be
@@ -68,20 +68,11 @@ def as_runs(problem: Problem, configuration: Configuration, fractions: tuple[Fra
 
 
 @dataclass(frozen=True)
-class Snapshots:
-    """TrimTuner, Fabolas: `points` configurations (one: at random; more: Latin hypercube) at every s < 1."""
-
-    points: int = 1
-
-    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
-        fractions = problem.fractions[:-1] or problem.fractions
-        chosen = problem.choices.latin_hypercube(self.points, seed=derived_seed(seed, "start"))
-        return first_unseen(problem, (run for x in chosen for run in as_runs(problem, x, fractions)), history)
-
-
-@dataclass(frozen=True)
 class LatinHypercube:
-    """`points` configurations, or that `share` of the space, at full data or at every s < 1 (Fabulinus: 3 %, s < 1)."""
+    """`points` configurations, or that `share` of the space, at full data or at every s < 1.
+
+    TrimTuner, Fabolas: one configuration, at every s < 1. Fabulinus: 3 % of the space, at every s < 1.
+    """
 
     points: int = 4
     share: float | None = None
@@ -126,7 +117,7 @@ def _start_share(problem: Problem, history: History) -> Fraction:
     """All data where only trials are limited, in the last trial, or where money is no matter: every trial could cost as
     much as the limits allow. Else little of it; the least, where there is no budget.
     """
-    fractions, left = problem.fractions, resources(problem, history)
+    fractions, left = problem.fractions, Resources.of(problem, history)
     if not left.any:
         return fractions[0]
     if left.trials is not None and left.trials <= 1:

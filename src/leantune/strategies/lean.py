@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leantune.acquisition.base import Pairs, largest
-from leantune.acquisition.worth import Amount, FullDataOutlook, Takes, gains, places
-from leantune.arrays import BoolArray
+from leantune.acquisition.worth import FullDataOutlook, gains, places
+from leantune.arrays import BoolArray, FloatArray
 from leantune.history import Estimate, History, Note, NoteKind
 from leantune.models.threads import one_blas_thread
 from leantune.problem import TIME, At, Problem
 from leantune.strategies.beliefs import expectations
-from leantune.strategies.budgets import resources
+from leantune.strategies.budgets import Resources, Takes, amount
 from leantune.strategies.candidates import Table
 from leantune.strategies.cutoffs import Cutoffs, useful_seconds
 from leantune.strategies.evidence import Evidence
@@ -146,7 +146,7 @@ class Lean:
         seed = derived_seed(seed, len(history.trials))
         table = Table.of(problem, history, self.recipe, seed)
         untested = table.untested(self.recipe)
-        if resources(problem, history).only_trials and untested[:, -1].any():
+        if Resources.of(problem, history).only_trials and untested[:, -1].any():
             untested[:, :-1] = False
         evidence = Evidence.of(problem, history)
         if not untested.any() and (problem.repeats == 1 or evidence.failed.all()):
@@ -195,7 +195,7 @@ class Lean:
         rows, gain = rows[gain > least], gain[gain > least]
         pairs = prospects.belief.candidates.full_pairs(rows)
         takes = prospects.takes(pairs)
-        score = np.where(takes.fit(prospects.left, len(pairs)), gain / takes.price(prospects.left, len(pairs)), 0.0)
+        score = np.where(takes.fit(prospects.left), gain / takes.price(prospects.left), 0.0)
         if not len(rows) or score.max() <= above:
             return None
         why = "runs scatter, and which of the best is best is in doubt: it is run once more with another seed"
@@ -235,7 +235,7 @@ class Lean:
             return Over(f"no test on all {noun} fits into what is left of the budget, and the best result is measured")
         near = np.unique(pairs.configuration)
         gain = gains(prospects.belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
-        score = gain / takes.price(prospects.left, len(pairs))
+        score = gain / takes.price(prospects.left)
         best = int(score.argmax()) if gain.any() else _hope(outlook, pairs, full + 1)
         why = _why(prospects, bool(pairs.level[best] == full))
         if not gain.any():
@@ -255,11 +255,11 @@ class Lean:
             return None
         pair = prospects.on_all_data(row)
         takes = prospects.takes(pair)
-        if not takes.fit(prospects.left, 1).all():
+        if not takes.fit(prospects.left).all():
             return None
         is_last = prospects.left.trials is not None and prospects.left.trials <= 1
         after = prospects.left.without(next_takes)
-        return pair if is_last or not takes.fit(after, 1).all() else None
+        return pair if is_last or not takes.fit(after).all() else None
 
     def _proposal(self, prospects: Prospects, pair: Pairs, why: str, kind: NoteKind = NoteKind.MODELS) -> Proposal:
         table, belief = prospects.table, prospects.belief
@@ -284,10 +284,10 @@ class Lean:
 
 def _ended_early(view: View, draft: Proposal, thrift: float) -> Proposal | Over:
     """A proposal that no model of `lean` has weighed, ended when it is of no more use."""
-    left = replace(resources(view.problem, view.history), thrift=thrift)
+    left = Resources.of(view.problem, view.history, thrift)
     cutoffs = Cutoffs.of(view.problem, Evidence.of(view.problem, view.history), left)
     rate = draft.configuration.usd_per_hour
-    expected = None if TIME not in draft.expected else _amount(draft.expected[TIME])
+    expected = None if TIME not in draft.expected else _log_normal_amount(draft.expected[TIME])
     rates = None if rate is None else np.array([rate])
     if cutoffs.pays_for_none(rates):
         return Over("what is left of the budget pays for no run")
@@ -295,10 +295,10 @@ def _ended_early(view: View, draft: Proposal, thrift: float) -> Proposal | Over:
     return replace(draft, useful_seconds=useful, notes=(*draft.notes, *cut))
 
 
-def _amount(seconds: Estimate) -> Amount:
+def _log_normal_amount(seconds: Estimate) -> FloatArray:
     """Of a log-normal with that mean and deviation."""
     variance = np.log1p((seconds.sd / max(seconds.mean, 1e-12)) ** 2)
-    return Amount.of(np.array([np.log(max(seconds.mean, 1e-12)) - variance / 2]), np.array([np.sqrt(variance)]))
+    return amount(np.array([np.log(max(seconds.mean, 1e-12)) - variance / 2]), np.array([np.sqrt(variance)]))
 
 
 def _why(prospects: Prospects, on_all_data: bool) -> str:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leantune.acquisition.base import Belief, Conditions, Pairs
-from leantune.acquisition.worth import FullDataOutlook, MeasuredResults, Resources, Takes, places
+from leantune.acquisition.worth import FullDataOutlook, MeasuredResults, places
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import Gaussian
 from leantune.models.gp import GaussianProcess
 from leantune.models.scales import Transform
 from leantune.strategies.beliefs import build_belief, with_pending
-from leantune.strategies.budgets import resources
+from leantune.strategies.budgets import Resources, Takes
 from leantune.strategies.candidates import Table
 from leantune.strategies.cutoffs import Cutoffs
 from leantune.strategies.evidence import Evidence
@@ -61,7 +61,7 @@ class Prospects:
         is a budget. pending: trials under way are believed to turn out as predicted; a recommendation must not rest on
         that.
         """
-        left = replace(resources(table.problem, table.history), thrift=recipe.thrift)
+        left = Resources.of(table.problem, table.history, recipe.thrift)
         learned = evidence
         if stopped:
             from leantune.strategies.trial_ends import closed, informed
@@ -156,7 +156,7 @@ class Prospects:
         """Whether a configuration's test on all data fits into what is left of the budget."""
         if self.left.trials is not None and self.left.trials < 1:
             return False
-        return bool(self.takes(self.on_all_data(row)).fit(self.left, 1).all())
+        return bool(self.takes(self.on_all_data(row)).fit(self.left).all())
 
     def affordable(self, untested: BoolArray, rows: IntArray) -> tuple[Pairs, Takes]:
         """Open pairs of these configurations that fit into what is left of the budget, and what they take."""
@@ -164,7 +164,7 @@ class Prospects:
         mask[rows] = untested[rows]
         pairs = Pairs.of(mask)
         takes = self.takes(pairs)
-        fit = np.flatnonzero(takes.fit(self.left, len(pairs)))
+        fit = np.flatnonzero(takes.fit(self.left))
         return pairs.take(fit), takes.take(fit)
 
     def full_tests_fit(self, untested: BoolArray) -> bool:
@@ -173,7 +173,7 @@ class Prospects:
         if not self.left.any or not len(rows):
             return True
         pairs = self.belief.candidates.full_pairs(rows)
-        return bool(self.takes(pairs).fit(self.left, len(pairs)).any())
+        return bool(self.takes(pairs).fit(self.left).any())
 
     def regrets(self, row: int) -> FloatArray:
         """Max over x that keeps the limits of max(a(x) - a(row), 0) / |a(row)|: what the best of all is better than

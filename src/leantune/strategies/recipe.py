@@ -66,7 +66,7 @@ class Recipe:
     decides: by the acquisition and the incumbent's rule, or by what tests are worth above the best result within the
     budget (strategies.lean); then the acquisition serves the cheapest anywhere. curves: whether `lean` stops runs that
     will not pay, by their learning curves (strategies.trial_ends). thrift: what dollars count for to `lean` where only
-    trials are limited (acquisition.worth).
+    trials are limited (strategies.budgets).
     """
 
     name: str

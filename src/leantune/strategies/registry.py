@@ -26,7 +26,7 @@ from leantune.filters.ranked import (
 )
 from leantune.models.base import Fitter
 from leantune.problem import COST, TIME, At, Problem
-from leantune.strategies.designs import BudgetedStart, LatinHypercube, Snapshots, UntilSpent
+from leantune.strategies.designs import BudgetedStart, LatinHypercube, UntilSpent
 from leantune.strategies.recipe import Incumbent, Recipe, Shares, Spend
 from leantune.strategies.stops import SmallImprovement
 from leantune.strategies.strategy import Strategy
@@ -104,7 +104,7 @@ def trimtuner(
 
     return Recipe(
         name="trimtuner",
-        start=Snapshots(points),
+        start=LatinHypercube(points, at="partial"),
         models=TreesFitter(trees=trees, floor=0.3, gain="conditioned"),
         acquisition=alpha_t(InformationGain(samples=1000, differenced=differenced), incumbent_roots),
         filter=named_filter(candidates, beta),
@@ -133,7 +133,7 @@ def trimtuner_gp(
 
     return Recipe(
         name="trimtuner-gp",
-        start=Snapshots(points),
+        start=LatinHypercube(points, at="partial"),
         models=GpFitter(),
         acquisition=alpha_t(InformationGain(differenced=differenced), incumbent_roots),
         filter=named_filter(candidates, beta),
@@ -166,7 +166,7 @@ def fabolas(overhead: float = 0.0, points: int = 1) -> Recipe:
 
     return Recipe(
         name="fabolas",
-        start=Snapshots(points),
+        start=LatinHypercube(points, at="partial"),
         models=GpFitter(),
         acquisition=PerDollar(InformationGain(), overhead),
         serves=FULL_DATA,

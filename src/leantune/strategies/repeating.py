@@ -19,14 +19,14 @@ import numpy as np
 
 from leantune.acquisition.base import Belief
 from leantune.acquisition.repeats import EVEN, Contest, LimitedContest, Race, Runs
-from leantune.acquisition.worth import FullDataOutlook, MeasuredResults, Resources
+from leantune.acquisition.worth import FullDataOutlook, MeasuredResults
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.history import Estimate, Note, NoteKind
 from leantune.models.base import Gaussian
 from leantune.models.gp import GaussianProcess
 from leantune.problem import COST, TIME, Budget
 from leantune.strategies.beliefs import SUCCESS
-from leantune.strategies.budgets import resources
+from leantune.strategies.budgets import Resources
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
 from leantune.strategies.proposals import Recommendation
@@ -164,7 +164,7 @@ class Repeats:
         deviations = 0.0
         if row is not None and table.problem.repeats > 1:
             deviations = surprise(table, evidence, belief, row)
-        return cls(table, standing, row, deviations, resources(table.problem, table.history))
+        return cls(table, standing, row, deviations, Resources.of(table.problem, table.history))
 
     def due(self, *, at_end: bool) -> tuple[int, str] | None:
         """The row of a favourite that is to be run again before it is believed, and why. at_end: nothing else is to be
