@@ -227,11 +227,11 @@ class Problem:
     fractions is one run. fidelity: "data", a run at a larger share starts from nothing; "epochs", it goes on from the
     run of the same configuration at the largest smaller share, and only the difference is paid. stop: `lean` ends the
     study when nothing is likely to be better by this share of the goal; "never"; "auto": 0.01 where there is no budget.
-    steps: the last step of a training, None where nobody said it. settings: the list of configurations to test, in
+    steps: the last step of a training, None where it is not given. settings: the list of configurations to test, in
     that order; empty: all of the space. choices: the space, without what is not listed. gaps: pairs (id of a
     configuration, share) that cannot be tested, as a table has no result of them; only of choices that can be
-    enumerated. baseline: the user's present setting, None where nobody said it. repeats: how often one configuration
-    may be run on all data, each time with another seed; 1: runs do not scatter, or nobody can make them.
+    enumerated. baseline: the user's present setting, None where it is not given. repeats: how often one configuration
+    may be run on all data, each time with another seed; 1: runs do not scatter, or cannot be repeated.
     """
 
     space: Space
@@ -310,7 +310,7 @@ class Problem:
 
     @property
     def curves_by_share(self) -> bool:
-        """Whether a learning curve goes by the shares that a run passes, as nobody said how many steps it has."""
+        """Whether a learning curve goes by the shares that a run passes, as the number of its steps is not given."""
         return self.steps is None and self.snapshots and len(self.fractions) > 1
 
     def with_stop(self, stop: Stop) -> "Problem":

@@ -237,7 +237,7 @@ def _settings(entry: Entry, space: Space) -> list[Mapping[str, object]]:
 
 
 def _baseline(entry: Entry, space: Space, full: Space) -> dict[str, object]:
-    """The user's present setting; what is wrong with a value is told with its line."""
+    """The user's present setting; an error about a value names its line."""
     values: dict[str, object] = {}
     for name, given in entry.any_fields(BASELINE_HINT).items():
         parameter = space.parameters.get(name)

@@ -10,7 +10,7 @@ from leantune.units import parse_quantity
 
 @dataclass(frozen=True)
 class Machine:
-    """One type of machine; `usd_per_hour` is None where nobody pays for it."""
+    """One type of machine; `usd_per_hour` is None for a machine that is not paid for."""
 
     name: str
     vcpus: float

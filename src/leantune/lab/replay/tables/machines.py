@@ -64,7 +64,7 @@ class RowClusters:
 
 def one_machine(rates: Sequence[float | None]) -> RowClusters | None:
     """A machine for a table that names none, where all runs cost the same per hour: dollars then follow the seconds,
-    and strategies know it. None where rates differ, or nobody knows one. Its size says nothing: there is no other.
+    and strategies know it. None where rates differ or are unknown. Its size does not matter, as it is the only one.
     """
     pair = (ONLY_MACHINE, 1)
     rate = _one_rate_each([pair] * len(rates), rates)

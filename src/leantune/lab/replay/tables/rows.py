@@ -50,7 +50,7 @@ class Rows:
 def read_rows(description: Description, columns: TableColumns, needed: Collection[str]) -> Rows:
     """Every row, checked cell by cell; nothing is dropped or merged yet.
 
-    needed: metrics that the problem is about. Others are taken where a row has them, and nobody misses them elsewhere.
+    needed: metrics that the problem is about. Others are optional in every row.
     """
     spanned, remarks = span_all(description.parameters, columns)
     rented = None if description.cluster is None else rent(description.cluster, columns)

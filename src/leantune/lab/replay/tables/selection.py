@@ -12,7 +12,7 @@ _SHOWN = 10  # values of a column that an error lists
 
 
 def select(sheet: Sheet, where: Mapping[str, RowFilter]) -> tuple[Sheet, list[Remark]]:
-    """The rows that pass every filter, before anything else is read: what other rows hold may be as odd as it likes."""
+    """The rows that pass every filter, before anything else is read: cells of other rows are not checked."""
     kept = list(range(len(sheet)))
     for column, row_filter in where.items():
         if column not in sheet.header:
