@@ -119,7 +119,8 @@ class Pool:
         """Seconds of each type per second of the pool's first type with four vCPUs."""
         vcpus = self.vcpus()
         reference = next(name for name, count in sorted(vcpus.items()) if count == REFERENCE_VCPUS)
-        return relative_speeds(vcpus, reference, table=self.data / SCOUT, exponent=exponent)
+        table = self.data / SCOUT  # without the data the rule gives all speeds, and the page says so
+        return relative_speeds(vcpus, reference, table=table if table.is_file() else None, exponent=exponent)
 
 
 def van_der_corput(number: int) -> float:

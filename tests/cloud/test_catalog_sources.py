@@ -55,6 +55,12 @@ def test_a_csv(tmp_path: Path) -> None:
     assert list(found.table.machines) == ["m5.large", "p4d"]
 
 
+def test_blanks_around_fields_do_not_count(tmp_path: Path) -> None:
+    table = read(tmp_path, GOOD, " m5.large , 2 ,8 ,,,0.096,0.03, z1 ").table
+    assert list(table.machines) == ["m5.large"]
+    assert dict(table.zones("m5.large")) == {"z1": 0.04}
+
+
 @pytest.mark.parametrize(
     ("row", "says"),
     [

@@ -9,6 +9,7 @@ from pathlib import Path
 from leantune.cli.command import Answer, ExitCode, Json, picked
 from leantune.cli.studies import CODE_OF_OUTCOME, warned, worked
 from leantune.cli.terminal import Mode, columned
+from leantune.executors.rented import Purpose
 from leantune.jobfile.edit import SpotTuneOptions
 from leantune.run.loop import End, Outcome
 from leantune.store.rows import StayRow
@@ -116,5 +117,7 @@ def _times(opened: OpenedStudy, stays: list[StayRow]) -> tuple[float, float]:
 
 def _paused_at(stays: list[StayRow], number: int) -> float:
     """When a setting left its machine because theta was reached."""
-    asked = [stay.left for stay in stays if stay.number == number and stay.why == "asked" and stay.left is not None]
+    asked = [
+        stay.left for stay in stays if stay.number == number and stay.why == Purpose.ASKED and stay.left is not None
+    ]
     return min(asked, default=0.0)

@@ -92,9 +92,9 @@ def read_catalogue_csv(path: Path, provider: str, region: str, clock: Clock) -> 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """The rows of the file with their places."""
     for where, row in csv_records(read_bytes(path, _HINT), str(path), CSV_COLUMNS, _HINT):
-        if None in row or None in row.values() or not row["instance_type"]:
+        if None in row or None in row.values() or not row["instance_type"].strip():
             raise InvalidInput("this is not a row of eight fields with a type", where=where, hint=_HINT)
-        yield where, row
+        yield where, {column: text.strip() for column, text in row.items()}
 
 
 def _size_of(row: Mapping[str, str], where: str) -> _Size:
@@ -107,7 +107,7 @@ def _size_of(row: Mapping[str, str], where: str) -> _Size:
 
 def _optional(row: Mapping[str, str], column: str, where: str) -> float | None:
     """A number above 0, or nothing; 0 accelerators are none."""
-    text = row[column].strip()
+    text = row[column]
     if not text or (column == "accelerators" and text in ("0", "0.0")):
         return None
     try:

@@ -50,8 +50,7 @@ class Catalogue:
 
     def __getitem__(self, name: str) -> Machine:
         if name not in self.machines:
-            close = get_close_matches(name, self.machines, n=3, cutoff=0.6)
-            meant = f"Did you mean {' or '.join(close)}? " if close else ""
+            meant = self.did_you_mean(name)
             where = f"catalogue of {self.provider} {self.region}, {self.date}"
             raise SpaceError(
                 f"unknown machine type {name!r}",
@@ -61,8 +60,13 @@ class Catalogue:
             )
         return self.machines[name]
 
+    def did_you_mean(self, name: str) -> str:
+        """A question that names types like this one, with a blank at its end; "" where there are none."""
+        close = get_close_matches(name, self.machines, n=3, cutoff=0.6)
+        return f"Did you mean {' or '.join(close)}? " if close else ""
+
     def zones(self, name: str) -> Mapping[str, float]:
-        """The zones in which a type can be had as a spot machine, with the price in each; may be empty."""
+        """The zones in which a type is rented out as a spot machine, with the price in each; may be empty."""
         return self.spot.get(self[name].name, _NONE)
 
 

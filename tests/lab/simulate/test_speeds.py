@@ -75,9 +75,9 @@ def test_without_a_table_the_rule_gives_everything_and_says_so(exponent: float, 
     assert "no table was given" in speeds.source
 
 
-def test_an_absent_file_is_said(tmp_path: Path) -> None:
-    speeds = relative_speeds({"a.large": 2.0}, "a.large", table=tmp_path / "absent.csv")
-    assert "for all types: there is no file" in speeds.source
+def test_an_absent_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"absent\.csv"):
+        relative_speeds({"a.large": 2.0}, "a.large", table=tmp_path / "absent.csv")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from leantune.cloud.markets import PriceSeries
+from leantune.executors.rented import Purpose
 from leantune.lab.simulate.comparison import ComparisonPlan, Tally, Tuning
 from leantune.lab.simulate.simulation import SimulationResult
 from leantune.report.html import Tile, asset, items_html, page_html, table, tiles_html, write_page
@@ -150,7 +151,7 @@ def _stay(stay: StayRow, began: float) -> Json:
 
 def _why(stay: StayRow, ending: str) -> str:
     """Why a stay ended, in the words of the page. ending: the job's, where this was its last machine."""
-    if stay.why == "asked":  # by the tuner, which pauses at theta and stops what has nothing more to learn
+    if stay.why == Purpose.ASKED:  # by the tuner, which pauses at theta and stops what has nothing more to learn
         return ending if ending in ("converged", "diverged") else "theta reached"
     return stay.why or ending
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from leantune.cloud.billing import AWS, BillingPolicy
 from leantune.cloud.catalog import catalogue
-from leantune.cloud.catalog_tables import PRIVATE_HINT, regions, table_of
+from leantune.cloud.catalog_tables import regions, table_of
 from leantune.cloud.feeds import MarketCapacity, MarketFeed, Mode
 from leantune.cloud.generated import generate_prices
 from leantune.cloud.market_settings import Regime
@@ -124,8 +124,7 @@ def _in_zones(name: str, zones: int, instances: Instances) -> dict[Market, Machi
     try:
         return {Market(name, zone): table[name] for zone in list(table.zones(name))[:zones] or spare}
     except SpaceError as error:
-        meant = error.hint.removesuffix(PRIVATE_HINT)
-        hint = f"{meant}Correct --types, or describe it with --instances FILE. {_INSTANCES_HINT}"
+        hint = f"{table.did_you_mean(name)}Correct --types, or describe it with --instances FILE. {_INSTANCES_HINT}"
         raise InvalidInput(error.what, where=error.where, hint=hint) from None
 
 

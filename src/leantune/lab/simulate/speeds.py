@@ -84,9 +84,9 @@ def read_runtimes(path: Path) -> Runtimes:
 def relative_speeds(
     vcpus: Mapping[str, float], reference: str, *, table: Path | None = None, exponent: float = EXPONENT
 ) -> Speeds:
-    """Speeds of the types whose vCPUs are given. Without the table all come from the rule, and `source` says so."""
+    """Speeds of the types whose vCPUs are given. Without a table all come from the rule, and `source` says so."""
     _check(vcpus, reference, exponent)
-    runtimes = read_runtimes(table) if table is not None and table.is_file() else None
+    runtimes = None if table is None else read_runtimes(table)
     columns = {name: runtimes.types.index(name) for name in vcpus if runtimes and name in runtimes.types}
     logs = {name: -exponent * math.log(cpus) for name, cpus in vcpus.items()}
     if runtimes is not None and columns:
@@ -95,7 +95,7 @@ def relative_speeds(
         logs = {name: measured.get(name, offset + by_rule) for name, by_rule in logs.items()}
     spreads = _spreads(runtimes, columns, reference)
     by_type = {name: Speed(name, math.exp(logs[name] - logs[reference]), spreads.get(name)) for name in vcpus}
-    return Speeds(reference, _source(runtimes, by_type, exponent, table), by_type)
+    return Speeds(reference, _source(runtimes, by_type, exponent), by_type)
 
 
 def _seconds(row: Mapping[str, str], where: str) -> float | None:
@@ -126,11 +126,11 @@ def _spreads(runtimes: Runtimes | None, columns: Mapping[str, int], reference: s
     return {name: float(np.exp(np.std(logs[:, column] - against))) for name, column in columns.items()}
 
 
-def _source(runtimes: Runtimes | None, by_type: Mapping[str, Speed], exponent: float, table: Path | None) -> str:
+def _source(runtimes: Runtimes | None, by_type: Mapping[str, Speed], exponent: float) -> str:
     rule = f"C0 / CPU^{exponent:g}"
     ruled = [name for name, speed in by_type.items() if speed.spread is None]
     if runtimes is None:
-        return f"{rule} for all types: " + (f"there is no file {table}" if table is not None else "no table was given")
+        return f"{rule} for all types: no table was given"
     source = f"{runtimes.source}, {len(runtimes.workloads)} workloads"
     return f"{source}; {rule} for {', '.join(ruled)}" if ruled else source
 
