@@ -17,7 +17,8 @@ def facts(table: MeasuredTable) -> dict[str, object]:
         pair: values[problem.goal.metric] for pair, values in answers if values is not None and truth.feasible(values)
     }
     by_fraction = {
-        share: sum(found == share for _, found in feasible) for share in sorted({one for (_, one), _ in answers})
+        share: sum(fraction == share for _, fraction in feasible)
+        for share in sorted({fraction for (_, fraction), _ in answers})
     }
     maximising = problem.goal.direction is Direction.MAXIMIZE
     by_id = {configuration.id: configuration for configuration in problem.space.grid()}

@@ -122,5 +122,5 @@ def decisive_files(root: Path, names: Iterable[str], suffixes: tuple[str, ...] =
     gone = [place.name for place in places if not place.exists()]
     if gone:
         raise StoreError(f"no {', '.join(gone)} to make the digest of", where=str(root), hint="Name the new room")
-    found = [path for place in places for path in ([place] if place.is_file() else place.rglob("*"))]
-    return sorted(path for path in found if path.suffix in suffixes)
+    files = [path for place in places for path in ([place] if place.is_file() else place.rglob("*"))]
+    return sorted(path for path in files if path.suffix in suffixes)

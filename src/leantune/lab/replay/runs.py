@@ -240,7 +240,7 @@ def check(table: MeasuredTable, settings: Settings) -> tuple[Contender, Problem]
     if settings.noise and repeats_runs(chosen.tuner, problem):
         problem = problem.with_repeats(settings.repeats)
     chosen.tuner.check(problem)
-    if settings.usd is not None and all(one.cost is None for one in table.measurements.values()):
+    if settings.usd is not None and all(measured.cost is None for measured in table.measurements.values()):
         hint = "Give iterations instead, or say in its description what a run costs"
         raise StrategyError("a budget in dollars, and the table has none", where=table.name, hint=hint)
     if settings.noise and not has_deviations(table):
@@ -332,24 +332,24 @@ class _Watch:
         same = self.contender.common is self.contender.tuner or view.problem.goal.at is At.ANYWHERE
         paper = self._advised(self.contender.tuner, view) if same or PAPER in rules else None
         common = paper if same else self._advised(self.contender.common, view) if COMMON in rules else None
-        found = {PAPER: paper, COMMON: common or paper}
-        return {name: advice for name, advice in found.items() if advice is not None and (same or name in rules)}
+        by_rule = {PAPER: paper, COMMON: common or paper}
+        return {name: advice for name, advice in by_rule.items() if advice is not None and (same or name in rules)}
 
     def _advised(self, tuner: Tuner, view: View) -> Advice | None:
-        found = tuner.recommend(view)
-        if found is None:
+        recommended = tuner.recommend(view)
+        if recommended is None:
             return None
-        verdict = self.truth.judge((found.configuration.id, found.fraction))
+        verdict = self.truth.judge((recommended.configuration.id, recommended.fraction))
         anywhere = view.problem.goal.at is At.ANYWHERE
         return Advice(
-            found.configuration.as_json(),
-            str(found.fraction),
-            found.feasible,
+            recommended.configuration.as_json(),
+            str(recommended.fraction),
+            recommended.feasible,
             verdict,
-            found.tested and (anywhere or found.fraction == 1),
-            dict(found.metrics),
-            dict(found.probabilities),
-            _modelled(found, verdict.metrics.get(view.problem.goal.metric)),
+            recommended.tested and (anywhere or recommended.fraction == 1),
+            dict(recommended.metrics),
+            dict(recommended.probabilities),
+            _modelled(recommended, verdict.metrics.get(view.problem.goal.metric)),
         )
 
 
@@ -362,8 +362,8 @@ def _last_within(budget: Budget, rows: Sequence[Row]) -> int | None:
     return None if not fit[0] else (fit.index(False) if False in fit else len(rows)) - 1
 
 
-def _modelled(found: Recommendation, truth: float | None) -> Modelled | None:
-    believed = found.believed
+def _modelled(recommended: Recommendation, truth: float | None) -> Modelled | None:
+    believed = recommended.believed
     if believed is None or truth is None:
         return None
     there = float(believed.scale.forward(np.array([truth]))[0])

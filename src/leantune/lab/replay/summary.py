@@ -107,8 +107,8 @@ def finite(value: object) -> object:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {name: finite(one) for name, one in value.items()}
-    return [finite(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: finite(entry) for name, entry in value.items()}
+    return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str, at_usd: Sequence[float]) -> Summary:
@@ -134,14 +134,14 @@ def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str, at_usd: S
 
 
 def _arrivals(target: Target, runs: Sequence[Run], rule: str) -> Arrivals:
-    found = [arrival(run, rule, target.good) for run in runs]
+    arrivals = [arrival(run, rule, target.good) for run in runs]
     return Arrivals(
         target.level,
         target.full,
-        dollars=median([one.dollars for one in found]),
-        seconds=median([one.seconds for one in found]),
-        tests=median([one.tests for one in found]),
-        thinking=median([one.thinking for one in found]),
+        dollars=median([reached.dollars for reached in arrivals]),
+        seconds=median([reached.seconds for reached in arrivals]),
+        tests=median([reached.tests for reached in arrivals]),
+        thinking=median([reached.thinking for reached in arrivals]),
     )
 
 

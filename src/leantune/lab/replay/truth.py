@@ -118,8 +118,8 @@ class Truth:
 
     def _objectives(self, pairs: Iterator[Pair]) -> list[float]:
         """Of those that are feasible."""
-        known = (self.values(pair) for pair in pairs)
-        return [row[self.problem.goal.metric] for row in known if row is not None and self.feasible(row)]
+        rows = (self.values(pair) for pair in pairs)
+        return [row[self.problem.goal.metric] for row in rows if row is not None and self.feasible(row)]
 
     def _best(self, objectives: list[float]) -> float:
         if not objectives:
