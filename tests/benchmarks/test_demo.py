@@ -14,7 +14,7 @@ from benchmarks.demo import TABLE, compared, figures, main, target_words
 from leantune.executors.replay import Measurement
 from leantune.lab.replay.runs import PAPER, Row
 from leantune.lab.replay.tables import DATA_VARIABLE, default_data, load_table
-from leantune.lab.replay.truth import Truth, Verdict
+from leantune.lab.replay.truth import TrueQuality, Truth
 from leantune.problem import Problem, maximize
 from leantune.space import Space, choice
 from tests.data import needs
@@ -34,7 +34,7 @@ def write_table(folder: Path) -> None:
 
 def studied(accuracy: float, *, feasible: bool = True, tested: bool = True) -> list[Row]:
     """Two tests, of 4 dollars and a second of thinking, that end with this recommendation."""
-    verdict = Verdict({"accuracy": accuracy}, feasible, accuracy, 1.0, 1.0)
+    verdict = TrueQuality({"accuracy": accuracy}, feasible, accuracy, 1.0, 1.0)
     last = row(2, verdict)
     return [row(1, None), replace(last, advice={PAPER: replace(last.advice[PAPER], tested=tested)})]
 

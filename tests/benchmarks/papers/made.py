@@ -12,7 +12,7 @@ from benchmarks.papers.experiments import Effort, groups
 from benchmarks.papers.inventory import Inventory
 from benchmarks.papers.results import Results, Run, Timing
 from leantune.lab.replay.runs import COMMON, PAPER, Advice, Row
-from leantune.lab.replay.truth import Verdict
+from leantune.lab.replay.truth import TrueQuality
 
 BEST = 0.98
 _FOLDER = TemporaryDirectory(prefix="leantune-papers-")  # goes when the tests end
@@ -22,7 +22,7 @@ SHARES = ("1/60", "1/10", "1/4", "1/2", "1")
 def advice(accuracy: float, *, feasible: bool = True, ratio: float | None = None, full: float | None = None) -> Advice:
     """A recommendation of that accuracy; ratio: over the best, by default that of the accuracies."""
     found = BEST / accuracy if ratio is None else ratio
-    verdict = Verdict({"accuracy": accuracy}, feasible, accuracy, found, found if full is None else full)
+    verdict = TrueQuality({"accuracy": accuracy}, feasible, accuracy, found, found if full is None else full)
     return Advice({}, "1", True, verdict)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leantune.lab.replay.runs import Advice, Row
 from leantune.lab.replay.tables import MeasuredTable, load_table
-from leantune.lab.replay.truth import Verdict
+from leantune.lab.replay.truth import TrueQuality
 
 PRICES = {"small": 1.0, "large": 5.0}  # USD per hour of one machine
 YAML = """\
@@ -58,11 +58,11 @@ def small(folder: Path, problem: str = "", *, failing: int = 0) -> MeasuredTable
     return load_table(str(write(folder, failing=failing)), problem=problem)
 
 
-def verdict(feasible: bool = True, ratio: float = 1.0, ratio_full: float = 1.0) -> Verdict:
-    return Verdict({"accuracy": 0.9, "cost": 0.05}, feasible, 0.9, ratio, ratio_full)
+def verdict(feasible: bool = True, ratio: float = 1.0, ratio_full: float = 1.0) -> TrueQuality:
+    return TrueQuality({"accuracy": 0.9, "cost": 0.05}, feasible, 0.9, ratio, ratio_full)
 
 
-def row(test: int, judged: Verdict | None, *, start: bool = False, fraction: str = "1", rule: str = "paper") -> Row:
+def row(test: int, judged: TrueQuality | None, *, start: bool = False, fraction: str = "1", rule: str = "paper") -> Row:
     """Test number `test`, each of 2 dollars and 10 seconds, chosen in half a second."""
     advice: Mapping[str, Advice] = {} if judged is None else {rule: Advice({"lr": 1}, "1", True, judged)}
     return Row(test, start, {"lr": 1}, fraction, 2.0, 10.0, False, 2.0 * test, 10.0 * test, 0.5, ("note",), advice)

@@ -15,7 +15,7 @@ from scipy.stats import norm
 from leantune.history import Estimate
 from leantune.lab.replay.calibration import Calibration, calibrate
 from leantune.lab.replay.runs import Advice, Modelled, Row
-from leantune.lab.replay.truth import Verdict
+from leantune.lab.replay.truth import TrueQuality
 from leantune.problem import Problem, maximize
 from leantune.space import Space, choice
 from tests.lab.replay.small import small
@@ -40,7 +40,7 @@ def advised(
         {},
         fraction,
         True,
-        Verdict(metrics, True, None, 1.0, 1.0),
+        TrueQuality(metrics, True, None, 1.0, 1.0),
         tested,
         {"accuracy": Estimate(mean, sd)},
         probabilities or {},

@@ -18,7 +18,7 @@ from leantune.history import Estimate, History, NoteKind, ObservationKind, Trial
 from leantune.lab.replay.contenders import Contender, contender
 from leantune.lab.replay.noise import Noise, has_deviations
 from leantune.lab.replay.tables import MeasuredTable
-from leantune.lab.replay.truth import Truth, Verdict
+from leantune.lab.replay.truth import TrueQuality, Truth
 from leantune.problem import DEFAULT_REPEATS, At, Budget, Problem, Stop
 from leantune.run.curves import learning_curves
 from leantune.run.events import Ended, Event
@@ -115,7 +115,7 @@ class Advice:
     configuration: Mapping[str, object]
     fraction: str
     sure: bool
-    verdict: Verdict
+    verdict: TrueQuality
     tested: bool = False
     predicted: Mapping[str, Estimate] = field(default_factory=dict)
     probabilities: Mapping[str, float] = field(default_factory=dict)

@@ -25,7 +25,7 @@ Run = Sequence[Row]
 
 
 @dataclass(frozen=True)
-class Target:
+class QualityLevel:
     """What to arrive at; full: compared with the best at full data, where smaller fractions are answers too."""
 
     level: float
@@ -93,13 +93,13 @@ def summarise(
     return [_summary(truth, label, ran, rule, at_usd) for label, ran in runs.items()]
 
 
-def targets(truth: Truth) -> tuple[Target, ...]:
+def targets(truth: Truth) -> tuple[QualityLevel, ...]:
     """What to arrive at in this problem."""
     problem = truth.problem
     if problem.goal.direction is Direction.MAXIMIZE:
-        return tuple(Target(share, False, partial(_within, share)) for share in SHARES)
+        return tuple(QualityLevel(share, False, partial(_within, share)) for share in SHARES)
     wheres = (False, True) if problem.goal.at is At.ANYWHERE and len(problem.fractions) > 1 else (False,)
-    return tuple(Target(ratio, full, partial(_at_most, ratio, full)) for full in wheres for ratio in RATIOS)
+    return tuple(QualityLevel(ratio, full, partial(_at_most, ratio, full)) for full in wheres for ratio in RATIOS)
 
 
 def finite(value: object) -> object:
@@ -133,7 +133,7 @@ def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str, at_usd: S
     )
 
 
-def _arrivals(target: Target, runs: Sequence[Run], rule: str) -> Arrivals:
+def _arrivals(target: QualityLevel, runs: Sequence[Run], rule: str) -> Arrivals:
     arrivals = [arrival(run, rule, target.good) for run in runs]
     return Arrivals(
         target.level,

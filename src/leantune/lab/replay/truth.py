@@ -22,8 +22,8 @@ Pair = tuple[str, Fraction]  # configuration id, share of the data
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """One pair, judged.
+class TrueQuality:
+    """How good a pair is by the measured values of the table.
 
     accuracy_c: TrimTuner Eq. 7, a prod_i min(1, limit_i / value_i) over the limits it violates (for goals to maximise).
     ratio: objective over that of the best pair that counts as an answer, at least 1 for feasible ones whichever way is
@@ -58,14 +58,14 @@ class Truth:
         """The truth about a table's problem."""
         return cls(table.problem, table.measurements)
 
-    def judge(self, pair: Pair) -> Verdict:
+    def judge(self, pair: Pair) -> TrueQuality:
         """How good the pair is as an answer; a pair whose run failed has no metrics and is worth nothing."""
         values = self.values(pair)
         maximise = self.problem.goal.direction is Direction.MAXIMIZE
         if values is None:
-            return Verdict({}, False, 0.0 if maximise else None, math.inf, math.inf)
+            return TrueQuality({}, False, 0.0 if maximise else None, math.inf, math.inf)
         value = values[self.problem.goal.metric]
-        return Verdict(
+        return TrueQuality(
             values,
             self.feasible(values),
             value * self._penalty(values) if maximise else None,
@@ -73,7 +73,7 @@ class Truth:
             self._ratio(value, self.best_full),
         )
 
-    def regret(self, verdict: Verdict | None) -> float:
+    def regret(self, verdict: TrueQuality | None) -> float:
         """How much worse than the best: |best - value| / |best - median|, both over the feasible pairs that count as an
         answer. A recommendation that breaks a limit, or none at all, counts 1.5; NaN where nothing is feasible.
         """
