@@ -26,7 +26,8 @@ from leantune.cloud.prices import read_prices
 from leantune.cloud.traces import capacities, read_mapping
 from leantune.errors import InvalidInput
 from leantune.lab.replay.tables import default_data
-from leantune.lab.simulate.speeds import EXPONENT, Speeds, relative_speeds
+from leantune.lab.simulate.speeds import Speeds, relative_speeds
+from leantune.rent.step_times import EXPONENT
 from leantune.revocation.dataset import Split
 from leantune.space import Machine
 from leantune.units import SECONDS_PER_HOUR

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leantune.errors import InvalidInput, TableError
-from leantune.lab.simulate.speeds import EXPONENT, read_runtimes, relative_speeds
+from leantune.lab.simulate.speeds import read_runtimes, relative_speeds
+from leantune.rent.step_times import EXPONENT
 from tests.data import needs
 
 REPOSITORY = Path(__file__).parents[3]

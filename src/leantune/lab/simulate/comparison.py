@@ -21,6 +21,7 @@ from leantune.lab.simulate.setup import Pool
 from leantune.lab.simulate.simulation import Scenario, SimulationResult, TuningRules, simulate
 from leantune.lab.simulate.speeds import Speeds
 from leantune.lab.simulate.workloads import RecordedJob
+from leantune.rent.step_times import EXPONENT
 from leantune.revocation.predictors import predictor
 
 POLL = 10.0
@@ -38,7 +39,7 @@ class ComparisonPlan:
     rules: TuningRules = field(default_factory=TuningRules)
     taste: Taste = field(default_factory=Taste)
     billing: BillingPolicy = AWS
-    exponent: float = 0.6
+    exponent: float = EXPONENT
     risk: Predictor = field(default_factory=predictor)
     curves: CurvePredictor = field(default_factory=lambda: curve_predictor("earlycurve"))
 

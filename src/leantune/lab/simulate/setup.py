@@ -20,19 +20,21 @@ from leantune.cloud.catalog_tables import regions, table_of
 from leantune.cloud.feeds import MarketCapacity, MarketFeed, Mode
 from leantune.cloud.generated import generate_prices
 from leantune.cloud.market_settings import Regime
+from leantune.cloud.marketplace import OPENS
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.price_summary import region_of
 from leantune.cloud.traces import capacities, read_mapping
 from leantune.errors import InvalidInput, SpaceError, TableError
 from leantune.files import csv_records, read_bytes
-from leantune.lab.simulate.speeds import EXPONENT, Speeds, relative_speeds
+from leantune.lab.simulate.speeds import Speeds, relative_speeds
+from leantune.rent.step_times import EXPONENT
 from leantune.space import Machine
 
 PAPER_TYPES = ("r4.large", "r3.xlarge", "r4.xlarge", "m4.2xlarge", "r4.2xlarge", "m4.4xlarge")
 ZONES = 2  # of each type, where prices are generated
 DAY = 86400.0
 HISTORY_DAYS = 8.0
-GENERATED_START = 1_767_571_200.0  # Monday, 5 January 2026
+GENERATED_START = OPENS
 GENERATED_DAYS = 30.0
 REFERENCE_VCPUS = 4.0
 _REFERENCE = "the reference machine"

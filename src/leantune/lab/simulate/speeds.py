@@ -19,10 +19,10 @@ import numpy as np
 from leantune.arrays import FloatArray
 from leantune.errors import InvalidInput, TableError
 from leantune.files import csv_records, read_bytes
+from leantune.rent.step_times import EXPONENT
 
 COLUMNS = ("instance_type", "workload_framework_size", "completed", "elapsed_s")
 COMPLETED = {"true": True, "false": False}
-EXPONENT = 0.6
 
 
 @dataclass(frozen=True)
