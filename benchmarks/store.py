@@ -40,7 +40,7 @@ from leantune.executors.base import Capacity, Event, Finished, How, Terms
 from leantune.history import Trial, TrialState, observe
 from leantune.problem import Budget, Problem, maximize
 from leantune.run.ledger import TimeRules
-from leantune.run.loop import Loop, Plan
+from leantune.run.loop import Loop, LoopSettings
 from leantune.space import Space, integer, machine
 from leantune.store.connections import Connections, parse_url
 from leantune.store.database import Database
@@ -135,9 +135,9 @@ def create(database: Database, of: Problem, strategy: str) -> StudyStore:
     return database.create(NAME, of.space, document, "", of.budget, time=0.0, leantune_version=leantune.__version__)
 
 
-def plan(of: Problem, strategy: str, lease: float | None = 60.0) -> Plan:
+def plan(of: Problem, strategy: str, lease: float | None = 60.0) -> LoopSettings:
     """One trial at a time for each worker."""
-    return Plan(of, at_work(recipe(strategy)), 1, TimeRules(60.0, 1.0), lease=lease)
+    return LoopSettings(of, at_work(recipe(strategy)), 1, TimeRules(60.0, 1.0), lease=lease)
 
 
 def work(url: str, trials: int, ready: Barrier) -> None:

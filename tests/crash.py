@@ -33,7 +33,7 @@ from leantune.executors.replay import ReplayExecutor
 from leantune.history import History, TrialState
 from leantune.problem import Budget, Problem
 from leantune.run.ledger import TimeRules
-from leantune.run.loop import Loop, Plan
+from leantune.run.loop import Loop, LoopSettings
 from leantune.store.database import Database
 from leantune.store.rows import Money
 from leantune.store.study import StudyStore
@@ -95,7 +95,7 @@ class Case:
         moves = [move.time for trial in store.history().trials for move in trial.moves]
         clock = SimulatedClock(max(moves, default=0.0))
         executor = ReplayExecutor(toy.measurements(self.problem), clock, problem=self.problem)
-        plan = Plan(
+        plan = LoopSettings(
             self.problem,
             Strategy(self.recipe),
             self.seed,

@@ -17,7 +17,7 @@ from leantune.clock import SimulatedClock
 from leantune.history import TrialState
 from leantune.problem import Budget, Problem
 from leantune.run.curves import learning_curves
-from leantune.run.loop import Loop, Plan
+from leantune.run.loop import Loop, LoopSettings
 from leantune.store.base import Store
 from leantune.store.database import Database
 from leantune.store.study import StudyStore
@@ -92,7 +92,7 @@ class JudgedCase:
         kept = Checkpoints(Path(url.removeprefix("sqlite:///")).with_suffix(".checkpoints"))
         place = rented(self.problem, store, tuner, runs, kept)
         rules = replace(RENTED_RULES, parallel=self.parallel)
-        plan = Plan(self.problem, tuner, self.seed, rules, lease=None, poll=None)
+        plan = LoopSettings(self.problem, tuner, self.seed, rules, lease=None, poll=None)
         Loop(store, plan, place.executor, place.clock).run()
         database.close()
 

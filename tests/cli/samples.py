@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from leantune.cli.standing import Progress, Standing
+from leantune.cli.status import Progress, StudyStatus
 from leantune.history import Estimate, History, Note, NoteKind, ObservationKind, Trial, TrialState, observe
 from leantune.problem import Budget, Problem, maximize
-from leantune.run.events import Ended, Proposed, Started
+from leantune.run.events import RunEnded, RunStarted, TrialProposed
 from leantune.space import Cluster, Clusters, Space, choice, log, machine
 from leantune.store.rows import Booking, Money
 from leantune.units import Seconds, Usd
@@ -80,22 +80,22 @@ def mixed() -> History:
     return running(history, 4)
 
 
-def standing(history: History, problem: Problem = PROBLEM, reserved: float = 0.0) -> Standing:
+def status(history: History, problem: Problem = PROBLEM, reserved: float = 0.0) -> StudyStatus:
     money = Money(problem.budget.usd, history.cost, reserved)
-    return Standing("digits", "sqlite:///leantune.db", "eic", 1, problem, history, money)
+    return StudyStatus("digits", "sqlite:///leantune.db", "eic", 1, problem, history, money)
 
 
 def progress(history: History | None = None, began: float = 100.0) -> Progress:
-    return Progress(standing(mixed() if history is None else history, reserved=0.01), began, parallel=2)
+    return Progress(status(mixed() if history is None else history, reserved=0.01), began, parallel=2)
 
 
-def started(trial: Trial, attempt: int = 1, time_limit: float | None = 60.0) -> Started:
-    return Started(trial, attempt, Booking(Usd(0.01), 0.36, None if time_limit is None else Seconds(time_limit)))
+def started(trial: Trial, attempt: int = 1, time_limit: float | None = 60.0) -> RunStarted:
+    return RunStarted(trial, attempt, Booking(Usd(0.01), 0.36, None if time_limit is None else Seconds(time_limit)))
 
 
-def ended(trial: Trial, seconds: float = 10.0) -> Ended:
-    return Ended(trial, trial.cost, seconds, trial.moves[-1].cause)
+def ended(trial: Trial, seconds: float = 10.0) -> RunEnded:
+    return RunEnded(trial, trial.cost, seconds, trial.moves[-1].cause)
 
 
-def proposal(trial: Trial) -> Proposed:
-    return Proposed(trial, 0.25)
+def proposal(trial: Trial) -> TrialProposed:
+    return TrialProposed(trial, 0.25)

@@ -9,13 +9,13 @@ import pytest
 from rich.console import Console
 
 from leantune.cli.live import HINT, RUNS_SHOWN, bar, draw, live_view
-from leantune.cli.standing import Progress
+from leantune.cli.status import Progress
 from leantune.executors.base import Report
 from leantune.history import History, Note, NoteKind
 from leantune.problem import Budget, Problem, minimize
-from leantune.run.events import Recovered, Reported, Stopping, Waiting
+from leantune.run.events import ReportReceived, Stopping, TrialRecovered, Waiting
 from leantune.space import Space, choice
-from tests.cli.samples import CHARGED, FULL, ended, mixed, progress, proposal, proposed, running, standing, started
+from tests.cli.samples import CHARGED, FULL, ended, mixed, progress, proposal, proposed, running, started, status
 
 
 def drawn(state: Progress, width: int = 120, now: float = 107.0) -> str:
@@ -28,7 +28,7 @@ def drawn(state: Progress, width: int = 120, now: float = 107.0) -> str:
 def test_everything_a_user_asks_is_there() -> None:
     trial = mixed().trial(4)
     state = progress().after(proposal(mixed().trial(1)), 100.0).after(started(trial), 103.0)
-    state = state.after(Reported(Report(4, 2.0, {"accuracy": 0.5}, step=1)), 105.0)
+    state = state.after(ReportReceived(Report(4, 2.0, {"accuracy": 0.5}, step=1)), 105.0)
     for number in (1, 2, 3):
         state = state.after(ended(mixed().trial(number)), 106.0)
     picture = drawn(state)
@@ -52,7 +52,7 @@ def test_a_new_study_is_drawn_too() -> None:
 
 def test_a_study_without_prices_shows_no_dollars_and_hours_where_they_are_limited() -> None:
     free = Problem(Space(a=choice(1, 2)), minimize("loss"), budget=Budget(hours=3))
-    picture = drawn(Progress(standing(History(), free), 100.0, 1))
+    picture = drawn(Progress(status(History(), free), 100.0, 1))
     assert "$" not in picture
     assert "0 s of 3 h" in picture
 
@@ -79,7 +79,9 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 
 def test_waiting_recovery_and_the_way_out() -> None:
-    state = progress().after(Waiting("room on this machine"), 100.0).after(Recovered(mixed().trial(4), "gone"), 100.0)
+    state = (
+        progress().after(Waiting("room on this machine"), 100.0).after(TrialRecovered(mixed().trial(4), "gone"), 100.0)
+    )
     assert "waiting: room on this machine" in drawn(state)
     assert "1 trial of vanished workers queued again" in drawn(state)
     stopping = drawn(state.after(Stopping(True, 1), 100.0))

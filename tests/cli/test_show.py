@@ -17,7 +17,7 @@ from leantune.strategies.baseline import compared
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.study.launch import DryRun, Forecast, LimitCheck, Verification
 from leantune.text import estimated
-from tests.cli.samples import CHARGED, DRAWN, FULL, PROBLEM, QUARTER, STARTED, mixed, standing
+from tests.cli.samples import CHARGED, DRAWN, FULL, PROBLEM, QUARTER, STARTED, mixed, status
 
 CONFIGURATION = mixed().trial(3).configuration
 RECOMMENDED = Recommendation(
@@ -105,13 +105,13 @@ def test_a_recommendation_in_json_keeps_every_digit() -> None:
 
 
 def test_money_without_a_limit_has_no_rest() -> None:
-    told = encoded(show.study_json(replace(standing(mixed()), money=Money(None, 1.0, 0.0))))
+    told = encoded(show.study_json(replace(status(mixed()), money=Money(None, 1.0, 0.0))))
     assert isinstance(told, dict)
     assert told["dollars"] == {"budget": None, "spent": 1.0, "reserved": 0.0, "left": None}
 
 
 def test_status_tells_trials_money_best_workers_what_runs_and_what_failed() -> None:
-    told = text(show.status(standing(mixed()), None, [WORKER], 210.0).lines)
+    told = text(show.status(status(mixed()), None, [WORKER], 210.0).lines)
     assert told.startswith("Study digits: not over yet\n")
     for part in (
         "goal      maximize accuracy, subject to cost ≤ $0.10 and time ≤ 60 s",
@@ -128,11 +128,11 @@ def test_status_tells_trials_money_best_workers_what_runs_and_what_failed() -> N
         "note: fallback: none of 8 pairs promises anything; the largest expected accuracy (2 trials)",
     ):
         assert part in told
-    assert "over, all 5 trials" in show.status(standing(mixed()), "all 5 trials are used", [], 0.0).lines[0]
+    assert "over, all 5 trials" in show.status(status(mixed()), "all 5 trials are used", [], 0.0).lines[0]
 
 
 def test_status_in_json() -> None:
-    told = json.loads(json_of(show.status(standing(mixed()), "spent", [WORKER], 210.0).document))
+    told = json.loads(json_of(show.status(status(mixed()), "spent", [WORKER], 210.0).document))
     assert (told["study"], told["store"], told["strategy"], told["seed"]) == (
         "digits",
         "sqlite:///leantune.db",
@@ -144,7 +144,7 @@ def test_status_in_json() -> None:
     assert told["budget"] == {"usd": 5, "trials": 10, "hours": None}
     trials = dict.fromkeys(("proposed", "queued", "revoked", "lost", "stopped", "paused"), 0)
     assert told["trials"] == trials | {"total": 5, "done": 3, "failed": 1, "running": 1}
-    paused = standing(mixed().move(4, TrialState.PAUSED, time=201.0))
+    paused = status(mixed().move(4, TrialState.PAUSED, time=201.0))
     assert json.loads(json_of(show.status(paused, "spent", [], 210.0).document))["trials"]["paused"] == 1
     assert told["dollars"]["budget"] == 5
     assert told["best"]["trial"] == 3
@@ -159,26 +159,26 @@ def test_status_in_json() -> None:
 
 def test_a_new_study_without_prices() -> None:
     free = Problem(Space(a=choice(1, 2)), minimize("loss"), budget=Budget(hours=2))
-    told = text(show.status(standing(History(), free), None, [], 0.0).lines)
+    told = text(show.status(status(History(), free), None, [], 0.0).lines)
     assert "$" not in told
     assert "training  0 s of 2 h" in told
     assert "workers   none" in told
-    assert json.loads(json_of(show.study_json(standing(History(), free))))["best"] is None
+    assert json.loads(json_of(show.study_json(status(History(), free))))["best"] is None
 
 
 def test_the_end_of_a_run_with_and_without_a_recommendation() -> None:
     over, stopped = End(Outcome.OVER, "all trials are used"), End(Outcome.INTERRUPTED, "stopped by the user")
-    told = text(show.ended(standing(mixed()), over, RECOMMENDED, "").lines)
+    told = text(show.ended(status(mixed()), over, RECOMMENDED, "").lines)
     assert told.startswith("Study digits: over, all trials are used\n")
     assert "Recommended configuration:" in told
     assert "trials    5 of 10" in told
-    assert "trials    5 of 10" not in text(show.ended(standing(mixed()), over, RECOMMENDED, "", shown=True).lines)
-    nothing = text(show.ended(standing(History()), over, None, "there is nothing to recommend yet").lines)
+    assert "trials    5 of 10" not in text(show.ended(status(mixed()), over, RECOMMENDED, "", shown=True).lines)
+    nothing = text(show.ended(status(History()), over, None, "there is nothing to recommend yet").lines)
     assert nothing.endswith("No recommendation: there is nothing to recommend yet")
-    assert "ecommend" not in text(show.ended(standing(mixed()), stopped, None, "").lines)
-    plain = json.loads(json_of(show.ended(standing(mixed()), stopped, None, "").document))
+    assert "ecommend" not in text(show.ended(status(mixed()), stopped, None, "").lines)
+    plain = json.loads(json_of(show.ended(status(mixed()), stopped, None, "").document))
     assert (plain["outcome"], plain["reason"], plain["recommendation"]) == ("interrupted", "stopped by the user", None)
-    full = json.loads(json_of(show.ended(standing(mixed()), over, RECOMMENDED, "").document))
+    full = json.loads(json_of(show.ended(status(mixed()), over, RECOMMENDED, "").document))
     assert full["recommendation"] == json.loads(json_of(show.recommendation_json(RECOMMENDED)))
 
 
@@ -252,7 +252,7 @@ def test_a_verification_whose_limit_broke_or_whose_run_failed() -> None:
 def test_the_present_setting_is_told_beside_what_was_found() -> None:
     history = mixed()
     problem = PROBLEM.with_baseline({"lr": 0.05, "batch": 64, "cluster": {"type": "large", "nodes": 1}})
-    told = standing(history, problem)
+    told = status(history, problem)
     assert problem.baseline is not None
     lines, document = show.status(told, None, [WORKER], 210.0).lines, show.status(told, None, [WORKER], 210.0).document
     assert "  compared: Your present setting was not tested: nothing to compare with." in text(lines)
@@ -272,7 +272,7 @@ def test_shares_of_epochs_are_called_so() -> None:
     problem = Problem(
         PROBLEM.space, PROBLEM.goal, PROBLEM.constraints, PROBLEM.fractions, PROBLEM.budget, fidelity="epochs"
     )
-    told = standing(mixed(), problem)
+    told = status(mixed(), problem)
     assert "on all epochs:" in text(show.recommendation_lines(RECOMMENDED, None, "epochs"))
     shown = text(show.status(told, None, [WORKER], 210.0).lines)
     assert "accuracy 0.91, all epochs, all limits kept" in shown

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leantune.cli.standing import Progress
+from leantune.cli.status import Progress
 from leantune.cli.terminal import Interrupts, Mode, mode_of, printable
 from leantune.cli.watching import (
     LOOK_SECONDS,
@@ -15,7 +15,7 @@ from leantune.cli.watching import (
     Watcher,
     event_lines,
     opening_lines,
-    standing_of,
+    status_of,
 )
 from leantune.clock import SimulatedClock
 from leantune.errors import StoreError
@@ -23,7 +23,7 @@ from leantune.executors.base import Report
 from leantune.history import History, Note, NoteKind, Trial, TrialState
 from leantune.jobfile import load_job
 from leantune.problem import Budget, Problem, minimize
-from leantune.run.events import Event, Proposed, Recovered, Reported, Stopping, Waiting
+from leantune.run.events import Event, ReportReceived, Stopping, TrialProposed, TrialRecovered, Waiting
 from leantune.space import Space, choice
 from leantune.store.study import StudyStore
 from leantune.study.launch import OpenedStudy, open_job
@@ -39,8 +39,8 @@ from tests.cli.samples import (
     proposal,
     proposed,
     running,
-    standing,
     started,
+    status,
 )
 from tests.cli.tiny import make_job
 
@@ -96,19 +96,19 @@ def test_an_event_brings_what_the_store_knows_and_a_report_does_not_ask_it(
     opened: OpenedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watcher = Watcher(opened, Mode.PLAIN, 1, Interrupts())
-    watcher(Proposed(propose(opened), 0.1))
-    assert watcher.latest()[0].standing.counts == {"queued": 1}
+    watcher(TrialProposed(propose(opened), 0.1))
+    assert watcher.latest()[0].status.counts == {"queued": 1}
     monkeypatch.setattr(StudyStore, "history", lambda _: pytest.fail("the store was asked"))
-    watcher(Reported(Report(0, 1.0, {"accuracy": 0.5})))
+    watcher(ReportReceived(Report(0, 1.0, {"accuracy": 0.5})))
 
 
 def test_the_live_view_sees_what_other_workers_did(opened: OpenedStudy) -> None:
     watcher = Watcher(opened, Mode.LIVE, 1, Interrupts())
     propose(opened)
-    assert len(watcher.latest()[0].standing.history) == 0
+    assert len(watcher.latest()[0].status.history) == 0
     opened.clock.sleep(LOOK_SECONDS + 0.1)
     progress, now = watcher.latest()
-    assert len(progress.standing.history) == 1
+    assert len(progress.status.history) == 1
     assert now == opened.clock.now()
 
 
@@ -118,7 +118,7 @@ def test_the_last_picture_shows_what_came_of_it(opened: OpenedStudy) -> None:
     watcher.end()
     progress, _ = watcher.latest()
     assert progress.over
-    assert len(progress.standing.history) == 1
+    assert len(progress.status.history) == 1
 
 
 def test_the_picture_outlives_a_store_that_does_not_answer(
@@ -131,7 +131,7 @@ def test_the_picture_outlives_a_store_that_does_not_answer(
 
     monkeypatch.setattr(StudyStore, "history", gone)
     opened.clock.sleep(LOOK_SECONDS + 0.1)
-    assert watcher.latest()[0].standing.name == "digits"
+    assert watcher.latest()[0].status.name == "digits"
 
 
 def test_when_nobody_reads_the_loop_is_asked_to_stop_once(opened: OpenedStudy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,10 +159,10 @@ def test_the_loop_that_stops_has_noticed(opened: OpenedStudy) -> None:
 
 
 def test_what_the_store_knows(opened: OpenedStudy) -> None:
-    standing = standing_of(opened)
-    assert (standing.name, standing.strategy, standing.seed) == ("digits", "random", 0)
-    assert standing.store.startswith("sqlite:///")
-    assert standing.problem.budget.trials == 4
+    status = status_of(opened)
+    assert (status.name, status.strategy, status.seed) == ("digits", "random", 0)
+    assert status.store.startswith("sqlite:///")
+    assert status.problem.budget.trials == 4
 
 
 MONEY = "spent $0.0103, reserved $0.01, left $4.98"
@@ -219,7 +219,7 @@ def test_results_failures_and_interruptions() -> None:
 def test_a_study_without_prices_speaks_of_no_dollars() -> None:
     free = Problem(Space(a=choice(1, 2)), minimize("loss"), budget=Budget(trials=3))
     history, trial = History().propose(free.space.configuration({"a": 1}), FULL)
-    state = Progress(standing(running(history, 0), free), 100.0, 1)
+    state = Progress(status(running(history, 0), free), 100.0, 1)
     assert not any("$" in line for line in [*opening_lines(state), *told(started(trial), state)])
 
 
@@ -227,22 +227,22 @@ def test_reports_of_one_run_come_at_most_every_few_seconds_but_snapshots_all() -
     state = progress().after(started(mixed().trial(4)), 100.0)
     lines: list[str] = []
     for tenth in range(int(REPORT_SECONDS * 25)):
-        event = Reported(Report(4, tenth / 10, {"accuracy": 0.5}, step=tenth))
+        event = ReportReceived(Report(4, tenth / 10, {"accuracy": 0.5}, step=tenth))
         following = state.after(event, 100.0)
         lines += map(printable, event_lines(event, state, following))
         state = following
     assert [line.split(":")[0] for line in lines] == [f"trial 4 reports after {s}" for s in ("0 s", "5 s", "10 s")]
-    snapshots = [Reported(Report(4, 12.6, {"accuracy": 0.5}, fraction=QUARTER))] * 2
+    snapshots = [ReportReceived(Report(4, 12.6, {"accuracy": 0.5}, fraction=QUARTER))] * 2
     assert [len(told(event, state)) for event in snapshots] == [1, 1]
 
 
 def test_a_report_of_a_run_that_is_not_ours_is_not_told() -> None:
-    assert told(Reported(Report(4, 1.0, {"accuracy": 0.5}))) == []
+    assert told(ReportReceived(Report(4, 1.0, {"accuracy": 0.5}))) == []
 
 
 def test_recovery_waiting_and_stopping() -> None:
     trial = mixed().trial(4)
-    assert told(Recovered(trial, "worker x vanished")) == [f"trial 4 is queued again: worker x vanished; {MONEY}"]
+    assert told(TrialRecovered(trial, "worker x vanished")) == [f"trial 4 is queued again: worker x vanished; {MONEY}"]
     assert told(Waiting("room on this machine")) == ["waiting: room on this machine"]
     (line,) = told(Stopping(True, 1))
     assert line == "stopping: asking 1 running trial to save a checkpoint; Ctrl-C again to end them at once"

@@ -32,9 +32,9 @@ from leantune.rent.placement import FreePlacement, Pace
 from leantune.rent.provisioner import CheapestStep
 from leantune.rent.quotes import LiveForecaster
 from leantune.rent.step_times import StepTimes
-from leantune.run.events import Event, Judged, nobody
+from leantune.run.events import Event, TrialJudged, nobody
 from leantune.run.ledger import TimeRules, dollars
-from leantune.run.loop import End, Loop, Plan
+from leantune.run.loop import End, Loop, LoopSettings
 from leantune.run.placing import course_of
 from leantune.space import Cluster, Machine, Space, choice
 from leantune.store.base import Store
@@ -205,12 +205,12 @@ class World:
         def watch(event: Event) -> None:
             self.events.append(event)
             self.check_books()
-            if isinstance(event, Judged):
+            if isinstance(event, TrialJudged):
                 assert event.trial == self.store.history().trial(event.trial.number), "told when it is so"
             observer(event)
 
         settings: dict[str, object] = {"lease": None, "poll": None, "max_failures": None, **options}
-        plan = Plan(self.problem, tuner, 1, rules, **settings)  # type: ignore[arg-type]
+        plan = LoopSettings(self.problem, tuner, 1, rules, **settings)  # type: ignore[arg-type]
         return Loop(self.store, plan, self.programs(), self.clock, watch)
 
     def run(self, tuner: Tuner, rules: TimeRules = RULES, **options: object) -> End:
@@ -225,7 +225,7 @@ class World:
     @property
     def judged(self) -> list[tuple[int, Verdict]]:
         """What was told of verdicts."""
-        return [(one.trial.number, one.judgement.verdict) for one in self.events if isinstance(one, Judged)]
+        return [(one.trial.number, one.judgement.verdict) for one in self.events if isinstance(one, TrialJudged)]
 
     def check_books(self) -> None:
         """Dollars of the history are those of the ledger; whoever does not run holds no reservation."""

@@ -17,7 +17,7 @@ from leantune.cloud.catalog import clusters
 from leantune.executors.replay import Measurement, ReplayExecutor
 from leantune.problem import Budget, Fidelity, Problem, maximize
 from leantune.run.ledger import TimeRules
-from leantune.run.loop import Loop, Plan
+from leantune.run.loop import Loop, LoopSettings
 from leantune.space import Space, integer, machine
 from leantune.store.database import Database
 from leantune.store.study import StudyStore
@@ -99,7 +99,7 @@ def work(store: StudyStore, problem: Problem, tuner: Tuner) -> None:
     moves = [move.time for trial in store.history().trials for move in trial.moves]
     clock = SimulatedClock(max(moves, default=0.0))
     executor = ReplayExecutor(table_of(problem), clock, problem=problem, reports=tuner.judges)
-    plan = Plan(problem, tuner, 1, TimeRules(enforced=False), lease=None, poll=None)
+    plan = LoopSettings(problem, tuner, 1, TimeRules(enforced=False), lease=None, poll=None)
     Loop(store, plan, executor, clock).run()
 
 

@@ -15,7 +15,7 @@ from leantune.checkpoints.store import CheckpointStore
 from leantune.errors import JobError
 from leantune.history import Trial, TrialKind, TrialState
 from leantune.jobfile import load_job
-from leantune.run.events import Event, Started
+from leantune.run.events import Event, RunStarted
 from leantune.run.ledger import smaller_result
 from leantune.study.launch import OpenedStudy, open_job, run
 from tests.toy import told, toy_problem
@@ -84,7 +84,7 @@ def test_more_epochs_go_on_from_fewer_and_pay_the_difference(tmp_path: Path) -> 
     events: list[Event] = []
     run(opened, observer=events.append)
     assert trained(tmp_path) == [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6), (2, 7), (2, 8)]
-    assert [event.continues for event in events if isinstance(event, Started)] == [None, 0, 1]
+    assert [event.continues for event in events if isinstance(event, RunStarted)] == [None, 0, 1]
     check_books(opened)
     first, second, third = opened.history.trials
     assert whole(second) == pytest.approx(whole(first) + second.seconds)
@@ -119,7 +119,7 @@ def test_a_checkpoint_that_is_gone_is_missed_aloud(tmp_path: Path) -> None:
     opened = open_job(load_job(write_job(tmp_path)))
 
     def vandal(event: Event) -> None:
-        if isinstance(event, Started) and event.trial.number == 0:
+        if isinstance(event, RunStarted) and event.trial.number == 0:
             return
         shutil.rmtree(tmp_path / "kept/longer/trial-0000", ignore_errors=True)
 

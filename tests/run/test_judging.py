@@ -14,7 +14,7 @@ from leantune.executors.base import Finished, How
 from leantune.history import ObservationKind, Trial, TrialState
 from leantune.problem import Budget
 from leantune.run.curves import Curves, learning_curves
-from leantune.run.events import Ended, Event, Judged, Reported, Started, nobody
+from leantune.run.events import Event, ReportReceived, RunEnded, RunStarted, TrialJudged, nobody
 from leantune.run.judging import Judge
 from leantune.run.ledger import KILL_SECONDS, TimeRules
 from leantune.run.loop import Loop, Outcome
@@ -74,7 +74,7 @@ def test_a_paused_trial_gives_back_its_machine_and_its_reservation(make: Callabl
     reserved: list[float] = []
 
     def look(event: Event) -> None:
-        if isinstance(event, Started):
+        if isinstance(event, RunStarted):
             reserved.append(here.store.money().reserved)
 
     end = here.run(Scripted(at_step(5, Verdict.PAUSE, 0), trials=2), observer=look)
@@ -155,8 +155,8 @@ def test_a_running_trial_that_is_stopped_has_shown_what_it_had_shown(make: Calla
     assert stopped.tested == (FULL,)
     assert here.executor is not None and here.executor.forgotten == [0, 1], "their checkpoints only take space"
     assert 1 not in here.checkpoints
-    told = [event for event in here.events if isinstance(event, Judged | Ended)]
-    assert [type(event) for event in told] == [Ended, Judged, Ended]
+    told = [event for event in here.events if isinstance(event, TrialJudged | RunEnded)]
+    assert [type(event) for event in told] == [RunEnded, TrialJudged, RunEnded]
 
 
 def test_a_trial_that_went_on_and_is_stopped_has_the_dollars_of_all_attempts(make: Callable[..., World]) -> None:
@@ -321,7 +321,7 @@ def test_a_trial_that_another_worker_runs_is_left_to_it(make: Callable[..., Worl
     here.store.add_reports([ReportRow(0, 1, 10.0, {"loss": 1.0}, 5.0)])
 
     def finish(event: Event) -> None:
-        if isinstance(event, Ended) and event.trial.number == 1:
+        if isinstance(event, RunEnded) and event.trial.number == 1:
             assert here.store.history().trial(0).state is S.RUNNING
             here.store.finish(claim, observations=(), state=S.STOPPED, cause="its own", time=START, dollars=NO_USD)
 
@@ -441,7 +441,7 @@ def test_one_worker_after_the_other_makes_the_same_selection(make: Callable[...,
     seen: list[Event] = []
 
     def stop(event: Event) -> None:
-        if isinstance(event, Reported):
+        if isinstance(event, ReportReceived):
             seen.append(event)
             if len(seen) % 5 == 0:
                 loops[-1].interrupt()
@@ -471,7 +471,7 @@ def test_a_run_that_was_lost_near_its_end_has_time_to_do_its_steps_again(make: C
     here = make(2)
 
     def kill(event: Event) -> None:
-        if isinstance(event, Reported) and event.report.step == 19:
+        if isinstance(event, ReportReceived) and event.report.step == 19:
             raise ConnectionError
 
     with pytest.raises(ConnectionError):

@@ -18,9 +18,9 @@ from leantune.executors.base import Finished, Terms
 from leantune.executors.replay import Measurement, ReplayExecutor, Table
 from leantune.history import ObservationKind, Trial, TrialState, was_ended
 from leantune.problem import Budget, Fidelity, Problem
-from leantune.run.events import Ended, Event, Proposed, Recovered, Started, Stopping, Waiting, nobody
+from leantune.run.events import Event, RunEnded, RunStarted, Stopping, TrialProposed, TrialRecovered, Waiting, nobody
 from leantune.run.ledger import TimeRules
-from leantune.run.loop import End, Loop, Outcome, Plan
+from leantune.run.loop import End, Loop, LoopSettings, Outcome
 from leantune.run.workers import this_worker
 from leantune.store.database import Database
 from leantune.store.rows import Booking, ReportRow
@@ -57,7 +57,7 @@ class Bench:
             assert money.left >= 0.0
             observer(event)
 
-        plan = Plan(self.problem, self.strategy, 1, rules, lease=None, poll=None, max_failures=max_failures)
+        plan = LoopSettings(self.problem, self.strategy, 1, rules, lease=None, poll=None, max_failures=max_failures)
         executor = ReplayExecutor(self.table, self.clock, problem=self.problem)
         return Loop(self.store, plan, executor, self.clock, watch)
 
@@ -81,7 +81,7 @@ def test_a_study_runs_to_its_end_and_its_ledger_adds_up(bench: Bench) -> None:
     history = bench.store.history()
     assert [trial.state for trial in history.trials] == [TrialState.DONE] * 8
     assert sum(row.settled or 0.0 for row in bench.store.ledger()) == pytest.approx(history.cost)
-    assert len(bench.seen(Proposed)) == len(bench.seen(Started)) == len(bench.seen(Ended)) == 8
+    assert len(bench.seen(TrialProposed)) == len(bench.seen(RunStarted)) == len(bench.seen(RunEnded)) == 8
     assert bench.store.workers() == []
 
 
@@ -159,7 +159,7 @@ def test_the_trial_of_a_dead_worker_is_lost_not_failed_and_runs_again(bench: Ben
     assert states[2:] == [TrialState.RUNNING, TrialState.LOST, TrialState.QUEUED, TrialState.RUNNING, TrialState.DONE]
     assert again.moves[3].dollars == pytest.approx(36.0 * 0.5 / 3600)
     assert "vanished" in again.moves[3].cause
-    assert len(bench.seen(Recovered)) == 1
+    assert len(bench.seen(TrialRecovered)) == 1
     assert sum(row.settled or 0.0 for row in bench.store.ledger()) == pytest.approx(bench.store.history().cost)
 
 
@@ -179,7 +179,7 @@ def test_interrupted_gently_the_running_trials_are_queued_and_the_same_command_g
     loops: list[Loop] = []
 
     def stop_at_the_third(event: Event) -> None:
-        if isinstance(event, Started) and event.trial.number == 2:
+        if isinstance(event, RunStarted) and event.trial.number == 2:
             loops[0].interrupt()
 
     loops.append(bench.loop(TimeRules(grace=1.0), stop_at_the_third))
@@ -209,10 +209,10 @@ def test_a_worker_that_lost_its_lease_may_not_record(bench: Bench) -> None:
             return super().step(now)
 
     executor = Slow(bench.table, bench.clock, problem=bench.problem)
-    plan = Plan(bench.problem, bench.strategy, 1, TimeRules(grace=1.0), lease=None, poll=None)
+    plan = LoopSettings(bench.problem, bench.strategy, 1, TimeRules(grace=1.0), lease=None, poll=None)
     events: list[Event] = []
     Loop(bench.store, plan, executor, bench.clock, events.append).run(trials=1)
-    assert len([event for event in events if isinstance(event, Ended)]) == 1
+    assert len([event for event in events if isinstance(event, RunEnded)]) == 1
     (trial,) = bench.store.history().trials
     assert [move.state for move in trial.moves].count(TrialState.RUNNING) == 2
     assert trial.state is TrialState.DONE
@@ -236,7 +236,7 @@ def test_deterministic_batches_give_the_same_trials_in_any_order_of_results() ->
         bench = Bench(Budget(usd=5.0, trials=9), "trimtuner")
         executor = Shuffled(bench.table, bench.clock, problem=bench.problem)
         executor.draw = random.Random(seed)
-        plan = Plan(
+        plan = LoopSettings(
             bench.problem,
             bench.strategy,
             1,
@@ -274,7 +274,7 @@ def test_idle_time_after_a_crash_is_paid_for_but_is_not_training(bench: Bench) -
             super().start(trial, terms)
 
     executor = Resuming(bench.table, bench.clock, problem=bench.problem)
-    plan = Plan(bench.problem, bench.strategy, 1, TimeRules(grace=1.0), lease=None, poll=None)
+    plan = LoopSettings(bench.problem, bench.strategy, 1, TimeRules(grace=1.0), lease=None, poll=None)
     Loop(bench.store, plan, executor, bench.clock).run(only=trial.number)
     ended = bench.store.history().trial(trial.number)
     assert ended.seconds == pytest.approx(10.0 + toy.seconds(trial.configuration, FULL))
@@ -301,20 +301,20 @@ def test_interrupted_during_a_proposal_nothing_more_is_started(bench: Bench) -> 
     loops: list[Loop] = []
 
     def stop(event: Event) -> None:
-        if isinstance(event, Proposed):
+        if isinstance(event, TrialProposed):
             loops[0].interrupt()
 
     loops.append(bench.loop(TimeRules(grace=1.0, parallel=4), stop))
     assert loops[0].run().outcome is Outcome.INTERRUPTED
-    assert bench.seen(Started) == []
-    assert len(bench.seen(Proposed)) == 1
+    assert bench.seen(RunStarted) == []
+    assert len(bench.seen(TrialProposed)) == 1
 
 
 def test_what_has_ended_before_a_hard_stop_is_recorded(bench: Bench) -> None:
     loops: list[Loop] = []
 
     def stop_at_once(event: Event) -> None:
-        if isinstance(event, Started):
+        if isinstance(event, RunStarted):
             bench.clock.sleep(3600.0)  # the run ends while the worker is busy with something else
             loops[0].interrupt()
             loops[0].interrupt()
@@ -354,7 +354,7 @@ def test_as_many_trials_as_asked_for(bench: Bench) -> None:
 
 def test_a_budget_that_is_raised_while_the_loop_runs_counts(bench: Bench) -> None:
     def extend(event: Event) -> None:
-        if isinstance(event, Started) and event.trial.number == 7:
+        if isinstance(event, RunStarted) and event.trial.number == 7:
             bench.store.set_budget(Budget(usd=5.0, trials=10), time=bench.clock.now(), cause="more")
 
     bench.loop(TimeRules(grace=1.0), extend).run()
@@ -402,7 +402,7 @@ def test_bills_are_settled_and_counted_once(bench: Bench) -> None:
     """A revoked attempt costs its bill, the trial's observation all of its bills, and the ledger adds up."""
     executor = Billed(bench.table, bench.clock, bench.problem)
     rules = TimeRules(time_limit=1000.0, grace=1.0, billed=True, speed=10.0)
-    plan = Plan(bench.problem, bench.strategy, 1, rules, lease=None, poll=None)
+    plan = LoopSettings(bench.problem, bench.strategy, 1, rules, lease=None, poll=None)
     Loop(bench.store, plan, executor, bench.clock, nobody).run()
     history = bench.store.history()
     assert [trial.state for trial in history.trials] == [TrialState.DONE] * 8

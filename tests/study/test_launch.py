@@ -16,7 +16,7 @@ from leantune.errors import InvalidInput, JobError, SpaceError, StudyChanged, St
 from leantune.history import TrialState
 from leantune.jobfile import load_job
 from leantune.problem import Budget
-from leantune.run.events import Event, Started
+from leantune.run.events import Event, RunStarted
 from leantune.run.loop import Loop, Outcome
 from leantune.study.launch import (
     check_place,
@@ -84,7 +84,7 @@ def test_a_job_runs_is_verified_and_extended(tmp_path: Path) -> None:
     end = run(opened, observer=events.append)
     assert end.outcome is Outcome.OVER
     assert [trial.state for trial in opened.history.trials] == [TrialState.DONE] * 3
-    assert sum(isinstance(event, Started) for event in events) == 3
+    assert sum(isinstance(event, RunStarted) for event in events) == 3
     advice = opened.recommendation()
 
     verified = verify(opened)
@@ -188,7 +188,7 @@ def test_an_interrupted_verification_beyond_the_budget_goes_on(tmp_path: Path) -
     loops: list[Loop] = []
 
     def stop(event: Event) -> None:
-        if isinstance(event, Started):
+        if isinstance(event, RunStarted):
             time.sleep(0.3)
             loops[-1].interrupt()
 
@@ -394,7 +394,7 @@ def test_a_gentle_stop_queues_the_running_trial_and_the_same_command_goes_on(tmp
     loops: list[Loop] = []
 
     def stop(event: Event) -> None:
-        if isinstance(event, Started) and event.trial.number == 1:
+        if isinstance(event, RunStarted) and event.trial.number == 1:
             loops[0].interrupt()
 
     assert run(opened, observer=stop, ready=loops.append).outcome is Outcome.INTERRUPTED

@@ -95,7 +95,7 @@ def run(
 
     if dry_run:
         return studies.dry_run(job)
-    return studies.run(studies.Target(job), mode_of(plain=plain, as_json=as_json))
+    return studies.run(studies.StudyTarget(job), mode_of(plain=plain, as_json=as_json))
 
 
 @command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
@@ -111,7 +111,7 @@ def status(job: OptionalJobFile = None, store: Store = None, study: Study = None
     """  # noqa: D301 (as above)
     from leantune.cli import studies
 
-    return studies.status(studies.Target(job, store, study))
+    return studies.status(studies.StudyTarget(job, store, study))
 
 
 @command(app, WELL, WRONG_INPUT, NOTHING_YET, STORE_TROUBLE)
@@ -127,7 +127,7 @@ def recommend(job: OptionalJobFile = None, store: Store = None, study: Study = N
     """  # noqa: D301 (as above)
     from leantune.cli import studies
 
-    return studies.recommend(studies.Target(job, store, study))
+    return studies.recommend(studies.StudyTarget(job, store, study))
 
 
 @command(
@@ -157,7 +157,7 @@ def verify(
     from leantune.cli import studies
 
     mode = mode_of(plain=plain, as_json=as_json)
-    return studies.verify(studies.Target(job, store, study), mode, beyond_budget=beyond_budget)
+    return studies.verify(studies.StudyTarget(job, store, study), mode, beyond_budget=beyond_budget)
 
 
 @command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
@@ -182,7 +182,7 @@ def extend(
     from leantune.cli import studies
     from leantune.problem import Budget
 
-    return studies.extend(studies.Target(job, store, study), Budget(usd, trials, hours))
+    return studies.extend(studies.StudyTarget(job, store, study), Budget(usd, trials, hours))
 
 
 @command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
@@ -205,7 +205,7 @@ def report(
     """  # noqa: D301 (as above)
     from leantune.cli import studies
 
-    return studies.report(studies.Target(job, store, study), output, show_it=show_it)
+    return studies.report(studies.StudyTarget(job, store, study), output, show_it=show_it)
 
 
 @command(
@@ -233,7 +233,7 @@ def worker(
     """  # noqa: D301 (as above)
     from leantune.cli import studies
 
-    return studies.worker(studies.Target(job, store, study), mode_of(plain=plain, as_json=as_json), parallel)
+    return studies.worker(studies.StudyTarget(job, store, study), mode_of(plain=plain, as_json=as_json), parallel)
 
 
 DEFAULT_ITERATIONS = 44  # tests of a replay without a budget

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leantune.cli.standing import Progress, Run, Standing, expected_words, reported_words, stopping_words
+from leantune.cli.status import LocalRun, Progress, StudyStatus, expected_words, reported_words, stopping_words
 from leantune.cli.terminal import printable
 from leantune.history import NoteKind, TrialState
 from leantune.text import counted, described, duration, goal_words, usd
@@ -33,7 +33,7 @@ def live_view(console: Console, latest: Callable[[], tuple[Progress, float]]) ->
 
 def draw(progress: Progress, now: float) -> RenderableType:
     """The whole view."""
-    parts: list[RenderableType] = [_header(progress, now), _summary(progress.standing)]
+    parts: list[RenderableType] = [_header(progress, now), _summary(progress.status)]
     if progress.runs or progress.elsewhere:
         parts.append(_running(progress, now))
     if progress.ended:
@@ -47,32 +47,32 @@ def _text(words: str, style: str = "") -> Text:
 
 
 def _header(progress: Progress, now: float) -> Table:
-    standing = progress.standing
+    status = progress.status
     grid = Table.grid(expand=True)
     grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     grid.add_column(justify="right", no_wrap=True)
     title = Text.assemble(
-        (printable(standing.name), "bold"), f"  {printable(goal_words(standing.problem))}  ", (standing.strategy, "dim")
+        (printable(status.name), "bold"), f"  {printable(goal_words(status.problem))}  ", (status.strategy, "dim")
     )
     grid.add_row(title, _text(duration(max(0.0, now - progress.began)), "dim"))
     return grid
 
 
-def _summary(standing: Standing) -> Table:
+def _summary(status: StudyStatus) -> Table:
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(ratio=1)
-    budget, history, money = standing.problem.budget, standing.history, standing.money
-    grid.add_row("trials", _measure(standing.count_words, len(history.finished), len(history.pending), budget.trials))
-    if standing.has_dollars:
+    budget, history, money = status.problem.budget, status.history, status.money
+    grid.add_row("trials", _measure(status.count_words, len(history.finished), len(history.pending), budget.trials))
+    if status.has_dollars:
         of = "" if money.budget_usd is None else f" of {usd(money.budget_usd)}"
-        grid.add_row("dollars", _measure(standing.money_words + of, money.spent, money.reserved, money.budget_usd))
+        grid.add_row("dollars", _measure(status.money_words + of, money.spent, money.reserved, money.budget_usd))
     if budget.hours is not None:
         used = f"{duration(history.seconds)} of {budget.hours:g} h"
         grid.add_row("training", _measure(used, history.seconds, 0.0, budget.hours * 3600.0))
-    best = standing.best
+    best = status.best
     colour = "" if best is None else "green" if best.kept and best.answers else "yellow"
-    grid.add_row("best", _text(standing.best_words, colour))
+    grid.add_row("best", _text(status.best_words, colour))
     if best is not None:
         grid.add_row("", _text(described(best.trial.configuration)))
     return grid
@@ -103,7 +103,7 @@ def _table(*headings: str) -> Table:
 
 
 def _running(progress: Progress, now: float) -> Table:
-    fidelity = progress.standing.problem.fidelity
+    fidelity = progress.status.problem.fidelity
     rows = [
         (run.trial, _time(run, now), _text("" if run.report is None else reported_words(run.report, fidelity)))
         for run in progress.runs.values()
@@ -121,20 +121,20 @@ def _running(progress: Progress, now: float) -> Table:
     return table
 
 
-def _time(run: Run, now: float) -> str:
+def _time(run: LocalRun, now: float) -> str:
     limit = run.booking.time_limit
     return duration(max(0.0, now - run.began)) + ("" if limit is None else f" / {duration(limit)}")
 
 
 def _ended(progress: Progress) -> Table:
-    standing = progress.standing
+    status = progress.status
     table = _table(
-        "ended", "state", standing.problem.fidelity, "time", *(["dollars"] if standing.has_dollars else []), "outcome"
+        "ended", "state", status.problem.fidelity, "time", *(["dollars"] if status.has_dollars else []), "outcome"
     )
     for event in reversed(progress.ended):
         trial = event.trial
-        dollars = [usd(event.dollars)] if standing.has_dollars else []
-        outcome = standing.outcome_words(trial, event.cause)
+        dollars = [usd(event.dollars)] if status.has_dollars else []
+        outcome = status.outcome_words(trial, event.cause)
         state = _text(trial.state.value, STATE_STYLE.get(trial.state, ""))
         rest = (str(trial.fraction), duration(event.seconds), *dollars, outcome)
         table.add_row(_text(f"trial {trial.number}"), state, *map(_text, rest))
@@ -146,12 +146,12 @@ def _lines(progress: Progress) -> Iterator[tuple[str, str]]:
     if progress.proposed is not None:
         trial = progress.proposed.trial
         expected = expected_words(trial.expected)
-        reason = progress.standing.reasons(trial)
+        reason = progress.status.reasons(trial)
         why = f"trial {trial.number} was proposed in {duration(progress.proposed.seconds)}: {reason}"
         yield (f"{why}; expected {expected}" if expected else why), ""
     if progress.waiting:
         yield f"waiting: {progress.waiting}", "yellow"
-    for note, count in progress.standing.notes.items():
+    for note, count in progress.status.notes.items():
         yield f"note: {note} ({counted(count, 'trial')})", "dim" if note.kind is NoteKind.CAP else "yellow"
     if progress.recovered:
         yield f"{counted(progress.recovered, 'trial')} of vanished workers queued again", "yellow"

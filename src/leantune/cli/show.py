@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
-from leantune.cli.standing import Best, Standing, cause_words, expected_words, trial_words
+from leantune.cli.status import Best, StudyStatus, cause_words, expected_words, trial_words
 from leantune.cli.terminal import aligned
 from leantune.history import Note, TrialState
 from leantune.problem import COST, TIME, Fidelity, Problem
@@ -90,35 +90,35 @@ def comparison_json(beside: Comparison | None) -> Json:
 # -- a study
 
 
-def study_lines(standing: Standing) -> list[str]:
+def study_lines(status: StudyStatus) -> list[str]:
     """Trials, money and the best result, in two columns."""
-    rows = [("trials", standing.count_words)]
-    if standing.has_dollars:
-        rows.append(("dollars", standing.money_words))
-    hours = standing.problem.budget.hours
-    trained = standing.history.seconds
+    rows = [("trials", status.count_words)]
+    if status.has_dollars:
+        rows.append(("dollars", status.money_words))
+    hours = status.problem.budget.hours
+    trained = status.history.seconds
     rows.append(("training", duration(trained) if hours is None else f"{duration(trained)} of {hours:g} h"))
-    rows.append(("best", standing.best_words))
-    if standing.best is not None:
-        rows.append(("", described(standing.best.trial.configuration)))
+    rows.append(("best", status.best_words))
+    if status.best is not None:
+        rows.append(("", described(status.best.trial.configuration)))
     lines = aligned(rows)
-    return [*lines, *(f"  note: {note} ({counted(count, 'trial')})" for note, count in standing.notes.items())]
+    return [*lines, *(f"  note: {note} ({counted(count, 'trial')})" for note, count in status.notes.items())]
 
 
-def study_json(standing: Standing) -> Json:
+def study_json(status: StudyStatus) -> Json:
     """The same for a program, with {text: trials} for notes."""
-    problem, best = standing.problem, standing.best
-    by_state = {state.value: standing.counts.get(state.value, 0) for state in TrialState}
+    problem, best = status.problem, status.best
+    by_state = {state.value: status.counts.get(state.value, 0) for state in TrialState}
     return {
-        **picked(standing, "study=name store strategy seed"),
+        **picked(status, "study=name store strategy seed"),
         "goal": picked(problem.goal, "metric direction"),
         "limits": [limit.text for limit in problem.constraints],
         "budget": problem.budget,
-        "trials": {"total": len(standing.history), **by_state},
-        "dollars": picked(standing.money, "budget=budget_usd spent reserved left"),
-        "seconds": standing.history.seconds,
+        "trials": {"total": len(status.history), **by_state},
+        "dollars": picked(status.money, "budget=budget_usd spent reserved left"),
+        "seconds": status.history.seconds,
         "best": None if best is None else _best_json(best),
-        "notes": standing.notes,
+        "notes": status.notes,
     }
 
 
@@ -131,9 +131,9 @@ def _best_json(best: Best) -> Json:
     }
 
 
-def status(standing: Standing, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> Answer:
+def status(status: StudyStatus, stop_reason: str | None, workers: Sequence[WorkerRow], now: float) -> Answer:
     """A study, its workers, what runs and what failed (in the lines only the last failures)."""
-    trials, fidelity = standing.history.trials, standing.problem.fidelity
+    trials, fidelity = status.history.trials, status.problem.fidelity
     running = [(trial, _ago(trial.moves[-1].time, now)) for trial in trials if trial.state is TrialState.RUNNING]
     failed = [(trial.number, trial.moves[-1].cause) for trial in trials if trial.state is TrialState.FAILED]
     at_work = [
@@ -141,17 +141,17 @@ def status(standing: Standing, stop_reason: str | None, workers: Sequence[Worker
         for worker in workers
     ]
     about = [
-        ("goal", goal_words(standing.problem)),
-        ("strategy", f"{standing.strategy}, seed {standing.seed}"),
-        ("budget", budget_words(standing.problem.budget)),
-        ("store", standing.store),
+        ("goal", goal_words(status.problem)),
+        ("strategy", f"{status.strategy}, seed {status.seed}"),
+        ("budget", budget_words(status.problem.budget)),
+        ("store", status.store),
         ("workers", "; ".join(at_work) or "none"),
     ]
     lines = [
-        f"Study {standing.name}: {'not over yet' if stop_reason is None else f'over, {stop_reason}'}",
+        f"Study {status.name}: {'not over yet' if stop_reason is None else f'over, {stop_reason}'}",
         *aligned(about),
-        *study_lines(standing),
-        *([f"  compared: {standing.beside.words}"] if standing.beside else []),
+        *study_lines(status),
+        *([f"  compared: {status.beside.words}"] if status.beside else []),
         *(
             f"  running: trial {trial.number}, {trial_words(trial, fidelity)}, {duration(ran)}"
             for trial, ran in running
@@ -159,8 +159,8 @@ def status(standing: Standing, stop_reason: str | None, workers: Sequence[Worker
         *(f"  failed: trial {number}, {cause_words(cause)}" for number, cause in failed[-3:]),
     ]
     document = {
-        **study_json(standing),
-        **comparison_json(standing.beside),
+        **study_json(status),
+        **comparison_json(status.beside),
         "over": stop_reason is not None,
         "stop_reason": stop_reason,
         "running": [{**picked(trial, "trial=number fraction configuration"), "seconds": ran} for trial, ran in running],
@@ -180,7 +180,7 @@ def _ago(time: float, now: float) -> float:
 
 
 def ended(
-    standing: Standing,
+    status: StudyStatus,
     end: End,
     recommended: Recommendation | None,
     why_none: str,
@@ -190,15 +190,15 @@ def ended(
 ) -> Answer:
     """How a run ended, what there is now (for people unless a live view has `shown` that), and what to use."""
     document = {
-        **study_json(standing),
+        **study_json(status),
         **picked(end, "outcome reason"),
         "recommendation": recommendation_json(recommended, beside) if recommended else None,
         "why_no_recommendation": why_none,
     }
     lines = [
-        f"Study {standing.name}: {end.outcome.value}, {end.reason}",
-        *([] if shown else study_lines(standing)),
-        *(recommendation_lines(recommended, beside, standing.problem.fidelity) if recommended else []),
+        f"Study {status.name}: {end.outcome.value}, {end.reason}",
+        *([] if shown else study_lines(status)),
+        *(recommendation_lines(recommended, beside, status.problem.fidelity) if recommended else []),
         *([f"No recommendation: {why_none}"] if why_none else []),
     ]
     return Answer(document, lines)

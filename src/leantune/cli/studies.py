@@ -12,7 +12,7 @@ from pathlib import Path
 from leantune.cli import show
 from leantune.cli.command import Answer, ExitCode, Json
 from leantune.cli.terminal import Mode, warn
-from leantune.cli.watching import standing_of, watching
+from leantune.cli.watching import status_of, watching
 from leantune.errors import InvalidInput, StudyOver, UnknownStudy
 from leantune.jobfile import Job, load_job
 from leantune.problem import Budget
@@ -33,7 +33,7 @@ EXTENSION = 1.5  # times the budget, in the line that says how to extend a study
 
 
 @dataclass(frozen=True)
-class Target:
+class StudyTarget:
     """Which study is meant: that of a job file, or one by its store and name."""
 
     job: Path | None
@@ -93,25 +93,25 @@ def dry_run(path: Path) -> Answer:
     return show.dry_run(job.name, f"{job.strategy}, seed {job.seed}", job.problem, launch.dry_run(job))
 
 
-def run(target: Target, mode: Mode) -> Answer:
+def run(target: StudyTarget, mode: Mode) -> Answer:
     """Work on the job's study until it is over, and recommend."""
     with target.opened(to_run=True) as opened:
         return _work(opened, target, mode, opened.job.run.parallel)
 
 
-def worker(target: Target, mode: Mode, parallel: int | None) -> Answer:
+def worker(target: StudyTarget, mode: Mode, parallel: int | None) -> Answer:
     """Join a study that exists."""
     with target.opened() as opened:
         return _work(opened, target, mode, parallel or opened.job.run.parallel, recommend=False)
 
 
-def _work(opened: OpenedStudy, target: Target, mode: Mode, parallel: int, *, recommend: bool = True) -> Answer:
+def _work(opened: OpenedStudy, target: StudyTarget, mode: Mode, parallel: int, *, recommend: bool = True) -> Answer:
     end = worked(opened, mode, parallel)
     recommended, why_none = None, ""
     if recommend and end.outcome in (Outcome.OVER, Outcome.ENOUGH):
         recommended, why_none = _recommended(opened)
     beside = None if recommended is None else opened.comparison(recommended)
-    answer = show.ended(standing_of(opened), end, recommended, why_none, beside, shown=mode is Mode.LIVE)
+    answer = show.ended(status_of(opened), end, recommended, why_none, beside, shown=mode is Mode.LIVE)
     lines = [*answer.lines, *_next_lines(opened, target, end, recommended, recommend)]
     return replace(answer, lines=lines, code=ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome])
 
@@ -133,7 +133,7 @@ def _recommended(opened: OpenedStudy) -> tuple[Recommendation | None, str]:
 
 
 def _next_lines(
-    opened: OpenedStudy, target: Target, end: End, recommended: Recommendation | None, recommend: bool
+    opened: OpenedStudy, target: StudyTarget, end: End, recommended: Recommendation | None, recommend: bool
 ) -> list[str]:
     """What to type next."""
     study = target.arguments(opened)
@@ -162,13 +162,13 @@ def _extension(budget: Budget) -> str:
 # -- status, recommend, verify
 
 
-def status(target: Target) -> Answer:
+def status(target: StudyTarget) -> Answer:
     """Say how a study stands."""
     with target.opened() as opened:
-        return show.status(standing_of(opened), opened.stop_reason, opened.store.workers(), opened.clock.now())
+        return show.status(status_of(opened), opened.stop_reason, opened.store.workers(), opened.clock.now())
 
 
-def recommend(target: Target) -> Answer:
+def recommend(target: StudyTarget) -> Answer:
     """Say which configuration to use."""
     with target.opened() as opened:
         recommended, name = opened.recommendation(), opened.job.name
@@ -177,7 +177,7 @@ def recommend(target: Target) -> Answer:
     return Answer(document, show.recommendation_lines(recommended, beside, fidelity))
 
 
-def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> Answer:
+def verify(target: StudyTarget, mode: Mode, *, beyond_budget: bool) -> Answer:
     """Run the recommendation on all the data, and say whether the limits held."""
     with target.opened() as opened:
         allowed = opened.store.budget().usd
@@ -202,7 +202,7 @@ def verify(target: Target, mode: Mode, *, beyond_budget: bool) -> Answer:
 # -- extend, report
 
 
-def extend(target: Target, new: Budget) -> Answer:
+def extend(target: StudyTarget, new: Budget) -> Answer:
     """Raise the budget, in the store and in the job file."""
     from leantune.jobfile.edit import with_budget
 
@@ -217,7 +217,7 @@ def extend(target: Target, new: Budget) -> Answer:
     return Answer({"study": name, "budget": budget}, lines)
 
 
-def report(target: Target, output: Path | None, *, show_it: bool) -> Answer:
+def report(target: StudyTarget, output: Path | None, *, show_it: bool) -> Answer:
     """Write the report, and open it where that was asked for."""
     from leantune.report.data import view_of
     from leantune.report.page import write_report

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
-from leantune.cli.standing import (
+from leantune.cli.status import (
+    LocalRun,
     Progress,
-    Run,
-    Standing,
+    StudyStatus,
     expected_words,
     reported_words,
     stopping_words,
@@ -21,7 +21,18 @@ from leantune.errors import StoreError
 from leantune.executors.base import Report
 from leantune.history import TrialState
 from leantune.problem import Fidelity
-from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
+from leantune.run.events import (
+    Event,
+    MachineRented,
+    ReportReceived,
+    RunEnded,
+    RunStarted,
+    Stopping,
+    TrialJudged,
+    TrialProposed,
+    TrialRecovered,
+    Waiting,
+)
 from leantune.study.launch import OpenedStudy
 from leantune.text import budget_words, duration, goal_words, usd
 
@@ -34,31 +45,31 @@ REPORT_SECONDS = 5.0  # between two lines about one run's own reports: a program
 
 def opening_lines(progress: Progress) -> list[str]:
     """What is about to be worked on."""
-    standing = progress.standing
-    lines = [f"study {standing.name}: {goal_words(standing.problem)}; {standing.strategy}, seed {standing.seed}"]
-    lines.append(f"budget {budget_words(standing.problem.budget)}; store {standing.store}")
-    if len(standing.history):
-        lines.append(_with_money(f"going on after trials: {standing.count_words}", progress))
+    status = progress.status
+    lines = [f"study {status.name}: {goal_words(status.problem)}; {status.strategy}, seed {status.seed}"]
+    lines.append(f"budget {budget_words(status.problem.budget)}; store {status.store}")
+    if len(status.history):
+        lines.append(_with_money(f"going on after trials: {status.count_words}", progress))
     return lines
 
 
 def event_lines(event: Event, before: Progress, now: Progress) -> list[str]:
     """What to print about an event that turned one state into the next."""
     match event:
-        case Proposed():
+        case TrialProposed():
             lines = [_proposed_line(event, before)]
-        case Started():
+        case RunStarted():
             lines = [_with_money(_started_line(event), now)]
-        case Reported(report):
+        case ReportReceived(report):
             runs = before.runs.get(report.number), now.runs.get(report.number)
-            lines = _report_lines(*runs, now.standing.problem.fidelity)
-        case Ended():
+            lines = _report_lines(*runs, now.status.problem.fidelity)
+        case RunEnded():
             lines = _ended_lines(event, now)
-        case Rented():
+        case MachineRented():
             lines = _rented_lines(event)
-        case Judged(trial, judgement):
+        case TrialJudged(trial, judgement):
             lines = [f"trial {trial.number}: {judgement.verdict.value}, {judgement.why}"]
-        case Recovered(trial, cause):
+        case TrialRecovered(trial, cause):
             lines = [_with_money(f"trial {trial.number} is queued again: {cause}", now)]
         case Waiting(reason):
             lines = [f"waiting: {reason}"]
@@ -67,16 +78,16 @@ def event_lines(event: Event, before: Progress, now: Progress) -> list[str]:
     return lines
 
 
-def _proposed_line(event: Proposed, before: Progress) -> str:
+def _proposed_line(event: TrialProposed, before: Progress) -> str:
     trial, expected = event.trial, expected_words(event.trial.expected)
     promise = f"; expected {expected}" if expected else ""
-    what = trial_words(trial, before.standing.problem.fidelity)
+    what = trial_words(trial, before.status.problem.fidelity)
     words = f"trial {trial.number} proposed in {duration(event.seconds)}: {what}"
-    why = before.standing.reasons(trial)
+    why = before.status.reasons(trial)
     return f"{words}; why: {why}{promise}" if why else f"{words}{promise}"
 
 
-def _started_line(event: Started) -> str:
+def _started_line(event: RunStarted) -> str:
     again = f" again, attempt {event.attempt}" if event.attempt > 1 else ""
     seconds = event.booking.time_limit
     limit = "no time limit" if seconds is None else f"time limit {duration(seconds)}"
@@ -84,7 +95,7 @@ def _started_line(event: Started) -> str:
     return f"trial {event.trial.number} started{again}: {limit}{on}"
 
 
-def _rented_lines(event: Rented) -> list[str]:
+def _rented_lines(event: MachineRented) -> list[str]:
     """Where a machine is part of the configuration, the trial's own words say which one."""
     if event.trial.configuration.cluster is not None:
         return []
@@ -93,7 +104,7 @@ def _rented_lines(event: Rented) -> list[str]:
     return [f"trial {event.trial.number} goes on {stay.machine}, {stay.market}, {price}"]
 
 
-def _report_lines(before: Run | None, now: Run | None, fidelity: Fidelity) -> list[str]:
+def _report_lines(before: LocalRun | None, now: LocalRun | None, fidelity: Fidelity) -> list[str]:
     """A run's first report, each snapshot, and what else it says every few seconds."""
     if now is None or now.report is None:
         return []
@@ -107,29 +118,29 @@ def _period(report: Report) -> int:
     return int(report.seconds // REPORT_SECONDS)
 
 
-def _ended_lines(event: Ended, now: Progress) -> list[str]:
-    trial, best = event.trial, now.standing.best
-    cost = f", {usd(event.dollars)}" if now.standing.has_dollars else ""
+def _ended_lines(event: RunEnded, now: Progress) -> list[str]:
+    trial, best = event.trial, now.status.best
+    cost = f", {usd(event.dollars)}" if now.status.has_dollars else ""
     what = "is queued again" if trial.state is TrialState.QUEUED else trial.state.value
     words = f"trial {trial.number} {what} after {duration(event.seconds)}{cost}"
-    outcome = now.standing.outcome_words(trial, event.cause)
+    outcome = now.status.outcome_words(trial, event.cause)
     lines = [_with_money(f"{words}: {outcome}" if outcome else words, now)]
     if best is not None and best.trial.number == trial.number:
-        lines.append(f"best so far: {now.standing.best_words}")
+        lines.append(f"best so far: {now.status.best_words}")
     return lines
 
 
 def _with_money(words: str, progress: Progress) -> str:
-    return f"{words}; {progress.standing.money_words}" if progress.standing.has_dollars else words
+    return f"{words}; {progress.status.money_words}" if progress.status.has_dollars else words
 
 
 # -- watching
 
 
-def standing_of(opened: OpenedStudy) -> Standing:
+def status_of(opened: OpenedStudy) -> StudyStatus:
     """What the store knows of a study now."""
     job = opened.job
-    return Standing(
+    return StudyStatus(
         job.name, opened.database.url, job.strategy, job.seed, opened.problem, opened.history, opened.store.money()
     )
 
@@ -141,7 +152,7 @@ class Watcher:
         self.interrupts = interrupts
         self._opened, self._mode, self._lock = opened, mode, Lock()
         self._looked = opened.clock.now()
-        self._progress = Progress(standing_of(opened), self._looked, parallel)
+        self._progress = Progress(status_of(opened), self._looked, parallel)
         self._heard = True
         self._tell(opening_lines(self._progress))
 
@@ -151,8 +162,8 @@ class Watcher:
             self.interrupts.noticed()
         with self._lock:
             before = self._progress
-            known = before.standing if isinstance(event, Reported) else self._look()
-            self._progress = now = replace(before, standing=known).after(event, self._opened.clock.now())
+            known = before.status if isinstance(event, ReportReceived) else self._look()
+            self._progress = now = replace(before, status=known).after(event, self._opened.clock.now())
         self._tell(event_lines(event, before, now))
 
     def latest(self) -> tuple[Progress, float]:
@@ -161,7 +172,7 @@ class Watcher:
             now = self._opened.clock.now()
             if now - self._looked > LOOK_SECONDS:
                 try:
-                    self._progress = replace(self._progress, standing=self._look())
+                    self._progress = replace(self._progress, status=self._look())
                 except StoreError:
                     self._looked = now  # only the picture stays as it is: the loop itself will meet the same error
             return self._progress, now
@@ -169,11 +180,11 @@ class Watcher:
     def end(self) -> None:
         """The loop has ended: the last picture shows what came of it."""
         with self._lock:
-            self._progress = replace(self._progress, standing=self._look(), over=True)
+            self._progress = replace(self._progress, status=self._look(), over=True)
 
-    def _look(self) -> Standing:
+    def _look(self) -> StudyStatus:
         self._looked = self._opened.clock.now()
-        return standing_of(self._opened)
+        return status_of(self._opened)
 
     def _tell(self, lines: list[str]) -> None:
         """Plain lines; when nobody reads them any more (`| head`), the study stops gently."""

@@ -13,14 +13,14 @@ from leantune.strategies.tuner import Judgement
 
 
 @dataclass(frozen=True)
-class Proposed:
+class TrialProposed:
     """A trial was proposed; `seconds` is how long that took."""
 
     trial: Trial
     seconds: float
 
 
-class Started(NamedTuple):
+class RunStarted(NamedTuple):
     """A run of a trial has begun; continues: the trial at a smaller share that it goes on from, where that can be."""
 
     trial: Trial
@@ -30,13 +30,13 @@ class Started(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reported:
+class ReportReceived:
     """A running trial said something about itself."""
 
     report: Report
 
 
-class Ended(NamedTuple):
+class RunEnded(NamedTuple):
     """A run of a trial has ended; the trial is final, or queued to be run again."""
 
     trial: Trial
@@ -46,7 +46,7 @@ class Ended(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Recovered:
+class TrialRecovered:
     """A trial whose worker vanished is queued again."""
 
     trial: Trial
@@ -54,7 +54,7 @@ class Recovered:
 
 
 @dataclass(frozen=True)
-class Rented:
+class MachineRented:
     """A machine was rented for a trial."""
 
     trial: Trial
@@ -62,7 +62,7 @@ class Rented:
 
 
 @dataclass(frozen=True)
-class Judged:
+class TrialJudged:
     """A trial that had begun is paused, goes on, or is stopped; told when that is so."""
 
     trial: Trial
@@ -84,7 +84,17 @@ class Stopping:
     running: int
 
 
-Event = Proposed | Started | Rented | Reported | Judged | Ended | Recovered | Waiting | Stopping
+Event = (
+    TrialProposed
+    | RunStarted
+    | MachineRented
+    | ReportReceived
+    | TrialJudged
+    | RunEnded
+    | TrialRecovered
+    | Waiting
+    | Stopping
+)
 Observer = Callable[[Event], None]
 
 

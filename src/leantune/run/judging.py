@@ -19,7 +19,7 @@ from leantune.errors import Outdated
 from leantune.executors.base import Executor, Finished, How
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.run.curves import Curves
-from leantune.run.events import Judged, Observer
+from leantune.run.events import Observer, TrialJudged
 from leantune.run.ledger import TimeRules, dollars, smaller_result
 from leantune.store.base import Store
 from leantune.store.rows import Claim, JudgedMove, Money, ReportRow
@@ -154,7 +154,7 @@ class Judge:
             if move.state is TrialState.STOPPED:
                 self._executor.forget(move.number)
                 judged = Judgement(Verdict.STOP, move.cause, judged.predicted)
-            self._observer(Judged(trial, judged))
+            self._observer(TrialJudged(trial, judged))
         return True
 
     def _passed(self, trial: Trial) -> list[ReportRow]:

@@ -28,15 +28,15 @@ from leantune.executors.base import Capacity, Executor, Finished, How, Placed, R
 from leantune.history import History, Note, NoteKind, Observation, Trial, TrialState, was_ended
 from leantune.problem import Budget, Problem
 from leantune.run.events import (
-    Ended,
-    Judged,
+    MachineRented,
     Observer,
-    Proposed,
-    Recovered,
-    Rented,
-    Reported,
-    Started,
+    ReportReceived,
+    RunEnded,
+    RunStarted,
     Stopping,
+    TrialJudged,
+    TrialProposed,
+    TrialRecovered,
     Waiting,
     nobody,
 )
@@ -65,7 +65,7 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.5  # seconds between looks at the store 
 
 
 @dataclass(frozen=True)
-class Plan:
+class LoopSettings:
     """How a worker works.
 
     lease: seconds after which a vanished worker's trial is given to another; None where nobody shares the study.
@@ -113,14 +113,22 @@ ONLY_ONE_HAS_RUN = End(Outcome.ENOUGH, "the trial has run")
 class Loop:
     """One worker of a study."""
 
-    def __init__(self, store: Store, plan: Plan, executor: Executor, clock: Clock, observer: Observer = nobody) -> None:
-        self._store, self._plan, self._executor, self._clock, self._observer = store, plan, executor, clock, observer
-        self._worker = this_worker(plan.rules.parallel, clock)
-        self._lease = FOREVER if plan.lease is None else plan.lease
+    def __init__(
+        self, store: Store, settings: LoopSettings, executor: Executor, clock: Clock, observer: Observer = nobody
+    ) -> None:
+        self._store, self._settings, self._executor, self._clock, self._observer = (
+            store,
+            settings,
+            executor,
+            clock,
+            observer,
+        )
+        self._worker = this_worker(settings.rules.parallel, clock)
+        self._lease = FOREVER if settings.lease is None else settings.lease
         self._claims: dict[int, Claim] = {}
         self._continues: dict[int, tuple[Trial, Observation] | None] = {}  # what each running trial may go on from
-        self._judge = self._new_judge() if plan.tuner.judges else None
-        self._checkpoints = Checkpoints(plan.problem, plan.keep, executor)
+        self._judge = self._new_judge() if settings.tuner.judges else None
+        self._checkpoints = Checkpoints(settings.problem, settings.keep, executor)
         self._heart: Heartbeat | None = None
         self._interrupts = 0
         self._failures = 0
@@ -133,15 +141,15 @@ class Loop:
         self._only: int | None = None
         self._proposing = False
         self._proposal_seconds = math.inf
-        self._problem = plan.problem
+        self._problem = settings.problem
         self._nothing_more: tuple[object, Over] | None = None  # what was known when the tuner said so
 
     def _new_judge(self) -> Judge:
         from leantune.run.curves import Curves
         from leantune.run.judging import Judge
 
-        plan, curves = self._plan, Curves(self._store, self._plan.problem)
-        return Judge(self._store, plan.tuner, plan.rules, curves, self._executor, self._clock, self._observer)
+        settings, curves = self._settings, Curves(self._store, self._settings.problem)
+        return Judge(self._store, settings.tuner, settings.rules, curves, self._executor, self._clock, self._observer)
 
     def interrupt(self) -> None:
         """Stop gently: running trials are asked to save a checkpoint. The second time: at once. Safe in a signal
@@ -156,7 +164,7 @@ class Loop:
         last = None if trials is None else len(history) + trials
         self._store.join(self._worker)
         self._checkpoints.begin(history)
-        beating = None if self._plan.lease is None else self._heartbeat(self._plan.lease)
+        beating = None if self._settings.lease is None else self._heartbeat(self._settings.lease)
         try:
             with beating or nullcontext() as self._heart:
                 while True:
@@ -179,7 +187,7 @@ class Loop:
         self._recover()
         self._drop_lost()
         self._hear()
-        if self._plan.max_failures and not self._succeeded and self._failures >= self._plan.max_failures:
+        if self._settings.max_failures and not self._succeeded and self._failures >= self._settings.max_failures:
             return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
         due_at = self._due_at()
         if self._judge is not None and self._only is None:
@@ -199,15 +207,15 @@ class Loop:
         """What the tuner may see now."""
         look = self._store.look()
         due = "the deadline would not wait" if self._due_at() <= self._clock.now() else ""
-        return View(self._under(look.budget), look.history, self._plan.seed, self._curves, closed, due)
+        return View(self._under(look.budget), look.history, self._settings.seed, self._curves, closed, due)
 
     def _due_at(self) -> float:
         """By when the best of the paused must be chosen."""
-        return math.inf if self._plan.due is None else self._plan.due(self._store.history())
+        return math.inf if self._settings.due is None else self._settings.due(self._store.history())
 
     def _wait_for_events(self, due_at: float) -> None:
         """Until something happens, but not beyond the moment at which the paused cannot wait any longer."""
-        seconds, left = self._plan.poll, due_at - self._clock.now()
+        seconds, left = self._settings.poll, due_at - self._clock.now()
         if 0 < left < math.inf:
             seconds = left if seconds is None else min(seconds, left)
         self._executor.wait(None if seconds is None else Seconds(seconds))
@@ -219,7 +227,7 @@ class Loop:
     def _under(self, budget: Budget) -> Problem:
         """The problem with the budget in force."""
         if self._problem.budget != budget:
-            self._problem = self._plan.problem.with_budget(budget)
+            self._problem = self._settings.problem.with_budget(budget)
         return self._problem
 
     # -- what was lost
@@ -229,7 +237,7 @@ class Loop:
         now = self._clock.now()
         if now < self._next_recovery:
             return
-        self._next_recovery = math.inf if self._plan.alone else now + RECOVERY_SECONDS
+        self._next_recovery = math.inf if self._settings.alone else now + RECOVERY_SECONDS
         running = self._store.running()  # before the workers: whoever claims has joined before
         workers = self._store.workers()
         dead = dead_workers(workers) - {self._worker.id}
@@ -243,7 +251,7 @@ class Loop:
             trained = self._trained_seconds(claim.trial.number, claim.attempt)
             if self._store.lose(claim, time=now, cause=cause, dollars=paid, seconds=trained):
                 self._changed(claim.trial.number)
-                self._observer(Recovered(self._store.history().trial(claim.trial.number), cause))
+                self._observer(TrialRecovered(self._store.history().trial(claim.trial.number), cause))
         for worker in dead:
             self._store.release_proposing(worker)
             self._store.leave(worker)
@@ -287,14 +295,14 @@ class Loop:
             self._store.add_reports(rows)
             self._changed(*(row.number for row in rows))
         for report in reports:
-            self._observer(Reported(report))
+            self._observer(ReportReceived(report))
 
     def _open_stay(self, event: Placed) -> None:
         claim = self._claims.get(event.number)
         if claim is not None:
             with suppress(LeaseLost):  # whoever lost its lease is told by its heart, and ends the run
                 self._store.open_stay(self._worker.id, event.stay)
-            self._observer(Rented(claim.trial, event.stay))
+            self._observer(MachineRented(claim.trial, event.stay))
 
     def _record(self, finished: Finished) -> None:
         claim = self._claims.get(finished.number)
@@ -307,7 +315,7 @@ class Loop:
         rate = claim.booking.rate
         spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
         already, counted_again = claim.trial.moved_dollars, 0.0
-        if finished.observations and (self._plan.rules.adds_up or judged is not None):
+        if finished.observations and (self._settings.rules.adds_up or judged is not None):
             counted_again = already  # what a judged run had shown has the dollars of all attempts
         elif finished.resumed and finished.observations:
             before = dollars(rate, self._earlier_seconds(claim.trial))
@@ -335,12 +343,12 @@ class Loop:
             self._checkpoints.ended(trial, self._store.history)
         self._results += not trial.pending
         # Without a budget nothing else ends a study of a program that never ends.
-        ended = finished.state is TrialState.STOPPED and judged is None and not self._plan.problem.budget.limits
+        ended = finished.state is TrialState.STOPPED and judged is None and not self._settings.problem.budget.limits
         self._failures += ended or finished.state in (TrialState.FAILED, TrialState.LOST)
         self._succeeded |= finished.state is TrialState.DONE
         if judged is not None:
-            self._observer(Judged(trial, judged))
-        self._observer(Ended(trial, spent, finished.seconds, finished.cause))
+            self._observer(TrialJudged(trial, judged))
+        self._observer(RunEnded(trial, spent, finished.seconds, finished.cause))
 
     def _changed(self, *numbers: int) -> None:
         if self._judge is not None:
@@ -354,7 +362,7 @@ class Loop:
 
     def _unmeasured_seconds(self, claim: Claim, end: float) -> Seconds:
         """How long a run is paid for whose end nobody measured: no longer than its reservation covers."""
-        booking, seconds = claim.booking, max(0.0, end - claim.started) * self._plan.rules.speed
+        booking, seconds = claim.booking, max(0.0, end - claim.started) * self._settings.rules.speed
         if booking.time_limit is None or not booking.rate:
             return Seconds(seconds)
         return Seconds(min(seconds, booking.usd / booking.rate * SECONDS_PER_HOUR))
@@ -364,7 +372,7 @@ class Loop:
     def _fill(self, last: int | None) -> End | Waiting | None:
         """Start trials while there is room; what is waited for, or why no further one will come, when that stops it."""
         capacity = self._executor.capacity()  # before the store's transaction: it may take a while
-        while len(self._claims) < self._plan.rules.parallel and not self._interrupts:
+        while len(self._claims) < self._settings.rules.parallel and not self._interrupts:
             if self._start_queued(capacity):
                 capacity = capacity if capacity.unlimited else self._executor.capacity()
                 continue
@@ -396,15 +404,15 @@ class Loop:
         terms = Terms(
             claim.attempt,
             None if claim.booking.time_limit is None else Seconds(claim.booking.time_limit),
-            Seconds(self._plan.rules.grace),
+            Seconds(self._settings.rules.grace),
             # The store counts the lease from before its transaction: the run must not count it from after.
-            None if self._plan.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
+            None if self._settings.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
             self._earlier_seconds(claim.trial),
             claim.trial.moved_dollars,
             self._reported(claim) if claim.attempt > 1 else {},
-            smaller_result(self._plan.problem, self._store.history, claim.trial),
+            smaller_result(self._settings.problem, self._store.history, claim.trial),
             keep=self._checkpoints.wanted(claim.trial),
-            seed=seed_of(claim.trial, self._store.history(), self._plan.seed),
+            seed=seed_of(claim.trial, self._store.history(), self._settings.seed),
         )
         self._continues[claim.trial.number] = terms.continues
         self._claims[claim.trial.number] = claim
@@ -412,29 +420,29 @@ class Loop:
             self._heart.hold(claim.trial.number)
         self._executor.start(claim.trial, terms)
         self._observer(
-            Started(claim.trial, claim.attempt, claim.booking, terms.continues and terms.continues[0].number)
+            RunStarted(claim.trial, claim.attempt, claim.booking, terms.continues and terms.continues[0].number)
         )
         self._waiting, self._pause = None, SHORTEST_PAUSE
         return True
 
     def _rests(self) -> Mapping[int, Trial]:
         """Queued trials that go on from a smaller share, as they are booked; looked up before the transaction."""
-        if self._plan.problem.fidelity == "data":
+        if self._settings.problem.fidelity == "data":
             return {}
         queued = [trial for trial in self._store.history().pending if trial.state is TrialState.QUEUED]
         return {trial.number: self._rest(trial) for trial in queued}
 
     def _rest(self, trial: Trial) -> Trial:
         """The trial as it is booked: by what is left to do, where the checkpoint of a smaller share is there."""
-        smaller = smaller_result(self._plan.problem, self._store.history, trial)
+        smaller = smaller_result(self._settings.problem, self._store.history, trial)
         if smaller is None or not self._executor.kept([smaller[0].number]):
             return trial
-        return self._plan.rules.difference(trial, smaller[1])
+        return self._settings.rules.difference(trial, smaller[1])
 
     def _reported(self, claim: Claim) -> Mapping[str, float]:
         """What earlier attempts of a trial reported last of its own share."""
         number, share = claim.trial.number, claim.trial.fraction
-        if self._judge is not None and not self._plan.problem.curves_by_share:
+        if self._judge is not None and not self._settings.problem.curves_by_share:
             return self._judge.curves.latest(number)
         rows = (row for row in self._store.reports(number) if row.fraction in (None, share))
         return {name: value for row in rows for name, value in row.metrics.items()}
@@ -457,7 +465,7 @@ class Loop:
             if before.state is not TrialState.RUNNING or after.seconds is not None:
                 continue
             if after.state is TrialState.QUEUED and not (rate and after.dollars):
-                seconds += (after.time - before.time) * self._plan.rules.speed
+                seconds += (after.time - before.time) * self._settings.rules.speed
             elif after.state is TrialState.QUEUED and rate:
                 seconds += after.dollars / rate * SECONDS_PER_HOUR
             else:
@@ -473,7 +481,7 @@ class Loop:
         """What is set aside for a run now; pure, as the store asks within its transaction."""
         if self._only not in (None, trial.number) or not capacity.fits(trial):
             return None
-        return self._plan.rules.booking(trial if self._judge is None else self._judge.resumed(trial), money)
+        return self._settings.rules.booking(trial if self._judge is None else self._judge.resumed(trial), money)
 
     def _propose(self, look: Look, last: int | None) -> End | Waiting | None:
         """Propose one trial (None), unless the study is over or somebody has to be waited for."""
@@ -497,7 +505,7 @@ class Loop:
             self._proposing = False
 
     def _propose_from(self, look: Look) -> End | Waiting | None:
-        results = self._results if self._plan.alone else len(look.history.finished)
+        results = self._results if self._settings.alone else len(look.history.finished)
         known = (len(look.history), results, look.budget)
         if self._nothing_more is not None and self._nothing_more[0] == known:
             return self._end_when_idle(End(Outcome.OVER, self._nothing_more[1].why), look.history)
@@ -505,11 +513,11 @@ class Loop:
         seen = self._seen(look.history)
         if seen is None:
             return Waiting("the end of the batch")
-        rules = self._plan.rules
+        rules = self._settings.rules
         # A batch that must not depend on the order of arrival has a limit that does not either.
-        money = Money(look.money.budget_usd, seen.cost, 0.0) if self._plan.deterministic else look.money
-        view = View(problem, seen, self._plan.seed, self._curves)
-        answer = next_test(self._plan.tuner, view, lambda test: rules.affords(test.configuration, money))
+        money = Money(look.money.budget_usd, seen.cost, 0.0) if self._settings.deterministic else look.money
+        view = View(problem, seen, self._settings.seed, self._curves)
+        answer = next_test(self._settings.tuner, view, lambda test: rules.affords(test.configuration, money))
         if isinstance(answer, Wait):
             return Waiting(answer.why)
         if isinstance(answer, Over):
@@ -534,11 +542,11 @@ class Loop:
 
     def _seen(self, history: History) -> History | None:
         """What the next proposal may see of it; None while an earlier batch is still running."""
-        if not self._plan.deterministic:
+        if not self._settings.deterministic:
             return history
         from leantune.run.batches import before_batch
 
-        return before_batch(history, self._plan.batch)
+        return before_batch(history, self._settings.batch)
 
     def _store_proposal(self, draft: Trial, after: int, seconds: float) -> Waiting | None:
         self._proposing = False  # whatever comes of it, the store gives the turn to others
@@ -555,7 +563,7 @@ class Loop:
             )
         except Outdated:
             return Waiting(OTHERS_PROPOSE)  # another worker was faster
-        self._observer(Proposed(trial, seconds))
+        self._observer(TrialProposed(trial, seconds))
         return None
 
     def _wait_to_start(self, trial: Trial, look: Look, capacity: Capacity) -> End | Waiting:
@@ -565,14 +573,14 @@ class Loop:
     def _short_of_money(self, trial: Trial, look: Look) -> End | Waiting:
         """Over, unless a reservation may be freed."""
         again = trial if self._judge is None else self._judge.resumed(trial)
-        shortfall = self._plan.rules.shortfall(again, look.money)
+        shortfall = self._settings.rules.shortfall(again, look.money)
         if any(other.state is TrialState.RUNNING for other in look.history.trials):
             return Waiting(shortfall)
         return End(Outcome.OVER, shortfall)
 
     def _end_when_idle(self, end: End, history: History) -> End | Waiting:
         """The study ends when nobody runs a trial any more: a lost one would have to be run again."""
-        if self._plan.alone:
+        if self._settings.alone:
             return end
         if any(t.state is TrialState.RUNNING and t.number not in self._claims for t in history.trials):
             return Waiting(OTHERS_RUN)
@@ -592,7 +600,7 @@ class Loop:
     def _await_bills(self, end: End) -> None:
         """Machines that the provider is about to take, for nothing, are billed when it has."""
         while self._executor.owes and self._interrupts <= 1 and end.outcome is not Outcome.FAILING:
-            self._executor.wait(None if self._plan.poll is None else Seconds(self._plan.poll))
+            self._executor.wait(None if self._settings.poll is None else Seconds(self._settings.poll))
             self._hear()
 
     def _stop_running(self) -> End:
@@ -603,7 +611,7 @@ class Loop:
         self._hear()
         while self._executor.running and self._interrupts == 1:
             self._drop_lost()
-            self._executor.wait(None if self._plan.poll is None else Seconds(self._plan.poll))
+            self._executor.wait(None if self._settings.poll is None else Seconds(self._settings.poll))
             self._hear()
         if self._executor.running:
             self._observer(Stopping(False, len(self._claims)))

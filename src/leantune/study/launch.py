@@ -21,7 +21,7 @@ from leantune.jobfile.tree import read_tree
 from leantune.problem import At, Budget, Problem
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
-from leantune.run.loop import End, Loop, Outcome, Plan
+from leantune.run.loop import End, Loop, LoopSettings, Outcome
 from leantune.space import Cluster, Configuration
 from leantune.store.database import Database
 from leantune.store.rows import Money
@@ -339,7 +339,7 @@ def run(
     job = opened.job
     check_place(job)
     rules = rules_of(job) if parallel is None else replace(rules_of(job), parallel=parallel)
-    plan = Plan(
+    plan = LoopSettings(
         job.problem,
         opened.strategy,
         job.seed,

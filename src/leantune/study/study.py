@@ -40,7 +40,7 @@ from leantune.problem import Budget, Constraint, Fidelity, Goal, Problem, Stop
 from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
-from leantune.run.loop import Loop, Plan
+from leantune.run.loop import Loop, LoopSettings
 from leantune.run.seeds import seed_of
 from leantune.space import Configuration, Space
 from leantune.strategies.baseline import Comparison, compared, next_test
@@ -338,7 +338,7 @@ class Study:
             catch=catch,
             runs=self._place_of_checkpoints(),
         )
-        plan = Plan(
+        plan = LoopSettings(
             self.problem,
             self.strategy,
             self.seed,

@@ -21,9 +21,9 @@ from leantune.lab.replay.tables import MeasuredTable
 from leantune.lab.replay.truth import TrueQuality, Truth
 from leantune.problem import DEFAULT_REPEATS, At, Budget, Problem, Stop
 from leantune.run.curves import learning_curves
-from leantune.run.events import Ended, Event
+from leantune.run.events import Event, RunEnded
 from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
-from leantune.run.loop import Loop, Plan
+from leantune.run.loop import Loop, LoopSettings
 from leantune.store.database import Database
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.registry import repeats_runs
@@ -262,10 +262,10 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
         document = describe(problem, settings.strategy, {}, seed)
         store = open_or_create(database, "replay", problem, document, "", clock)
         watch = _Watch(Truth.of(table), chosen, settings)
-        plan = Plan(problem, timed, seed, rules, lease=None, poll=None, max_failures=None)
+        plan = LoopSettings(problem, timed, seed, rules, lease=None, poll=None, max_failures=None)
 
         def observe(event: Event) -> None:
-            if isinstance(event, Ended):
+            if isinstance(event, RunEnded):
                 curves = learning_curves(store, problem) if judges else {}
                 view = View(problem, store.history(), seed, curves)
                 watch.ended(event.trial, view, timed.seconds[event.trial.number])

@@ -35,7 +35,7 @@ from leantune.rent.provisioner import Chooser
 from leantune.rent.quotes import Forecaster
 from leantune.rent.step_times import EXPONENT, StepTimes
 from leantune.run.ledger import TimeRules
-from leantune.run.loop import Loop, Plan
+from leantune.run.loop import Loop, LoopSettings
 from leantune.run.placing import course_of
 from leantune.space import Cluster, Clusters, Space, ordinal
 from leantune.store.known import no_garbage
@@ -265,7 +265,7 @@ class Simulation:
         chooser = make_chooser(scenario, ObservedFleet(clock, self.provider))
         self._placement = _placement(scenario, self._tuner, problem, chooser, self.provider)
         self._executor = _executor(scenario, problem, (self.provider, clock), forecaster, self._placement)
-        plan = Plan(
+        plan = LoopSettings(
             problem,
             self._tuner,
             scenario.seed,

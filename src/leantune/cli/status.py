@@ -24,7 +24,18 @@ from leantune.history import (
     counted_notes,
 )
 from leantune.problem import COST, TIME, Constraint, Fidelity, Problem
-from leantune.run.events import Ended, Event, Judged, Proposed, Recovered, Rented, Reported, Started, Stopping, Waiting
+from leantune.run.events import (
+    Event,
+    MachineRented,
+    ReportReceived,
+    RunEnded,
+    RunStarted,
+    Stopping,
+    TrialJudged,
+    TrialProposed,
+    TrialRecovered,
+    Waiting,
+)
 from leantune.store.rows import Booking, Money
 from leantune.strategies.baseline import Comparison, compared
 from leantune.strategies.recommending import answers, best_result, excess
@@ -49,7 +60,7 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Standing:
+class StudyStatus:
     """What is known of a study. store: its address, without a password."""
 
     name: str
@@ -145,7 +156,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Run:
+class LocalRun:
     """A run of a trial on this worker; `began` is when it was started."""
 
     trial: Trial
@@ -157,17 +168,17 @@ class Run:
 
 @dataclass(frozen=True)
 class Progress:
-    """A run of a study so far: `standing` is what the store knows, the rest what this worker has seen.
+    """A run of a study so far: `status` is what the store knows, the rest what this worker has seen.
 
     waiting: why nothing can be started now; stopping: set once the user asked for the end; over: the loop has ended.
     """
 
-    standing: Standing
+    status: StudyStatus
     began: float
     parallel: int
-    runs: Mapping[int, Run] = field(default_factory=lambda: MappingProxyType({}))
-    ended: tuple[Ended, ...] = ()
-    proposed: Proposed | None = None
+    runs: Mapping[int, LocalRun] = field(default_factory=lambda: MappingProxyType({}))
+    ended: tuple[RunEnded, ...] = ()
+    proposed: TrialProposed | None = None
     recovered: int = 0
     waiting: str = ""
     stopping: Stopping | None = None
@@ -176,18 +187,18 @@ class Progress:
     def after(self, event: Event, now: float) -> Progress:
         """The state after an event."""
         match event:
-            case Proposed():
+            case TrialProposed():
                 new = replace(self, proposed=event, waiting="")
-            case Started(trial, attempt, booking):
-                new = self._with_run(Run(trial, attempt, now, booking))
-            case Reported(report):
+            case RunStarted(trial, attempt, booking):
+                new = self._with_run(LocalRun(trial, attempt, now, booking))
+            case ReportReceived(report):
                 run = self.runs.get(report.number)
                 new = self if run is None else self._with_run(replace(run, report=report))
-            case Ended():
+            case RunEnded():
                 new = replace(self._without_run(event.trial.number), ended=(*self.ended, event)[-ENDED_SHOWN:])
-            case Rented() | Judged():
+            case MachineRented() | TrialJudged():
                 new = self
-            case Recovered():
+            case TrialRecovered():
                 new = replace(self, recovered=self.recovered + 1)
             case Waiting(reason):
                 new = replace(self, waiting=reason)
@@ -195,7 +206,7 @@ class Progress:
                 new = replace(self, stopping=event)
         return new
 
-    def _with_run(self, run: Run) -> Progress:
+    def _with_run(self, run: LocalRun) -> Progress:
         return replace(self, runs=MappingProxyType({**self.runs, run.trial.number: run}), waiting="")
 
     def _without_run(self, number: int) -> Progress:
@@ -205,7 +216,7 @@ class Progress:
     @property
     def elsewhere(self) -> tuple[Trial, ...]:
         """Trials that other workers run."""
-        running = (trial for trial in self.standing.history.pending if trial.state is TrialState.RUNNING)
+        running = (trial for trial in self.status.history.pending if trial.state is TrialState.RUNNING)
         return tuple(trial for trial in running if trial.number not in self.runs)
 
 

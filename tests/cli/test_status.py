@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from leantune.cli.standing import (
+from leantune.cli.status import (
     ENDED_SHOWN,
     LONGEST_CAUSE,
     cause_words,
@@ -17,7 +17,7 @@ from leantune.cli.terminal import aligned, printable
 from leantune.executors.base import Report
 from leantune.history import Estimate, History
 from leantune.problem import Budget, Problem, minimize
-from leantune.run.events import Recovered, Reported, Stopping, Waiting
+from leantune.run.events import ReportReceived, Stopping, TrialRecovered, Waiting
 from leantune.space import Space, choice
 from leantune.store.rows import Money
 from leantune.text import budget_words, goal_words
@@ -34,13 +34,13 @@ from tests.cli.samples import (
     progress,
     proposal,
     proposed,
-    standing,
     started,
+    status,
 )
 
 
 def test_the_best_keeps_all_limits_on_all_data() -> None:
-    best = standing(mixed()).best
+    best = status(mixed()).best
     assert best is not None
     assert (best.trial.number, best.answers, best.kept, best.broken) == (3, True, True, ())
 
@@ -49,7 +49,7 @@ def test_a_result_on_all_data_that_breaks_a_limit_comes_before_any_on_a_part() -
     history, _ = proposed(History(), QUARTER)
     history, _ = proposed(history, FULL)
     history = done(done(history, 0, 0.99, 1.0), 1, 0.5, 90.0)
-    best = standing(history).best
+    best = status(history).best
     assert best is not None
     assert (best.trial.number, best.answers, best.kept) == (1, True, False)
     assert [limit.metric for limit in best.broken] == ["time"]
@@ -57,27 +57,27 @@ def test_a_result_on_all_data_that_breaks_a_limit_comes_before_any_on_a_part() -
 
 def test_a_result_on_a_part_is_better_than_nothing_and_says_so() -> None:
     history, _ = proposed(History(), QUARTER)
-    best = standing(done(history, 0, 0.7, 1.0)).best
+    best = status(done(history, 0, 0.7, 1.0)).best
     assert best is not None
     assert (best.trial.number, best.answers) == (0, False)
 
 
 @pytest.mark.parametrize("history", [History(), failed(proposed(History(), FULL)[0], 0, "boom")], ids=["new", "failed"])
 def test_without_a_result_there_is_no_best(history: History) -> None:
-    assert standing(history).best is None
+    assert status(history).best is None
 
 
 def test_where_answers_lie_anywhere_a_part_is_an_answer() -> None:
     problem = Problem(SPACE, minimize("cost", at="anywhere"), ["accuracy >= 0.6"], ["1/4", 1], Budget(usd=5))
     history, _ = proposed(History(), QUARTER)
-    best = standing(done(history, 0, 0.7, 1.0), problem).best
+    best = status(done(history, 0, 0.7, 1.0), problem).best
     assert best is not None
     assert best.answers
     assert best.kept
 
 
 def test_notes_are_counted_once_a_trial_whatever_their_numbers() -> None:
-    notes = {str(note): count for note, count in standing(mixed()).notes.items()}
+    notes = {str(note): count for note, count in status(mixed()).notes.items()}
     assert notes == {
         "fallback: none of 8 pairs promises anything; the largest expected accuracy": 2,
         str(CHARGED): 1,
@@ -87,13 +87,13 @@ def test_notes_are_counted_once_a_trial_whatever_their_numbers() -> None:
 
 def test_dollars_matter_where_there_are_prices_a_budget_or_a_bill() -> None:
     free = Problem(Space(a=choice(1, 2)), minimize("loss"), budget=Budget(trials=3))
-    assert standing(History()).has_dollars
-    assert not standing(History(), free).has_dollars
-    assert standing(History(), free.with_budget(Budget(usd=3))).has_dollars
+    assert status(History()).has_dollars
+    assert not status(History(), free).has_dollars
+    assert status(History(), free.with_budget(Budget(usd=3))).has_dollars
 
 
 def test_trials_by_state() -> None:
-    counts = standing(mixed()).counts
+    counts = status(mixed()).counts
     assert dict(counts) == {"done": 3, "failed": 1, "running": 1}
     assert PROBLEM.budget.trials == 10
 
@@ -103,7 +103,7 @@ def test_a_run_begins_reports_and_ends() -> None:
     first = progress().after(started(trial), 103.0)
     assert first.runs[4].began == 103.0
     assert first.elsewhere == ()
-    second = first.after(Reported(Report(4, 2.0, {"accuracy": 0.5}, step=1)), 105.0)
+    second = first.after(ReportReceived(Report(4, 2.0, {"accuracy": 0.5}, step=1)), 105.0)
     assert second.runs[4].report is not None
     assert second.runs[4].report.step == 1
     assert first.runs[4].report is None  # the earlier state is untouched
@@ -119,7 +119,7 @@ def test_trials_that_run_elsewhere_are_those_the_store_says_run_and_that_are_not
 
 def test_a_report_of_a_run_that_has_ended_changes_nothing() -> None:
     before = progress()
-    assert before.after(Reported(Report(4, 2.0, {"accuracy": 0.5})), 105.0) is before
+    assert before.after(ReportReceived(Report(4, 2.0, {"accuracy": 0.5})), 105.0) is before
 
 
 def test_only_the_last_ended_runs_are_remembered() -> None:
@@ -139,7 +139,7 @@ def test_what_is_waited_for_is_forgotten_when_something_happens() -> None:
 
 def test_proposals_recoveries_and_the_wish_to_stop_are_kept() -> None:
     trial = mixed().trial(4)
-    state = progress().after(proposal(trial), 100.0).after(Recovered(trial, "worker x vanished"), 100.0)
+    state = progress().after(proposal(trial), 100.0).after(TrialRecovered(trial, "worker x vanished"), 100.0)
     state = state.after(Stopping(True, 1), 100.0)
     assert state.proposed == proposal(trial)
     assert state.recovered == 1
@@ -153,7 +153,7 @@ def test_columns_line_up() -> None:
 
 def test_money_is_spent_reserved_and_left() -> None:
     def words(*money: float | None) -> str:
-        return replace(standing(History()), money=Money(*money)).money_words  # type: ignore[arg-type]
+        return replace(status(History()), money=Money(*money)).money_words  # type: ignore[arg-type]
 
     assert words(5.0, 1.25, 0.25) == "spent $1.25, reserved $0.25, left $3.50"
     assert words(None, 1.25, 0.0) == "spent $1.25, reserved $0.00, no limit"
@@ -173,9 +173,9 @@ def test_a_budget_in_words(budget: Budget, words: str) -> None:
 
 
 def test_trials_against_the_budget() -> None:
-    assert standing(mixed()).count_words == "5 of 10 (3 done, 1 failed, 1 running)"
-    assert standing(History()).count_words == "0 of 10"
-    assert standing(mixed(), PROBLEM.with_budget(Budget(usd=5))).count_words == "5 (3 done, 1 failed, 1 running)"
+    assert status(mixed()).count_words == "5 of 10 (3 done, 1 failed, 1 running)"
+    assert status(History()).count_words == "0 of 10"
+    assert status(mixed(), PROBLEM.with_budget(Budget(usd=5))).count_words == "5 (3 done, 1 failed, 1 running)"
 
 
 def test_a_long_cause_keeps_its_end_which_names_the_log() -> None:
@@ -189,24 +189,24 @@ def test_a_long_cause_keeps_its_end_which_names_the_log() -> None:
 
 def test_what_a_run_brought() -> None:
     history = mixed()
-    assert standing(history).outcome_words(history.trial(3), "") == "accuracy 0.91"
-    assert standing(history).outcome_words(history.trial(2), "exit code 3") == "exit code 3"
+    assert status(history).outcome_words(history.trial(3), "") == "accuracy 0.91"
+    assert status(history).outcome_words(history.trial(2), "exit code 3") == "exit code 3"
 
 
 def test_the_best_says_where_it_was_measured_and_what_it_breaks() -> None:
-    assert standing(History()).best_words == "no result yet"
-    assert standing(mixed()).best_words == "accuracy 0.91, all data, all limits kept, trial 3"
+    assert status(History()).best_words == "no result yet"
+    assert status(mixed()).best_words == "accuracy 0.91, all data, all limits kept, trial 3"
     slow = done(proposed(History(), FULL)[0], 0, 0.9, 90.0)
-    assert printable(standing(slow).best_words) == "accuracy 0.9, all data, breaks time ≤ 60 s (90 s), trial 0"
+    assert printable(status(slow).best_words) == "accuracy 0.9, all data, breaks time ≤ 60 s (90 s), trial 0"
     part = done(proposed(History(), QUARTER)[0], 0, 0.9, 1.0)
-    words = standing(part).best_words
+    words = status(part).best_words
     assert words == "accuracy 0.9, 1/4 of the data (no result on all data yet), trial 0"
 
 
 def test_without_limits_none_are_kept() -> None:
     problem = Problem(SPACE, minimize("accuracy"), budget=Budget(usd=5))
     history = done(proposed(History(), FULL)[0], 0, 0.9, 1.0)
-    assert standing(history, problem).best_words == "accuracy 0.9, all data, trial 0"
+    assert status(history, problem).best_words == "accuracy 0.9, all data, trial 0"
 
 
 def test_goal_trial_prediction_and_report() -> None:
