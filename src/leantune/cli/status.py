@@ -99,8 +99,8 @@ class StudyStatus:
             return None
         seen = self.best.seen
         values = {name: seen.value(name) for name in (*seen.metrics, COST, TIME)}
-        told = {name: Estimate(value, 0.0) for name, value in values.items() if math.isfinite(value)}
-        return compared(self.problem, self.history, self.best.trial.configuration, seen.fraction, told)
+        estimates = {name: Estimate(value, 0.0) for name, value in values.items() if math.isfinite(value)}
+        return compared(self.problem, self.history, self.best.trial.configuration, seen.fraction, estimates)
 
     @property
     def has_dollars(self) -> bool:
@@ -137,7 +137,8 @@ class StudyStatus:
             return f"{value} (no result on all {fidelity} yet), trial {best.trial.number}"
         if best.kept:
             return f"{value}{', all limits kept' if self.problem.constraints else ''}, trial {best.trial.number}"
-        broken = [f"{limit_text(one)} ({quantity(one.metric, best.seen.value(one.metric))})" for one in best.broken]
+        values = ((limit, quantity(limit.metric, best.seen.value(limit.metric))) for limit in best.broken)
+        broken = [f"{limit_text(limit)} ({value})" for limit, value in values]
         what = listed(broken) or "a limit, as far as it was measured"
         return f"{value}, breaks {what}, trial {best.trial.number}"
 
@@ -151,8 +152,8 @@ class StudyStatus:
 
     def reasons(self, trial: Trial) -> str:
         """Why a trial was proposed, without what concerns the whole study and is told once."""
-        known = {note.without_numbers for note in self.notes}
-        return "; ".join(str(note) for note in trial.notes if note.without_numbers not in known)
+        of_the_study = {note.without_numbers for note in self.notes}
+        return "; ".join(str(note) for note in trial.notes if note.without_numbers not in of_the_study)
 
 
 @dataclass(frozen=True)

@@ -162,8 +162,8 @@ class Watcher:
             self.interrupts.noticed()
         with self._lock:
             before = self._progress
-            known = before.status if isinstance(event, ReportReceived) else self._look()
-            self._progress = now = replace(before, status=known).after(event, self._opened.clock.now())
+            status = before.status if isinstance(event, ReportReceived) else self._look()
+            self._progress = now = replace(before, status=status).after(event, self._opened.clock.now())
         self._tell(event_lines(event, before, now))
 
     def latest(self) -> tuple[Progress, float]:

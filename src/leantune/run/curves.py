@@ -67,8 +67,8 @@ class Curves:
 
     def passed(self, trial: Trial) -> list[ReportRow]:
         """What it told at the smaller shares that it has passed, as far as that is a result there."""
-        told = self._shares.get(trial.number, {})
-        rows = [told[share] for share in trial.snapshots if share < trial.fraction and share in told]
+        by_share = self._shares.get(trial.number, {})
+        rows = [by_share[share] for share in trial.snapshots if share < trial.fraction and share in by_share]
         required = self.problem.required_metrics
         return [row for row in rows if all(math.isfinite(row.metrics.get(name, math.nan)) for name in required)]
 

@@ -56,9 +56,9 @@ class Judge:
 
     def look(self, view: Judging, claims: Mapping[int, Claim], *, due: bool = False) -> None:
         """Judge what is new; due: all of them, as the best of the paused must be chosen now."""
-        told = self.curves.read()
+        reported = self.curves.read()
         if self._changed is not None:
-            self._changed |= told
+            self._changed |= reported
             if not self._changed and not due:
                 return
         only, self._changed = None if due else self._changed, set()
@@ -106,7 +106,7 @@ class Judge:
         """Whether anything was done."""
         moves: list[JudgedMove] = []
         asked = False
-        money = self._store.money() if any(one.verdict is Verdict.RESUME for one in verdicts.values()) else None
+        money = self._store.money() if any(judged.verdict is Verdict.RESUME for judged in verdicts.values()) else None
         for number, judged in verdicts.items():
             trial = view.history.trial(number)
             if trial.state is TrialState.RUNNING:

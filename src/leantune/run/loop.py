@@ -142,7 +142,7 @@ class Loop:
         self._proposing = False
         self._proposal_seconds = math.inf
         self._problem = settings.problem
-        self._nothing_more: tuple[object, Over] | None = None  # what was known when the tuner said so
+        self._nothing_more: tuple[object, Over] | None = None  # the state in which the tuner said so
 
     def _new_judge(self) -> Judge:
         from leantune.run.curves import Curves
@@ -488,7 +488,7 @@ class Loop:
         if last is not None and len(look.history) >= last:
             return self._end_when_idle(End(Outcome.ENOUGH, "all trials of this call are proposed"), look.history)
         # A proposal that another one overtook is refused by the store in any case. To take turns only spares the work
-        # of computing it in vain, so who is alone, as far as it knows, or quick, does not ask.
+        # of computing it in vain, so skip the turn if alone or fast.
         if self._alone or self._proposal_seconds < QUICK_PROPOSAL:
             return self._propose_from(look)
         if not self._store.may_propose(self._worker.id, time=self._clock.now(), for_seconds=PROPOSAL_SECONDS):
@@ -506,8 +506,8 @@ class Loop:
 
     def _propose_from(self, look: Look) -> End | Waiting | None:
         results = self._results if self._settings.alone else len(look.history.finished)
-        known = (len(look.history), results, look.budget)
-        if self._nothing_more is not None and self._nothing_more[0] == known:
+        state = (len(look.history), results, look.budget)
+        if self._nothing_more is not None and self._nothing_more[0] == state:
             return self._end_when_idle(End(Outcome.OVER, self._nothing_more[1].why), look.history)
         began, problem = self._clock.now(), self._under(look.budget)
         seen = self._seen(look.history)
@@ -521,7 +521,7 @@ class Loop:
         if isinstance(answer, Wait):
             return Waiting(answer.why)
         if isinstance(answer, Over):
-            self._nothing_more = (known, answer)
+            self._nothing_more = (state, answer)
             return self._end_when_idle(End(Outcome.OVER, answer.why), look.history)
         self._proposal_seconds = self._clock.now() - began
         rate = rules.rate(answer.configuration)

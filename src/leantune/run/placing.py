@@ -12,11 +12,11 @@ from leantune.strategies.tuner import Tuner
 def course_of(tuner: Tuner, problem: Problem) -> Course:
     """SpotTune judges trials at theta; other tuners let them train to their end."""
     theta = tuner.theta if isinstance(tuner, SpotTune) else 1.0
-    known = tuner.last_steps if isinstance(tuner, SpotTune) else {}
+    last_steps = tuner.last_steps if isinstance(tuner, SpotTune) else {}
     usual = 1.0 if problem.steps is None else problem.steps
 
     def last(trial: Trial) -> float:
-        return known.get(trial.configuration.id, usual) if known else usual
+        return last_steps.get(trial.configuration.id, usual) if last_steps else usual
 
     def goal(trial: Trial, done: float) -> float:
         whole = last(trial)

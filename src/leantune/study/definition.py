@@ -235,7 +235,10 @@ def _differences(key: str, before: object, after: object) -> list[str]:
         return [line for name in names for line in _differences(_joined(key, name), before.get(name), after.get(name))]
     if isinstance(before, list) and isinstance(after, list) and key not in _ORDERED:
         gone, new = _minus(before, after), _minus(after, before)
-        return [*(f"{key}: {_shown(one)} is gone" for one in gone), *(f"{key}: {_shown(one)} is new" for one in new)]
+        return [
+            *(f"{key}: {_shown(item)} is gone" for item in gone),
+            *(f"{key}: {_shown(item)} is new" for item in new),
+        ]
     return [f"{key} was {_shown(before)} and is {_shown(after)}"]
 
 
@@ -252,17 +255,17 @@ def _moved(key: str, before: object, after: object) -> list[str]:
 
 
 def _minus(these: Iterable[object], those: Iterable[object]) -> list[object]:
-    known = {_text(one) for one in those}
-    return [one for one in these if _text(one) not in known]
+    texts = {_text(item) for item in those}
+    return [item for item in these if _text(item) not in texts]
 
 
 def _is_parameters(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, dict) and {"name", "kind"} <= set(one) for one in value)
+    return isinstance(value, list) and all(isinstance(item, dict) and {"name", "kind"} <= set(item) for item in value)
 
 
 def _by_name(parameters: object) -> dict[str, dict[str, object]]:
     assert isinstance(parameters, list)
-    return {str(one["name"]): {key: value for key, value in one.items() if key != "name"} for one in parameters}
+    return {str(item["name"]): {key: value for key, value in item.items() if key != "name"} for item in parameters}
 
 
 def _space_changes(
@@ -323,6 +326,6 @@ def _parameter_text(parameter: Mapping[str, object]) -> str:
 def _shown(value: object) -> str:
     if value is None:
         return "not given"
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

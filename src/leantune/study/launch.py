@@ -243,7 +243,7 @@ def _course(job: Job) -> Course:
 
 def _clusters(job: Job) -> tuple[Cluster, ...]:
     """Those that trials may run on; where the machine is free, one node of each type."""
-    clusters = (cluster for one in job.full_space.clusters.values() for cluster in one.options)
+    clusters = (cluster for parameter in job.full_space.clusters.values() for cluster in parameter.options)
     return tuple(cluster for cluster in clusters if cluster.nodes == 1 or job.run.machine != FREE)
 
 
@@ -298,8 +298,8 @@ def open_stored(url: str, name: str, *, folder: Path | None = None, clock: Clock
     with kept_open(url) as database:
         row = database.find(name)
         if row is None:
-            known = ", ".join(study.name for study in database.studies()) or "none"
-            raise UnknownStudy(f"there is no study {name!r}", where=database.url, hint=f"It holds: {known}")
+            names = ", ".join(study.name for study in database.studies()) or "none"
+            raise UnknownStudy(f"there is no study {name!r}", where=database.url, hint=f"It holds: {names}")
         if not row.job:
             raise InvalidInput(
                 f"study {name!r} was made by a Python program", where=database.url, hint="Go on with that program"
@@ -391,8 +391,8 @@ def _stored_history(job: Job) -> History:
     if not Database.exists(job.store):
         return History()
     with Database(job.store) as database:
-        known = database.find(job.name) is not None
-        return database.open(job.name, job.problem.space).history() if known else History()
+        stored = database.find(job.name) is not None
+        return database.open(job.name, job.problem.space).history() if stored else History()
 
 
 def verify(
