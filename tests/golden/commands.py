@@ -361,5 +361,6 @@ SCENARIOS = {
     "spot-run": Scenario(_spot_job, SPOT_RUN, slow=True),
     "catalog": Scenario(_machines, CATALOG),
     "doctor": Scenario(_nothing, DOCTOR),
+    "schema": Scenario(_nothing, (Step("schema", ("schema",)),)),
     "help": Scenario(_nothing, HELP),
 }
