@@ -1,7 +1,10 @@
-"""The JSON schema of a job file, for editors: made from the tables of readers by which job files are read.
+"""The JSON schema of a job file, for editors.
 
-A reader's keywords become limits and the description (`hint`) of its key. The schema knows forms, no meanings: a job
-file that it allows may still be refused (an unknown machine type, a condition on an unknown parameter).
+Keys, limits and hints of `run`, `market`, `budget` and of machines come from the tables of readers by which job files
+are read: a reader's keywords become limits and the description (`hint`) of its key. The forms of the other keys
+(`space`, `stop`, `checkpoints`, ...) are written here a second time; tests compare the keys and try the examples.
+The schema knows forms, no meanings: a job file that it allows may still be refused (an unknown machine type, a
+condition on an unknown parameter).
 """
 
 from __future__ import annotations
