@@ -19,15 +19,14 @@ from leantune.problem import Budget
 from leantune.run.events import Event, RunStarted
 from leantune.run.loop import Loop, Outcome
 from leantune.study.launch import (
-    check_place,
     dry_run,
     extend,
     open_job,
     open_stored,
-    rules_of,
     run,
     verify,
 )
+from leantune.study.program import JobProgram
 
 PROGRAM = """
 import fcntl, pathlib, sys, time
@@ -263,7 +262,7 @@ def test_a_place_that_this_machine_is_not_is_refused(tmp_path: Path) -> None:
     text = path.read_text()
     path.write_text(text.replace("on: local", "on: ray"))
     with pytest.raises(JobError, match="ray"):
-        check_place(load_job(path))
+        JobProgram(load_job(path)).check_place()
     path.write_text(text.replace("vcpus: 0.5", "vcpus: 500"))
     with pytest.raises(SpaceError, match="500"):
         run(open_job(load_job(path)))
@@ -287,7 +286,7 @@ def test_a_job_runs_on_spot_machines_of_the_simulated_cloud(tmp_path: Path) -> N
     )
     assert job.run.on == "simcloud"
     forecast = dry_run(job).first[0]
-    assert forecast.worst_case_usd == pytest.approx(3.6 * (1200 + rules_of(job).overhead) / 3600)
+    assert forecast.worst_case_usd == pytest.approx(3.6 * (1200 + JobProgram(job).rules.overhead) / 3600)
     opened = open_job(job)
     events: list[Event] = []
     end = run(opened, observer=events.append)
@@ -321,7 +320,7 @@ def test_a_spot_job_needs_machines_with_prices(tmp_path: Path) -> None:
     text = path.read_text().replace(", usd_per_hour: 3.6", "").replace("usd: 10, ", "")
     path.write_text(text.replace("subject_to: [cost <= 0.5 USD]\n", ""))
     with pytest.raises(JobError, match="m has no price"):
-        check_place(load_job(path))
+        JobProgram(load_job(path)).check_place()
 
 
 def test_a_budget_is_only_raised(tmp_path: Path) -> None:

@@ -16,13 +16,14 @@ from leantune.store.rows import StayRow
 from leantune.strategies.spottune import RankedTrial
 from leantune.study import launch
 from leantune.study.launch import OpenedStudy
+from leantune.study.program import JobProgram
 from leantune.text import duration, setting_words
 
 
 def run(path: Path, options: SpotTuneOptions, mode: Mode) -> Answer:
     """Work on the study until it is over, and rank its settings."""
     job = warned(launch.load_spottune(path, options))
-    launch.check_place(job)
+    JobProgram(job).check_place()
     with closing(launch.open_job(job)) as opened:
         end = worked(opened, mode, job.run.parallel)
         return _answer(opened, end, opened.ranking(), opened.store.stays())

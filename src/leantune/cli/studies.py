@@ -21,6 +21,7 @@ from leantune.strategies.proposals import Recommendation
 from leantune.study import launch
 from leantune.study.definition import raised
 from leantune.study.launch import OpenedStudy
+from leantune.study.program import JobProgram
 from leantune.text import budget_words
 
 CODE_OF_OUTCOME = {
@@ -54,7 +55,7 @@ class StudyTarget:
         else:
             job = load_job(self.job)
             if to_run:
-                launch.check_place(warned(job))
+                JobProgram(warned(job)).check_place()
             opened = self._opened(job, create=to_run)
         with closing(opened):
             yield opened

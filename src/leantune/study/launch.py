@@ -11,32 +11,28 @@ from typing import TYPE_CHECKING
 
 from leantune.clock import Clock, RealClock
 from leantune.errors import InvalidInput, StudyOver, UnknownStudy
-from leantune.executors.base import Executor
-from leantune.executors.registry import Past, ProgramSettings, charges_at, executor_module, is_available
+from leantune.executors.registry import is_available
 from leantune.history import History, Note, NoteKind, Observation, Trial, TrialKind, TrialState
 from leantune.jobfile import Job, parse_job
 from leantune.jobfile.job import read_text
-from leantune.jobfile.settings import FREE
 from leantune.jobfile.tree import read_tree
 from leantune.problem import At, Budget, Problem
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import TimeRules
-from leantune.run.loop import End, Loop, LoopSettings, Outcome
-from leantune.space import Cluster, Configuration
+from leantune.run.loop import End, Loop, Outcome
+from leantune.space import Configuration
 from leantune.store.database import Database
 from leantune.store.rows import Money
 from leantune.store.study import StudyStore
 from leantune.strategies.baseline import Comparison, compared, next_test
 from leantune.strategies.proposals import Proposal, Recommendation
 from leantune.strategies.recommending import required
-from leantune.strategies.registry import named_tuner
 from leantune.strategies.tuner import Tuner, View
 from leantune.study.definition import document_of, kept_open, open_or_create, open_unchanged, raised
+from leantune.study.program import JobProgram
 
 if TYPE_CHECKING:
-    from leantune.cloud.provider import Offer
     from leantune.jobfile.edit import SpotTuneOptions
-    from leantune.rent.placement import Course
     from leantune.strategies.spottune import RankedTrial
 
 FIRST_PROPOSALS = 3  # shown by a dry run
@@ -46,15 +42,20 @@ FIRST_PROPOSALS = 3  # shown by a dry run
 class OpenedStudy:
     """A study in its store, with the job that defines it."""
 
-    job: Job
+    program: JobProgram
     database: Database
     store: StudyStore
     clock: Clock
 
     @property
+    def job(self) -> Job:
+        """The job that defines the study."""
+        return self.program.job
+
+    @property
     def strategy(self) -> Tuner:
         """The strategy that the job names."""
-        return strategy_of(self.job)
+        return self.program.tuner
 
     @property
     def problem(self) -> Problem:
@@ -178,75 +179,6 @@ class Verification:
         return not self.failed and all(limit.held for limit in self.limits)
 
 
-def strategy_of(job: Job) -> Tuner:
-    """The strategy that the job names, checked against its problem."""
-    strategy = named_tuner(job.strategy, **job.strategy_options)
-    strategy.check(job.problem)
-    return strategy
-
-
-def rules_of(job: Job) -> TimeRules:
-    """What the job says about time, and how its runs are paid for."""
-    charges = charges_at(job.run.on, program_settings(job))
-    return TimeRules(
-        job.run.time_limit,
-        job.run.grace,
-        job.run.parallel,
-        billed=charges.billed,
-        speed=charges.speed,
-        setup=charges.setup_seconds,
-        worst_rate=charges.worst_rate,
-        adds_up=charges.adds_up,
-        steps=job.problem.steps,
-    )
-
-
-def program_settings(job: Job, past: Past = Past(), trained_seconds: float = 0.0) -> ProgramSettings:  # noqa: B008 - frozen
-    """What a place to run is told about the job, and about what its study has done so far."""
-    free = job.run.machine == FREE
-    return ProgramSettings(
-        study=job.name,
-        problem=job.problem,
-        arguments=job.command.arguments,
-        clusters=_clusters(job),
-        folder=job.folder,
-        runs=job.logs / job.name,
-        checkpoints=job.checkpoints.at,
-        spot=job.run.spot,
-        market=job.run.market,
-        trained_seconds=trained_seconds,
-        past=past,
-        parallel=job.run.parallel,
-        aboard=_aboard(job) if free else None,
-        course=_course(job) if free else None,
-        predictor=job.run.predictor,
-    )
-
-
-def _aboard(job: Job) -> Callable[[Trial, Offer], Trial]:
-    """Puts a trial on a machine that was chosen for it."""
-    (name,) = job.full_space.clusters
-    clusters = {cluster.type: cluster for cluster in _clusters(job)}
-
-    def aboard(trial: Trial, offer: Offer) -> Trial:
-        values = {**trial.configuration, name: clusters[offer.machine.name]}
-        return replace(trial, configuration=job.full_space.configuration(values))
-
-    return aboard
-
-
-def _course(job: Job) -> Course:
-    from leantune.run.placing import course_of
-
-    return course_of(strategy_of(job), job.problem)
-
-
-def _clusters(job: Job) -> tuple[Cluster, ...]:
-    """Those that trials may run on; where the machine is free, one node of each type."""
-    clusters = (cluster for parameter in job.full_space.clusters.values() for cluster in parameter.options)
-    return tuple(cluster for cluster in clusters if cluster.nodes == 1 or job.run.machine != FREE)
-
-
 def open_job(job: Job, *, create: bool = True, clock: Clock | None = None) -> OpenedStudy:
     """The job's study in its store, created if need be, with the job's budget.
 
@@ -263,7 +195,7 @@ def open_job(job: Job, *, create: bool = True, clock: Clock | None = None) -> Op
             store = open_or_create(database, job.name, job.problem, document, job.text, clock)
         else:
             store = open_unchanged(database, row, job.problem, document)
-    return OpenedStudy(job, database, store, clock)
+    return OpenedStudy(JobProgram(job), database, store, clock)
 
 
 def load_spottune(path: Path, options: SpotTuneOptions) -> Job:
@@ -307,20 +239,7 @@ def open_stored(url: str, name: str, *, folder: Path | None = None, clock: Clock
         written = parse_job(row.job, folder=folder or Path.cwd(), source=f"the job file of study {name!r}")
         job = replace(written, store=url, problem=written.problem.with_budget(row.budget))
         store = database.open(name, job.problem.space)
-    return OpenedStudy(job, database, store, clock or RealClock())
-
-
-def check_place(job: Job) -> None:
-    """Refuse a job that cannot be run: at a place that is not available, or on a cluster larger than the host."""
-    executor_module(job.run.on).check_settings(program_settings(job))
-
-
-def executor_of(opened: OpenedStudy) -> Executor:
-    """Runs the job's program at the place that the job names."""
-    stays = tuple(opened.store.stays())
-    past = Past(stays, tuple(opened.store.reports())) if stays else Past()
-    settings = program_settings(opened.job, past, opened.history.seconds)
-    return executor_module(opened.job.run.on).make_executor(settings, opened.clock)
+    return OpenedStudy(JobProgram(job), database, store, clock or RealClock())
 
 
 def run(
@@ -336,21 +255,12 @@ def run(
     ready: is given the loop before it starts, to be able to interrupt it. parallel: runs at once on this worker, where
     it is not the job's.
     """
-    job = opened.job
-    check_place(job)
-    rules = rules_of(job) if parallel is None else replace(rules_of(job), parallel=parallel)
-    plan = LoopSettings(
-        job.problem,
-        opened.strategy,
-        job.seed,
-        rules,
-        lease=job.run.lease,
-        deterministic=job.run.deterministic,
-        batch=job.run.parallel,
-        max_failures=job.run.max_failures,
-        keep=job.checkpoints.keep,
-    )
-    loop = Loop(opened.store, plan, executor_of(opened), opened.clock, observer)
+    program = opened.program
+    program.check_place()
+    settings = program.loop_settings(opened.problem, opened.strategy, opened.job.seed)
+    if parallel is not None:
+        settings = replace(settings, rules=replace(settings.rules, parallel=parallel))
+    loop = Loop(opened.store, settings, program.executor(opened.store, opened.clock), opened.clock, observer)
     ready(loop)
     # Compiled while the first programs run: on a new machine that takes seconds. A daemon, so that it delays no end.
     Thread(target=opened.strategy.prepare, name="leantune-prepare", daemon=True).start()
@@ -359,10 +269,11 @@ def run(
 
 def dry_run(job: Job) -> DryRun:
     """What a run would do first and what that may cost; nothing is created and nothing is started."""
+    program = JobProgram(job)
     if is_available(job.run.on):  # one may look at a job for another place
-        check_place(job)
+        program.check_place()
     history, problem = _stored_history(job), job.problem
-    strategy, rules = strategy_of(job), rules_of(job)
+    strategy, rules = program.tuner, program.rules
     money, foreseen = Money(problem.budget.usd, history.cost, 0.0), history
     forecasts: list[Forecast] = []
 
@@ -407,7 +318,7 @@ def verify(
     It is paid from the study's budget; where its worst case does not fit, beyond_budget=True raises the budget by it.
     """
     recommended = opened.recommendation()
-    check_place(opened.job)
+    opened.program.check_place()
     verified = opened.standing_verification()
     if verified is not None and verified.configuration == recommended.configuration:
         return _verification(opened, recommended, verified)  # nothing was tested since: no need to pay again
@@ -451,7 +362,7 @@ def _unfinished_verification(opened: OpenedStudy, configuration: Configuration) 
 
 def _verification_trial(opened: OpenedStudy, recommended: Recommendation) -> Trial:
     """A new verifying trial: at full data, or where the goal is sought at any share, at the recommended one."""
-    rules, now = rules_of(opened.job), opened.clock.now()
+    rules, now = opened.program.rules, opened.clock.now()
     rate = rules.rate(recommended.configuration)
     limit = rules.first_limit(rate, dict(recommended.metrics), opened.store.money())
     share = recommended.fraction if opened.problem.goal.at is At.ANYWHERE else Fraction(1)
@@ -462,7 +373,7 @@ def _verification_trial(opened: OpenedStudy, recommended: Recommendation) -> Tri
 
 def _make_affordable(opened: OpenedStudy, trial: Trial, beyond_budget: bool) -> None:
     """Refuse (StudyOver) a trial whose worst case does not fit, or raise the budget by what is missing."""
-    money, rules = opened.store.money(), rules_of(opened.job)
+    money, rules = opened.store.money(), opened.program.rules
     if rules.booking(trial, money) is not None:
         return
     if not beyond_budget or money.budget_usd is None:

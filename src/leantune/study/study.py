@@ -39,8 +39,8 @@ from leantune.history import (
 from leantune.problem import Budget, Constraint, Fidelity, Goal, Problem, Stop
 from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
-from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
-from leantune.run.loop import Loop, LoopSettings
+from leantune.run.ledger import continued_dollars, smaller_result
+from leantune.run.loop import Loop
 from leantune.run.seeds import seed_of
 from leantune.space import Configuration, Space
 from leantune.strategies.baseline import Comparison, compared, next_test
@@ -50,6 +50,7 @@ from leantune.strategies.recommending import required
 from leantune.strategies.registry import at_work, check_repeats, default_strategy, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.study.definition import describe, kept_open, open_or_create, raised
+from leantune.study.program import FunctionProgram
 from leantune.units import Seconds, Usd, parse_share
 from leantune.worker.client import current_trial
 
@@ -331,23 +332,20 @@ class Study:
         if trials is None and not self._limited:
             hint = "Give budget=Budget(trials=20), or optimize(train, trials=20)"
             raise InvalidInput("the study has no end", where="optimize", hint=hint)
-        executor = FunctionExecutor(
-            self.problem,
-            lambda current: train(self._asked(self.history.trial(current.number))),
-            self._clock,
-            catch=catch,
-            runs=self._place_of_checkpoints(),
-        )
-        plan = LoopSettings(
-            self.problem,
-            self.strategy,
-            self.seed,
-            TimeRules(enforced=False),
-            lease=LEASE if self._shared else None,
-            max_failures=None,
+        program = FunctionProgram(
+            lambda clock, runs: FunctionExecutor(
+                self.problem,
+                lambda current: train(self._asked(self.history.trial(current.number))),
+                clock,
+                catch=catch,
+                runs=runs,
+            ),
+            folder=self._place_of_checkpoints(),
             keep=Keep.NONE if self._checkpoints is None else Keep.BEST,
+            lease=LEASE if self._shared else None,
         )
-        Loop(self.store, plan, executor, self._clock, observer).run(trials=trials)
+        settings = program.loop_settings(self.problem, self.strategy, self.seed)
+        Loop(self.store, settings, program.executor(self.store, self._clock), self._clock, observer).run(trials=trials)
         return self.recommendation()
 
     def _place_of_checkpoints(self) -> Path | None:
