@@ -24,7 +24,6 @@ from leantune.executors.registry import (
     charges_at,
     executor_module,
     is_available,
-    unknown_place,
 )
 from leantune.space import Cluster, Machine
 from tests.executors.programs import PROBLEM, python
@@ -79,12 +78,6 @@ def test_a_place_of_a_later_version_is_told_so(tmp_path: Path) -> None:
     assert caught.value.where == "run.on"
     assert "on: local (or simcloud)" in caught.value.hint
     assert charges_at("aws", settings_in(tmp_path)) == Charges()
-
-
-def test_a_name_that_is_none_is_corrected() -> None:
-    assert unknown_place("locl") == (
-        "there is no place 'locl' to run", "Did you mean 'local'? There are local, simcloud, aws, ray",
-    )  # fmt: skip
 
 
 def test_a_machine_that_this_host_is_not_is_refused_everywhere(tmp_path: Path) -> None:

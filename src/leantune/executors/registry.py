@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from leantune.clock import Clock
 from leantune.cloud.market_settings import MarketSettings
-from leantune.errors import JobError, did_you_mean
+from leantune.errors import JobError
 from leantune.executors.base import Arguments, Executor
 from leantune.problem import Problem
 from leantune.space import Cluster
@@ -150,8 +150,3 @@ def executor_module(name: str) -> ExecutorModule:
 def charges_at(name: str, settings: ProgramSettings) -> Charges:
     """How runs are paid for at a place; the usual way where it is not available."""
     return executor_module(name).charges(settings) if is_available(name) else Charges()
-
-
-def unknown_place(name: str) -> tuple[str, str]:
-    """What is wrong with a name that is none, and what would be right."""
-    return f"there is no place {name!r} to run", f"{did_you_mean(name, PLACES)}There are {', '.join(PLACES)}"

@@ -342,15 +342,8 @@ def _fractions(entry: Entry) -> tuple[Fraction, ...]:
         return parse_fractions(shares)
 
 
-def _fidelity(entry: Entry) -> str:
-    word = entry.text(FIDELITY_HINT)
-    if word not in get_args(Fidelity):
-        raise entry.unknown(f"fractions are not of {word!r}", word, get_args(Fidelity))
-    return word
-
-
 _READERS: Mapping[str, Reader] = {
-    "fidelity": _fidelity,
+    "fidelity": partial(Entry.word, words=get_args(Fidelity), what="fractions are not of {}", hint=FIDELITY_HINT),
     "stop": read_stop,
     "repeats": read_repeats,
     "steps": partial(Entry.real, hint=STEPS_HINT, above_0="is no number of steps"),

@@ -1,8 +1,9 @@
 """The JSON schema of a job file, for editors.
 
-Keys, limits and hints of `run`, `market`, `budget` and of machines come from the tables of readers by which job files
-are read: a reader's keywords become limits and the description (`hint`) of its key. The forms of the other keys
-(`space`, `stop`, `checkpoints`, ...) are written here a second time; tests compare the keys and try the examples.
+Keys, limits and hints of `run`, `market`, `budget`, `stop`, `checkpoints` and of machines come from the tables of
+readers by which job files are read: a reader's keywords become limits and the description (`hint`) of its key. The
+forms of the other keys (`space`, `strategy`, ...) are written here a second time; tests compare the keys and try the
+examples.
 The schema knows forms, no meanings: a job file that it allows may still be refused (an unknown machine type, a
 condition on an unknown parameter).
 """
@@ -13,9 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, get_args
 
-from leantune.checkpoints import Keep
-from leantune.cloud.market_settings import Regime
-from leantune.executors.registry import PLACES
 from leantune.jobfile import job, parameters, settings
 from leantune.jobfile.tree import Entry, Reader, readers_of
 from leantune.problem import At, Fidelity, Scale
@@ -43,7 +41,6 @@ def job_schema() -> Schema:
 def _keys() -> dict[str, tuple[Schema, str]]:
     """The schema and the hint of every key."""
     goal: dict[str, Schema] = {"metric": _TEXT, "scale": _words(Scale)}
-    regret = {**_NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1}
     strategy: Schema = {
         "type": "object",
         "properties": {"name": _words(STRATEGIES)},
@@ -60,14 +57,14 @@ def _keys() -> dict[str, tuple[Schema, str]]:
         "fractions": (_one_or_more(_AMOUNT), job.FRACTIONS_HINT),
         "fidelity": (_words(get_args(Fidelity)), job.FIDELITY_HINT),
         "budget": (_table(settings.BUDGET_READERS) | {"minProperties": 1}, settings.BUDGET_HINT),
-        "stop": (_either({"const": "never"}, _object({"regret": regret}, ["regret"])), settings.STOP_HINT),
+        "stop": (_either({"const": "never"}, _table(settings.STOP_READERS, ["regret"])), settings.STOP_HINT),
         "strategy": (_either(_words(STRATEGIES), strategy), job.STRATEGY_HINT),
         "seed": ({**_WHOLE, "minimum": 0}, job.SEED_HINT),
         "repeats": (_either({"const": "never"}, {**_WHOLE, "minimum": 1}), settings.REPEATS_HINT),
         "snapshots": (_TRUTH, "Write true where one run reports at every fraction that it passes"),
         "run": (_table(readers_of(settings.RunSettings)), settings.RUN_HINT),
         "store": (_TEXT, settings.STORE_HINT),
-        "checkpoints": (_either(_TEXT, _object({"at": _TEXT, "keep": _words(Keep)})), settings.KEEP_HINT),
+        "checkpoints": (_either(_TEXT, _table(settings.CHECKPOINT_READERS)), settings.KEEP_HINT),
         "steps": ({**_NUMBER, "exclusiveMinimum": 0}, job.STEPS_HINT),
         "settings": ({"type": "array", "items": _by_name(_SCALAR), "minItems": 1}, job.SETTINGS_HINT),
         "baseline": (_by_name({"type": ["string", "number", "boolean", "object"]}), job.BASELINE_HINT),
@@ -117,6 +114,8 @@ def _of_reader(reader: Reader) -> Schema:
         return _READS[reader]
     if reader.func is parameters.read_size:
         return _of_reader(reader.keywords["read"])
+    if reader.func is Entry.word:
+        return _words(reader.keywords["words"]) | {"description": reader.keywords["hint"]}
     limits: Schema = {"minimum": reader.keywords["least"]} if "least" in reader.keywords else {}
     limits |= {"exclusiveMinimum": 0} if "above_0" in reader.keywords else {}
     limits |= {"description": reader.keywords["hint"]} if "hint" in reader.keywords else {}
@@ -148,11 +147,9 @@ _READS: Mapping[Callable[..., Any], Schema] = {
     Entry.whole: _WHOLE,
     Entry.number: _NUMBER,
     Entry.real: _NUMBER,
+    Entry.share: {**_NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1},
     Entry.truth: _TRUTH,
     Entry.quantity: _AMOUNT,
     settings.read_path: _TEXT,
-    settings.read_place: _words(PLACES),
-    settings.read_machine: _words((settings.OWN, settings.FREE)),
     settings.read_seconds: _TEXT,
-    settings.read_regime: _words(Regime),
 }

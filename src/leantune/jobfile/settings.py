@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from leantune.checkpoints import Keep
 from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
 from leantune.executors.base import GRACE
-from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES, unknown_place
+from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES
 from leantune.jobfile.tree import Entry, Reader, readers_of
 from leantune.problem import Budget, Stop
 
@@ -28,21 +28,8 @@ RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
 _MARKET_HINT = "Write market: {prices: generated, regime: volatile, seed: 0, speed: 60}"
 _SPEED_HINT = "Write how many seconds of the market pass in one of yours, such as speed: 60"
 KEEP_HINT = "Write checkpoints: {at: ./checkpoints, keep: best}, or keep: all, or keep: none"
+_FOLDER_HINT = "Name a folder, such as ./checkpoints"
 STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
-
-
-def read_place(entry: Entry) -> str:
-    name = entry.text(f"Write on: {DEFAULT}")
-    if name not in PLACES:
-        raise entry.error(*unknown_place(name))
-    return name
-
-
-def read_machine(entry: Entry) -> str:
-    machine = entry.text(_MACHINE_HINT)
-    if machine not in (OWN, FREE):
-        raise entry.unknown(f"a machine is not {machine!r}", machine, (OWN, FREE))
-    return machine
 
 
 def read_seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
@@ -60,12 +47,6 @@ def read_path(entry: Entry) -> str:
     return text
 
 
-def read_regime(entry: Entry) -> str:
-    if entry.text(_MARKET_HINT) not in set(Regime):
-        raise entry.error(f"there is no regime {entry.written!r}", f"There are {', '.join(Regime)}")
-    return entry.written
-
-
 def read_market(entry: Entry) -> MarketSettings:
     given = entry.read(MARKET_READERS, _MARKET_HINT)
     for name in ("regime", "seed"):
@@ -74,12 +55,21 @@ def read_market(entry: Entry) -> MarketSettings:
     return MarketSettings(**given)
 
 
+_place = partial(Entry.word, words=PLACES, what="there is no place {} to run", hint=f"Write on: {DEFAULT}")
+_machine = partial(Entry.word, words=(OWN, FREE), what="a machine is not {}", hint=_MACHINE_HINT)
 _count = partial(Entry.whole, hint="Write a whole number of at least 1", least=1)
 MARKET_READERS: dict[str, Reader] = {
     "prices": read_path,
-    "regime": read_regime,
+    "regime": partial(Entry.word, words=Regime, what="there is no regime {}", hint=_MARKET_HINT),
     "seed": partial(Entry.whole, hint=_MARKET_HINT, least=0),
     "speed": partial(Entry.real, hint=_SPEED_HINT, above_0="is not a speed"),
+}
+STOP_READERS: dict[str, Reader] = {
+    "regret": partial(Entry.share, what="the regret is {}", hint=f"{STOP_HINT}; above 0 and below 1"),
+}
+CHECKPOINT_READERS: dict[str, Reader] = {
+    "at": partial(Entry.text, hint=_FOLDER_HINT),
+    "keep": partial(Entry.word, words=Keep, what="what is kept is not {}", hint=KEEP_HINT),
 }
 BUDGET_READERS: dict[str, Reader] = {
     "usd": partial(Entry.quantity, kind="money", hint="Write dollars, such as usd: 5"),
@@ -100,9 +90,9 @@ class RunSettings:
     revocations, by name or file.
     """
 
-    on: Annotated[str, read_place] = DEFAULT
+    on: Annotated[str, _place] = DEFAULT
     spot: Annotated[bool, Entry.truth] = False
-    machine: Annotated[str, read_machine] = OWN
+    machine: Annotated[str, _machine] = OWN
     parallel: Annotated[int, _count] = 1
     time_limit: Annotated[float | None, partial(read_seconds, example="20 min")] = None
     grace: Annotated[float, partial(read_seconds, example="30 s", positive=False)] = float(GRACE)
@@ -141,11 +131,8 @@ def read_stop(entry: Entry) -> Stop:
         if entry.value != "never":
             raise entry.is_not("an end of the study", STOP_HINT)
         return "never"
-    given = entry.read({"regret": partial(Entry.real, hint=STOP_HINT)}, STOP_HINT, needs={"regret": "the regret"})
-    if not 0.0 < given["regret"] < 1.0:
-        regret = entry.at("regret")
-        raise regret.error(f"the regret is {regret.written}", f"{STOP_HINT}; above 0 and below 1")
-    return float(given["regret"])
+    regret: float = entry.read(STOP_READERS, STOP_HINT, needs={"regret": "the regret"})["regret"]
+    return regret
 
 
 def read_repeats(entry: Entry) -> int:
@@ -205,30 +192,24 @@ class CheckpointSettings:
     keep: Keep = Keep.BEST
 
 
-def _keep(entry: Entry) -> Keep:
-    word = entry.text(KEEP_HINT)
-    if word not in set(Keep):
-        raise entry.unknown(f"what is kept is not {word!r}", word, list(Keep))
-    return Keep(word)
-
-
 def read_checkpoints(entry: Entry | None, folder: Path) -> CheckpointSettings:
     """`checkpoints:`, a folder, or {at: folder, keep: best}; every part may be left out."""
     if entry is None:
         return CheckpointSettings(_resolved(DEFAULT_CHECKPOINTS, folder))
     if not isinstance(entry.value, dict):
         return CheckpointSettings(_checkpoint_folder(entry, folder))
-    given = entry.read({"at": partial(_checkpoint_folder, folder=folder), "keep": _keep}, KEEP_HINT)
-    return CheckpointSettings(**{"at": _resolved(DEFAULT_CHECKPOINTS, folder), **given})
+    given = entry.read(CHECKPOINT_READERS, KEEP_HINT)
+    at = _checkpoint_folder(entry.at("at"), folder) if "at" in given else _resolved(DEFAULT_CHECKPOINTS, folder)
+    return CheckpointSettings(at, Keep(given.get("keep", Keep.BEST)))
 
 
 def _checkpoint_folder(entry: Entry, folder: Path) -> Path:
-    text = entry.text("Name a folder, such as ./checkpoints")
+    text = entry.text(_FOLDER_HINT)
     scheme, separator, _ = text.partition("://")
     if separator and scheme != "file":
         raise entry.error(
             f"checkpoints cannot be kept at {scheme}:// yet",
-            "Name a folder, such as ./checkpoints; other places come with a later version",
+            f"{_FOLDER_HINT}; other places come with a later version",
         )
     if separator:
         url = urlsplit(text)
@@ -237,7 +218,7 @@ def _checkpoint_folder(entry: Entry, folder: Path) -> Path:
         text = unquote(url.path)
     place = _resolved(text or read_path(entry), folder)
     if place.exists() and not place.is_dir():
-        raise entry.error(f"{text!r} is a file", "Name a folder, such as ./checkpoints")
+        raise entry.error(f"{text!r} is a file", _FOLDER_HINT)
     return place
 
 
