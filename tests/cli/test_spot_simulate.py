@@ -1,7 +1,7 @@
 """`leantune spot simulate` end to end, and how simulations read."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from leantune.lab.simulate.setup import DAY, with_generated_prices
 from tests.cli import tiny
 from tests.lab.simulate.small import plan, recorded
 
-QUICK = ("--workload", "Toy", "--types", "r4.large,m4.2xlarge", "--days", "2", "--hours", "1")
+QUICK = ("--workload", "Toy", "--types", "r4.large,m4.2xlarge")
 
 
 @pytest.fixture(autouse=True)
@@ -39,16 +39,24 @@ def jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     yield
 
 
-def run(*arguments: str) -> Result:
-    return tiny.invoke("spot", "simulate", *arguments)
+def typed(arguments: tuple[str, ...], settings: Mapping[str, object]) -> tuple[str, ...]:
+    """The command with a file of settings, beside the working folder: jobs of an hour, two days of generated prices."""
+    short = {"hours": 1} if "--prices" in arguments else {"hours": 1, "days": 2}
+    path = Path.cwd().with_suffix(".yaml")
+    path.write_text(json.dumps({**short, **settings}, indent=1), encoding="utf-8")
+    return ("spot", "simulate", *arguments, "--settings", str(path))
 
 
-def told(*arguments: str) -> Any:
-    return tiny.told("spot", "simulate", *arguments)
+def run(*arguments: str, **settings: object) -> Result:
+    return tiny.invoke(*typed(arguments, settings))
 
 
-def error(*arguments: str) -> str:
-    result = run(*arguments)
+def told(*arguments: str, **settings: object) -> Any:
+    return tiny.told(*typed(arguments, settings))
+
+
+def error(*arguments: str, **settings: object) -> str:
+    result = run(*arguments, **settings)
     assert result.exit_code == 2
     return " ".join(result.output.split())
 
@@ -81,10 +89,10 @@ def test_all_families_are_tuned_each_for_itself() -> None:
 
 def test_theta_the_provider_and_the_deadline_matter() -> None:
     usual = told(*QUICK, "--policy", "on-demand", "--no-html")["policies"][0]
-    whole = told(*QUICK, "--policy", "on-demand", "--no-html", "--theta", "1")["policies"][0]
+    whole = told(*QUICK, "--policy", "on-demand", "--no-html", theta=1)["policies"][0]
     assert whole["kept_steps"] > usual["kept_steps"] * 0.99
     assert whole["selected_seconds"] == whole["finished_seconds"] > usual["selected_seconds"]
-    azure = told(*QUICK, "--policy", "random", "--no-html", "--provider", "azure")
+    azure = told(*QUICK, "--policy", "random", "--no-html", provider="azure")
     assert azure["provider"] == "azure"
     assert azure["policies"][0]["refund_usd"] == 0  # Azure gives nothing back
     slow = told(*QUICK, "--policy", "ours", "--no-html")["policies"][0]["finished_seconds"]
@@ -105,11 +113,11 @@ def price_file(folder: Path) -> Path:
 
 def test_a_price_file_with_a_table_of_types(tmp_path: Path) -> None:
     path = price_file(tmp_path)
-    arguments = ("--workload", "toy", "--hours", "1", "--prices", str(path), "--policy", "ours", "--no-html")
+    arguments = ("--workload", "toy", "--prices", str(path), "--policy", "ours", "--no-html")
     assert "not known of old.large" in error(*arguments)
     table = tmp_path / "types.csv"
     table.write_text("instance_type,vcpu,mem_gib,ondemand_usd_hr\nold.large,2,8,0.2\n", encoding="utf-8")
-    read = told(*arguments, "--instances", str(table), "--start", "2016-03-12T06:00")
+    read = told(*arguments, "--start", "2016-03-12T06:00", instances=str(table))
     assert read["start"] == "2016-03-12T06:00:00+00:00"
     assert read["types"] == ["old.large", "r4.large"]
     assert read["smooth"]["saved_share"] < read["saved_share"]
@@ -124,8 +132,8 @@ def test_a_start_outside_of_the_prices_is_refused_as_it_was_typed(tmp_path: Path
 def test_a_tuning_beyond_the_end_of_the_prices_is_told(tmp_path: Path) -> None:
     arguments = ("--workload", "toy", "--types", "r4.large", "--prices", str(price_file(tmp_path)), "--policy", "ours")
     note = "prices are taken to stay as they were after 2016-03-20 23:00 UTC (ours)"
-    assert told(*arguments, "--hours", "40", "--start", "2016-03-20")["notes"] == [note]
-    assert told(*arguments, "--hours", "1", "--start", "2016-03-19")["notes"] == []
+    assert told(*arguments, "--start", "2016-03-20", hours=40)["notes"] == [note]
+    assert told(*arguments, "--start", "2016-03-19")["notes"] == []
 
 
 def test_json_draws_a_timeline_only_where_one_is_asked_for(tmp_path: Path) -> None:
@@ -139,8 +147,8 @@ def test_json_draws_a_timeline_only_where_one_is_asked_for(tmp_path: Path) -> No
 def test_generated_prices_of_types_of_a_table(tmp_path: Path) -> None:
     table = tmp_path / "types.csv"
     table.write_text("instance_type,vcpu,mem_gib,ondemand_usd_hr\nold.large,2,8,0.2\n", encoding="utf-8")
-    arguments = ("--workload", "toy", "--hours", "1", "--days", "2", "--types", "old.large", "--policy", "on-demand")
-    assert told(*arguments, "--instances", str(table))["types"] == ["old.large"]
+    arguments = ("--workload", "toy", "--types", "old.large", "--policy", "on-demand")
+    assert told(*arguments, instances=str(table))["types"] == ["old.large"]
 
 
 def test_traces_take_machines(tmp_path: Path) -> None:
@@ -149,11 +157,11 @@ def test_traces_take_machines(tmp_path: Path) -> None:
     (tmp_path / "trace.json").write_text(json.dumps({"metadata": {"gap_seconds": 900}, "data": [2, 2, 0, 2]}))
     mapping = tmp_path / "map.yaml"
     mapping.write_text("r4.large/us-east-1a: trace.json\n", encoding="utf-8")
-    arguments = ("--workload", "toy", "--hours", "1", "--prices", str(path), "--types", "r4.large", "--no-html")
-    traced = told(*arguments, "--policy", "random", "--traces", str(mapping))["policies"][0]
+    arguments = ("--workload", "toy", "--prices", str(path), "--types", "r4.large", "--no-html")
+    traced = told(*arguments, "--policy", "random", traces=str(mapping))["policies"][0]
     calm = told(*arguments, "--policy", "random")["policies"][0]
     assert traced["revocations"] > calm["revocations"] == 0
-    assert "need traces" in error(*arguments, "--revocations", "capacity")
+    assert "need traces" in error(*arguments, revocations="capacity")
 
 
 @pytest.mark.parametrize(
@@ -162,26 +170,27 @@ def test_traces_take_machines(tmp_path: Path) -> None:
         (("--policy", "best"), "there is no policy 'best'"),
         (("--workload", "absent"), "no recording of 'absent'"),
         (("--start", "yesterday"), "'yesterday' is no time"),
-        (("--days", "0"), "--days is 0"),
-        (("--theta", "2"), "theta is 2"),
         (("--finish-by", "soon"), "soon"),
         (("--predictor", "revpred"), "has to be trained first"),
         (("--html", "absent/timeline.html"), "cannot be written there"),
-        (("--speeds", "absent.csv"), "there is no such file"),
         (("--types", "r9.giant"), "unknown machine type 'r9.giant'"),
-        (("--types", "r9.giant"), "describe it with --instances FILE"),
+        (("--types", "r9.giant"), "name it in a --settings file: instances: types.csv"),
         (("--types", ","), "',' names nothing (--types)"),
         (("--prices", "absent.csv"), "absent.csv"),
         (("--policy", ","), "',' names nothing (--policy)"),
         (("--policy", ""), "there is no policy to simulate"),
         (("--seed", "-1"), "the seed is -1"),
         (("--finish-by", "-3 h"), "'-3 h' is over before it begins"),
-        (("--hour-value", "nan"), "an hour is worth nan USD"),
-        (("--hour-value", "-1", "--policy", "oracle"), "an hour is worth -1 USD"),
     ],
 )
 def test_what_is_wrong_is_said(arguments: tuple[str, ...], text: str) -> None:
     assert text in error(*QUICK, *arguments)
+
+
+def test_what_is_wrong_in_the_settings_is_said_with_its_line() -> None:
+    said = error(*QUICK, theta=2)
+    assert "2 is more than 1" in said
+    assert "line 4, theta" in said
 
 
 PLAN = plan(1, policies=("ours", "random", "oracle", "on-demand"), hours=1.5)

@@ -272,8 +272,17 @@ def _spot_job(folder: Path) -> None:
     (folder / "job.yaml").write_text(json.dumps(SPOT_JOB), encoding="utf-8")
 
 
+SIMULATION_SETTINGS = {
+    "short": "hours: 1\ndays: 3\n",
+    "half": "hours: 1\ntheta: 0.5\nmcnt: 2\n",
+    "wrong": "hours: 1\nteta: 0.5\n",
+}
+
+
 def _prices(folder: Path) -> None:
-    """Two markets, hour by hour for 20 days: one steady, one that is dear every seventh hour."""
+    """Two markets, hour by hour for 20 days: one steady, one that is dear every seventh hour; and settings."""
+    for name, settings in SIMULATION_SETTINGS.items():
+        (folder / f"{name}.yaml").write_text(settings, encoding="utf-8")
     with (folder / "history.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["timestamp", "instance_type", "availability_zone", "product", "price"])
@@ -299,8 +308,8 @@ RENTED = Varying(
     lines=r"trial \d+ reports after",  # of which some are shown, by time
 )
 TRAINED = Varying(keys=frozenset({"seconds"}), words=((r"(?<=\.\d{4}) +\d+$", " <seconds>"),))
-SIMULATED = ("--workload", "LoR", "--types", "r4.large,m4.2xlarge", "--hours", "1", "--days", "3")
-TRACED = ("--workload", "SVM", "--types", "m5.large,r5.large", "--prices", "history.csv", "--hours", "1")
+SIMULATED = ("--workload", "LoR", "--types", "r4.large,m4.2xlarge", "--settings", "short.yaml")
+FROM_FILE = ("--workload", "SVM", "--types", "m5.large,r5.large", "--prices", "history.csv")
 POLICIES = "ours,paper,random,oracle,on-demand,single-cheapest,single-fastest"
 SPOT_RUN = (
     Step("run", ("spot", "run", "job.yaml", "--mcnt", "1"), RENTED),
@@ -311,7 +320,8 @@ SPOT = (
     *_both("prices", "spot", "prices", "history.csv"),
     *_both("prices-of-a-type", "spot", "prices", "--types", "m5.large"),
     *_both("simulate", "spot", "simulate", *SIMULATED, "--policy", POLICIES, "--no-html", varying=SLOW),
-    *_both("simulate-file", "spot", "simulate", *TRACED, "--theta", "0.5", "--mcnt", "2", "--no-html", varying=SLOW),
+    *_both("simulate-file", "spot", "simulate", *FROM_FILE, "--settings", "half.yaml", "--no-html", varying=SLOW),
+    *_both("simulate-wrong-settings", "spot", "simulate", "--settings", "wrong.yaml"),
     Step("simulate-page", ("spot", "simulate", *SIMULATED, "--regime", "smooth"), SLOW, page="leantune-spot.html"),
     *_both(
         "train",

@@ -109,11 +109,14 @@ Policy = Annotated[
     ),
 ]
 RiskPredictor = Annotated[str, Option(metavar="NAME", help="Who predicts revocations: a name or a trained file.")]
-Cause = Annotated[
-    Literal["price", "capacity", "both"] | None,
-    Option(help="What takes machines away [default: price; both where traces are given]."),
+SettingsFile = Annotated[
+    Path | None,
+    Option(
+        metavar="FILE",
+        help="YAML with the rest: hours, days, theta, mcnt, traces, revocations, provider, hour_value, exponent, "
+        "speeds, instances.",
+    ),
 ]
-Instances = Annotated[Path | None, Option(metavar="FILE", help="CSV of types that the catalogue does not have.")]
 Html = Annotated[
     Path | None, Option(metavar="FILE", help=f"Where the timeline is drawn [default: {TIMELINE}; nowhere with --json].")
 ]
@@ -123,24 +126,14 @@ Html = Annotated[
 def simulate(  # noqa: PLR0913 - its options, all by name
     *,
     workload: str = Option("all", metavar="FAMILY", help="Recorded jobs of one family, or all."),
-    hours: float = Option(4.0, help="Hours of the median job on 4 vCPUs; the recorded ones are stretched."),
     prices: str = Option("generated", metavar="FILE", help="A price history (CSV or JSON), or generated."),
     regime: Regime = "volatile",
     types: str = Option("", help="Only these machine types, such as r4.large,m4.2xlarge."),
-    days: float | None = Option(None, help="Days of prices from the start on [default: 30, or all of the file]."),
     start: str = Option("", metavar="TIME", help="When the tuning begins, such as 2016-04-01T12:00 (UTC)."),
     policy: Policy = "ours,random,oracle,on-demand",
-    theta: float = Option(0.7, help="Share of the steps after which the end of a job is predicted."),
-    mcnt: int = Option(3, help="How many of the best go on to the end."),
     predictor: RiskPredictor = "online-hazard",
-    traces: Path | None = Option(None, metavar="FILE", help="Preemption traces of the markets, a YAML mapping."),
-    revocations: Cause = None,
-    provider: Literal["aws", "gcp", "azure"] = Option("aws", help="Whose rules of billing and notice hold."),
     finish_by: str = Option("", metavar="TIME", help="All must be over within this time, such as '30 h'."),
-    hour_value: float = Option(0.0, metavar="USD", help="What an hour of one job's time is worth."),
-    exponent: float = Option(0.6, metavar="B", help="A step takes C0 / vCPUs^B seconds."),
-    speeds: Path | None = Option(None, metavar="FILE", help="Measured speeds of types: Scout's runtimes, CSV."),
-    instances: Instances = None,
+    settings: SettingsFile = None,
     seed: int = Option(0, help="Of generated prices, of traces' luck and of random choices."),
     html: Html = None,
     no_html: bool = Option(False, "--no-html", help="Draw no timeline."),
@@ -155,15 +148,14 @@ def simulate(  # noqa: PLR0913 - its options, all by name
     Examples:
       $ leantune spot simulate
       $ leantune spot simulate --workload ResNet --regime smooth --policy ours,on-demand
-      $ leantune spot simulate --prices history.csv --instances types.csv --finish-by "30 h" --json
+      $ leantune spot simulate --prices history.csv --settings settings.yaml --finish-by "30 h" --json
     """  # noqa: D301 (as above)
     from leantune.cli import spot_simulate as simulating
+    from leantune.lab.simulate.settings import SimulationSettings, read_settings
 
-    revoking = simulating.revoking_of(revocations, traces, provider, seed)
-    pool = simulating.pool_of(prices, regime, types, days, start, instances, revoking)
-    jobs = simulating.tunings(workload, hours)
-    rules = simulating.rules_of(pool, revoking.policy, theta, mcnt, finish_by)
-    plan = simulating.plan_of(pool, revoking, jobs, rules, (exponent, speeds), policy, predictor, hour_value)
+    rest = read_settings(settings) if settings else SimulationSettings()
+    pool = simulating.pool_of(rest, prices, regime, types, start, seed)
+    plan = simulating.plan_of(rest, pool, workload, policy, predictor, finish_by, seed)
     target = None if no_html or (as_json and html is None) else simulating.writable(html or TIMELINE)
     smooth_already = prices == simulating.GENERATED and regime == "smooth"
     return simulating.simulate(plan, None if smooth_already else seed, target)

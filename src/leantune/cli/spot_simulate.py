@@ -9,19 +9,18 @@ from pathlib import Path
 
 from leantune.cli.command import Answer, Json, picked, typed_names
 from leantune.cli.terminal import Tell, activity, columned, utc, warn
-from leantune.cloud.billing import POLICIES, BillingPolicy
-from leantune.cloud.feeds import Mode
+from leantune.cloud.billing import POLICIES
 from leantune.cloud.prices import read_prices
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.comparison import POLL, ComparisonPlan, Tally, Tuning, compare, saved_share
 from leantune.lab.simulate.gantt import Page, write_gantt
 from leantune.lab.simulate.policies import Taste
+from leantune.lab.simulate.settings import SimulationSettings
 from leantune.lab.simulate.setup import (
     GENERATED_DAYS,
     GENERATED_START,
     PAPER_TYPES,
     Pool,
-    Revoking,
     file_pool,
     generated_pool,
     read_instances,
@@ -80,32 +79,17 @@ def _named(text: str, option: str) -> tuple[str, ...]:
     return names
 
 
-def revoking_of(cause: Mode | None, traces: Path | None, provider: str, seed: int) -> Revoking:
-    """What takes machines away: prices, and traces where there are any, unless a cause is named."""
-    return Revoking(cause or ("price" if traces is None else "both"), traces, POLICIES[provider], seed)
-
-
-def pool_of(
-    prices: str,
-    regime: str,
-    types: str,
-    days: float | None,
-    start: str,
-    instances: Path | None,
-    revoking: Revoking,
-) -> Pool:
+def pool_of(settings: SimulationSettings, prices: str, regime: str, types: str, start: str, seed: int) -> Pool:
     """The markets: generated ones, or those of a file of prices."""
-    names = _named(types, "--types")
-    if days is not None and not 0 < days <= 400:
-        raise InvalidInput(f"--days is {days:g}", where="simulate", hint="Give more than 0 and at most 400")
+    names, revoking = _named(types, "--types"), settings.revoking(seed)
     begin = _moment(start) if start else None
-    machines = read_instances(instances) if instances else None
+    machines = read_instances(settings.instances) if settings.instances else None
     if prices == GENERATED:
         return generated_pool(
             names or PAPER_TYPES,
             regime=regime,
             start=GENERATED_START if begin is None else begin,
-            days=days or GENERATED_DAYS,
+            days=settings.days or GENERATED_DAYS,
             instances=machines,
             revoking=revoking,
         )
@@ -113,7 +97,13 @@ def pool_of(
     for trouble in loaded.report.troubles():
         warn(f"{prices}: {trouble}")
     return file_pool(
-        loaded.series, Path(prices).name, types=names, instances=machines, start=begin, days=days, revoking=revoking
+        loaded.series,
+        Path(prices).name,
+        types=names,
+        instances=machines,
+        start=begin,
+        days=settings.days,
+        revoking=revoking,
     )
 
 
@@ -126,40 +116,46 @@ def _moment(text: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def tunings(workload: str, hours: float) -> tuple[Tuning, ...]:
+def plan_of(
+    settings: SimulationSettings, pool: Pool, workload: str, policy: str, predictor: str, finish_by: str, seed: int
+) -> ComparisonPlan:
+    """What is compared on the markets of the pool."""
+    billing = POLICIES[settings.provider]
+    rules = TuningRules(
+        theta=settings.theta,
+        mcnt=settings.mcnt,
+        notice=max(billing.notice_seconds - POLL, 0.0),
+        finish_by=_deadline(pool, finish_by),
+    )
+    return ComparisonPlan(
+        pool,
+        _tunings(workload, settings.hours),
+        pool.speeds(exponent=settings.exponent, table=settings.speeds),
+        _named(policy, "--policy"),
+        rules,
+        Taste(settings.hour_value, seed),
+        billing,
+        settings.exponent,
+        named_or_saved(predictor),
+    )
+
+
+def _tunings(workload: str, hours: float) -> tuple[Tuning, ...]:
     """The recorded jobs of one family, or of all, stretched."""
     same = {name.lower(): name for name in families()}
     names = families() if workload == ALL and same else (same.get(workload.lower(), workload),)
     return tuple(stretched(recorded_jobs(name), hours) for name in names)
 
 
-def rules_of(pool: Pool, billing: BillingPolicy, theta: float, mcnt: int, finish_by: str) -> TuningRules:
-    """When jobs are judged, and by when all must be over."""
-    seconds = parse_quantity(finish_by, "time") if finish_by else None
-    if seconds is not None and seconds <= 0:
+def _deadline(pool: Pool, finish_by: str) -> float | None:
+    """By when all must be over; None: whenever it is."""
+    if not finish_by:
+        return None
+    seconds = parse_quantity(finish_by, "time")
+    if seconds <= 0:
         hint = "Give a time from the start on that is above 0, such as '30 h'"
         raise InvalidInput(f"{finish_by!r} is over before it begins", where="--finish-by", hint=hint)
-    deadline = None if seconds is None else pool.start + seconds
-    return TuningRules(theta=theta, mcnt=mcnt, notice=max(billing.notice_seconds - POLL, 0.0), finish_by=deadline)
-
-
-def plan_of(
-    pool: Pool,
-    revoking: Revoking,
-    jobs: tuple[Tuning, ...],
-    rules: TuningRules,
-    speeds: tuple[float, Path | None],
-    policy: str,
-    predictor: str,
-    hour_value: float,
-) -> ComparisonPlan:
-    """What is compared. speeds: by the power of the vCPUs, or measured, in a file."""
-    exponent, file = speeds
-    if file is not None and not file.is_file():
-        raise InvalidInput("there is no such file", where=str(file), hint="Correct --speeds, or leave it out")
-    measured = pool.speeds(exponent=exponent, table=file)
-    names, taste, risk = _named(policy, "--policy"), Taste(hour_value, revoking.seed), named_or_saved(predictor)
-    return ComparisonPlan(pool, jobs, measured, names, rules, taste, revoking.policy, exponent, risk)
+    return pool.start + seconds
 
 
 def writable(path: Path) -> Path:

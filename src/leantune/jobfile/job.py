@@ -171,8 +171,8 @@ def parse_job(text: str, *, folder: Path, source: str = "job file", lines: Mappi
     )
 
 
-def read_text(path: Path) -> str:
-    """The text of a job file, which is UTF-8."""
+def read_text(path: Path, called: str = "job file") -> str:
+    """The text of a job file or of another YAML file, which is UTF-8."""
     source = str(path)
     try:
         with path.open("rb") as file:
@@ -180,12 +180,12 @@ def read_text(path: Path) -> str:
     except IsADirectoryError:
         inside = sorted(file.name for file in path.iterdir() if file.suffix in (".yaml", ".yml"))
         meant = f"Did you mean {path / inside[0]}?" if inside else "Name the file itself"
-        raise JobError("this is a folder, not a job file", where=source, hint=meant) from None
+        raise JobError(f"this is a folder, not a {called}", where=source, hint=meant) from None
     except FileNotFoundError:
-        raise JobError("there is no such job file", where=source, hint=_other_files(path)) from None
+        raise JobError(f"there is no such {called}", where=source, hint=_other_files(path)) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise JobError(f"the job file cannot be read: {reason}", where=source, hint="Name a readable file") from None
+        raise JobError(f"the {called} cannot be read: {reason}", where=source, hint="Name a readable file") from None
     if len(raw) > LARGEST_FILE:
         raise JobError("the file is larger than 256 KiB", where=source, hint="Is it the right one?")
     try:

@@ -257,8 +257,18 @@ def readers_of(kind: type[Any]) -> Mapping[str, Reader]:
 _Nodes: TypeAlias = list[tuple[Node, Node]]
 
 
-def read_tree(text: str, source: str, lines: Mapping[str, int] | None = None) -> Entry:
-    """The whole file as one entry; JobError for whatever is not one YAML document. lines: see Where."""
+def read_tree(
+    text: str,
+    source: str,
+    lines: Mapping[str, int] | None = None,
+    *,
+    called: str = "job file",
+    begin: str = "name:, train:, maximize: and space:",
+) -> Entry:
+    """The whole file as one entry; JobError for whatever is not one YAML document.
+
+    lines: see Where. called, begin: what an empty file is, and what it should begin with.
+    """
     where = Where(source, lines=lines)
     try:
         with warnings.catch_warnings():
@@ -276,7 +286,7 @@ def read_tree(text: str, source: str, lines: Mapping[str, int] | None = None) ->
     except (ValueError, OverflowError) as error:  # an escape such as "\UFFFFFFFF" that stands for no character
         raise where.error(f"the file is not YAML: {error}", "Look at its escapes (\\)") from None
     if root is None:
-        raise JobError("the job file is empty", where=source, hint="Begin with name:, train:, maximize: and space:")
+        raise JobError(f"the {called} is empty", where=source, hint=f"Begin with {begin}")
     return _entry(root, where.at(root, ""))
 
 

@@ -140,7 +140,7 @@ class CheapestStep:
 def check_hour_value(usd: float) -> None:
     """Refuse what cannot be the worth of an hour: scores would be no numbers, or waiting would earn money."""
     if not (math.isfinite(usd) and usd >= 0):
-        hint = "Give finite USD of at least 0, such as --hour-value 0.5"
+        hint = "Give finite USD of at least 0, such as 0.5"
         raise InvalidInput(f"an hour is worth {usd:g} USD", where="hour value", hint=hint)
 
 

@@ -102,7 +102,7 @@ def test_types_that_nobody_knows_are_named(tmp_path: Path) -> None:
     prices = history(*parts)
     with pytest.raises(InvalidInput, match=r"not known of old\.large, old\.huge") as caught:
         file_pool(prices, "prices.csv")
-    assert "--instances" in caught.value.hint
+    assert "instances: types.csv" in caught.value.hint
     table = tmp_path / "types.csv"
     table.write_text(INSTANCES, encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"not known of old\.huge"):
@@ -163,7 +163,7 @@ def test_generated_prices_of_types_that_only_a_table_knows(tmp_path: Path) -> No
     with pytest.raises(InvalidInput, match=r"unknown machine type 'old\.large'") as caught:
         generated_pool(("r4.large", "old.large"), days=1.0)
     assert "--types" in caught.value.hint
-    assert "--instances" in caught.value.hint
+    assert "instances: types.csv" in caught.value.hint
     assert "machine(" not in caught.value.hint
     table = tmp_path / "types.csv"
     table.write_text(INSTANCES + "new.large,,4,8,0.3\n", encoding="utf-8")

@@ -41,6 +41,7 @@ _REFERENCE = "the reference machine"
 _TRACED_DAYS = 120.0  # traces are repeated for so long, or for as long as prices are known
 _COLUMNS = ("instance_type", "vcpu", "mem_gib", "ondemand_usd_hr")
 _INSTANCES_HINT = f"Write a CSV with the columns {', '.join(_COLUMNS)} and, where it matters, availability_zone"
+_DESCRIBE_HINT = f"{_INSTANCES_HINT}, and name it in a --settings file: instances: types.csv"
 Instances = Mapping[tuple[str, str], Machine]  # by type and zone; zone "" for all
 
 
@@ -85,8 +86,12 @@ class Revoking:
 
     def __post_init__(self) -> None:
         if self.mode != "price" and self.traces is None:
-            hint = "Give --traces MAPPING.yaml, or --revocations price"
-            raise InvalidInput(f"revocations by {self.mode} need traces", where="simulation", hint=hint)
+            raise InvalidInput(
+                f"revocations by {self.mode} need traces",
+                where="simulation",
+                hint="Add traces: MAPPING.yaml, or write revocations: price",
+                path=("revocations",),
+            )
         if self.seed < 0:
             hint = "Give a whole number of at least 0"
             raise InvalidInput(f"the seed is {self.seed}", where="simulation", hint=hint)
@@ -126,7 +131,7 @@ def _in_zones(name: str, zones: int, instances: Instances) -> dict[Market, Machi
     try:
         return {Market(name, zone): table[name] for zone in list(table.zones(name))[:zones] or spare}
     except SpaceError as error:
-        hint = f"{table.did_you_mean(name)}Correct --types, or describe it with --instances FILE. {_INSTANCES_HINT}"
+        hint = f"{table.did_you_mean(name)}Correct --types, or describe it. {_DESCRIBE_HINT}"
         raise InvalidInput(error.what, where=error.where, hint=hint) from None
 
 
@@ -194,7 +199,7 @@ def machines_of(markets: Iterable[Market], instances: Instances, source: str) ->
         else:
             machines[market] = machine
     if missing:
-        hint = f"Give them with --instances FILE. {_INSTANCES_HINT}; or name other --types"
+        hint = f"Name other --types, or describe them. {_DESCRIBE_HINT}"
         what = f"vCPUs and the price on demand are not known of {', '.join(missing)}"
         raise InvalidInput(what, where=source, hint=hint)
     return machines
@@ -203,7 +208,7 @@ def machines_of(markets: Iterable[Market], instances: Instances, source: str) ->
 def read_instances(path: Path) -> dict[tuple[str, str], Machine]:
     """Machines by type and zone ("" where the table names none)."""
     machines: dict[tuple[str, str], Machine] = {}
-    content = read_bytes(path, "Correct --instances")
+    content = read_bytes(path, "Correct instances: in the settings file")
     for where, row in csv_records(content, str(path), _COLUMNS, _INSTANCES_HINT):
         machine = _machine(row, where)
         machines[machine.name, (row.get("availability_zone") or "").strip()] = machine

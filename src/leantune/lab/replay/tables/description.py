@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any, Literal, get_args
 
-from leantune.errors import TableError
 from leantune.jobfile.parameters import read_space
 from leantune.jobfile.tree import Entry, Reader, read_tree, readers_of
 from leantune.lab.replay.tables.sheet import SEPARATORS
@@ -134,10 +133,7 @@ class Remark:
 
 def parse_description(text: str, source: str) -> Description:
     """Check the text of a description; the error names the line and the key of whatever is wrong."""
-    if all(not line.strip() or line.lstrip().startswith("#") for line in text.removeprefix("\ufeff").splitlines()):
-        hint = "Begin with file:, parameters:, time:, metrics:"
-        raise TableError("the description is empty", where=source, hint=hint)
-    root = read_tree(text, source)
+    root = read_tree(text, source, called="description", begin="file:, parameters:, time:, metrics:")
     given = root.fields(KEYS, _ROOT_HINT)
     root.check_given({"file": "file: measurements.csv", "time": "time: training_time"})
     if "parameters" not in given and "cluster" not in given:
