@@ -36,7 +36,7 @@ import leantune
 from benchmarks.histories import proposed
 from leantune.clock import RealClock
 from leantune.cloud.catalog import clusters
-from leantune.executors.base import Capacity, Event, Finished, How, Terms
+from leantune.executors.base import EndMode, Event, Finished, FreeCapacity, Terms
 from leantune.history import Trial, TrialState, observe
 from leantune.problem import Budget, Problem, maximize
 from leantune.run.ledger import TimeRules
@@ -89,8 +89,8 @@ class InstantExecutor:
     def check(self, trial: Trial) -> None:
         """Anything can be run."""
 
-    def capacity(self) -> Capacity:
-        return Capacity(slots=0 if self._started else 1)
+    def capacity(self) -> FreeCapacity:
+        return FreeCapacity(slots=0 if self._started else 1)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         self._started.append(trial)
@@ -116,7 +116,7 @@ class InstantExecutor:
     def renew(self, number: int) -> None:
         """Nothing runs long enough."""
 
-    def end(self, number: int, how: How) -> None:
+    def end(self, number: int, mode: EndMode) -> None:
         self._started = [trial for trial in self._started if trial.number != number]
 
     def kept(self, numbers: Iterable[int]) -> frozenset[int]:

@@ -13,7 +13,17 @@ from typing import TypeVar
 
 from leantune.clock import RealClock
 from leantune.cloud.catalog import clusters
-from leantune.executors.base import Begun, Event, Executor, Finished, Placed, Report, Saved, Stayed, Terms
+from leantune.executors.base import (
+    Begun,
+    CheckpointSaved,
+    Event,
+    Executor,
+    Finished,
+    MachineLaunched,
+    MachineUpdate,
+    Report,
+    Terms,
+)
 from leantune.executors.local import LocalExecutor
 from leantune.history import History, Trial, TrialKind
 from leantune.problem import Problem, maximize
@@ -23,7 +33,7 @@ from leantune.units import Seconds
 FULL = Fraction(1)
 PROBLEM = Problem(Space(n=integer(0, 99)), maximize("accuracy"))
 ENOUGH = Seconds(20.0)  # for anything here to end, on a busy machine
-Kind = TypeVar("Kind", Begun, Report, Saved, Placed, Stayed, Finished)
+Kind = TypeVar("Kind", Begun, Report, CheckpointSaved, MachineLaunched, MachineUpdate, Finished)
 # Four processes, which write down their ids: the program, a child, a daemon (forked twice, in a session of its own) and
 # one in a session of its own that ignores SIGTERM.
 FORKS = """

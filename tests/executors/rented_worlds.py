@@ -17,12 +17,11 @@ from leantune.cloud.catalog import clusters
 from leantune.cloud.feeds import MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.simcloud import SimCloud
-from leantune.executors.base import Capacity, Finished, Terms
+from leantune.executors.base import Finished, FreeCapacity, Terms
 from leantune.executors.local import LocalExecutor
-from leantune.executors.rented import Market as Rental
-from leantune.executors.rented import RentedExecutor, Ways
+from leantune.executors.rented import ProgramHooks, RentalMarket, RentedExecutor
 from leantune.executors.run_folder import RunFolder
-from leantune.executors.watched import Watched
+from leantune.executors.watched import WatchedExecutor
 from leantune.history import Trial
 from leantune.problem import Problem, maximize
 from leantune.rent.placement import FixedPlacement
@@ -118,9 +117,9 @@ class Unlimited(LocalExecutor):
     def check(self, trial: Trial) -> None:
         """Everything fits."""
 
-    def capacity(self) -> Capacity:
+    def capacity(self) -> FreeCapacity:
         """For all; with so many cores, for what fits beside nothing."""
-        return Capacity(self.running, cores=self.cores)
+        return FreeCapacity(self.running, cores=self.cores)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Without its cluster."""
@@ -132,7 +131,7 @@ class Unlimited(LocalExecutor):
 class World:
     """Everything of one market, to look at afterwards."""
 
-    executor: Watched
+    executor: WatchedExecutor
     rented: RentedExecutor
     cloud: SimCloud
     clock: ScaledClock
@@ -188,10 +187,10 @@ def make_world(
     )
     inner.cores = cores
     offers = cloud.offers()
-    market = Rental(cloud, clock, offers, LiveForecaster(offers, cloud.history, Certain()), tag="s")
-    ways = Ways(lose_disk=lambda number: RunFolder(place / "runs", number).remove_checkpoint())
-    rented = RentedExecutor(inner, market, FixedPlacement(offers, CheapestStep(POLICY), boot), base, ways)
-    return World(Watched(rented, base), rented, cloud, clock, inner)
+    market = RentalMarket(cloud, clock, offers, LiveForecaster(offers, cloud.history, Certain()), tag="s")
+    hooks = ProgramHooks(lose_disk=lambda number: RunFolder(place / "runs", number).remove_checkpoint())
+    rented = RentedExecutor(inner, market, FixedPlacement(offers, CheapestStep(POLICY), boot), base, hooks)
+    return World(WatchedExecutor(rented, base), rented, cloud, clock, inner)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leantune.clock import SimulatedClock
-from leantune.executors.base import Capacity, Executor, Finished, Programs, cores_for
+from leantune.executors.base import Executor, Finished, FreeCapacity, Programs, cores_for
 from leantune.executors.local import LocalExecutor
 from leantune.executors.replay import ReplayExecutor
 from leantune.history import Observation, ObservationKind, Trial, TrialState
@@ -36,23 +36,23 @@ BARE, SMALL = trial_of(), trial_of(on(machine("small", vcpus=1.5, memory=2)))
 @pytest.mark.parametrize(
     ("capacity", "trial", "fits"),
     [
-        (Capacity(), SMALL, True),
-        (Capacity(frozenset({1})), BARE, True),
-        (Capacity(frozenset({0})), BARE, False),
-        (Capacity(slots=1), BARE, True),
-        (Capacity(slots=0), BARE, False),
-        (Capacity(cores=2, memory_gib=2.0), SMALL, True),
-        (Capacity(cores=1, memory_gib=2.0), SMALL, False),
-        (Capacity(cores=2, memory_gib=1.9), SMALL, False),
-        (Capacity(cores=0, memory_gib=0.0), BARE, True),
-        (Capacity(cores=-1), SMALL, False),
-        (Capacity(cores=2, free_cores=3), SMALL, True),
-        (Capacity(cores=2, free_cores=3), BARE, False),
-        (Capacity(cores=3, free_cores=3), BARE, True),
-        (Capacity(free_cores=3), BARE, True),
+        (FreeCapacity(), SMALL, True),
+        (FreeCapacity(frozenset({1})), BARE, True),
+        (FreeCapacity(frozenset({0})), BARE, False),
+        (FreeCapacity(slots=1), BARE, True),
+        (FreeCapacity(slots=0), BARE, False),
+        (FreeCapacity(cores=2, memory_gib=2.0), SMALL, True),
+        (FreeCapacity(cores=1, memory_gib=2.0), SMALL, False),
+        (FreeCapacity(cores=2, memory_gib=1.9), SMALL, False),
+        (FreeCapacity(cores=0, memory_gib=0.0), BARE, True),
+        (FreeCapacity(cores=-1), SMALL, False),
+        (FreeCapacity(cores=2, free_cores=3), SMALL, True),
+        (FreeCapacity(cores=2, free_cores=3), BARE, False),
+        (FreeCapacity(cores=3, free_cores=3), BARE, True),
+        (FreeCapacity(free_cores=3), BARE, True),
     ],
 )
-def test_what_fits(capacity: Capacity, trial: Trial, fits: bool) -> None:
+def test_what_fits(capacity: FreeCapacity, trial: Trial, fits: bool) -> None:
     assert capacity.fits(trial) is fits
 
 

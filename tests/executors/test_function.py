@@ -15,7 +15,7 @@ import pytest
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import SimulatedClock
 from leantune.errors import NoTrial, ObservationError
-from leantune.executors.base import Begun, Event, Executor, Finished, How, Report, Terms
+from leantune.executors.base import Begun, EndMode, Event, Executor, Finished, Report, Terms
 from leantune.executors.function import FunctionExecutor
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize
@@ -181,17 +181,17 @@ def test_after_an_exception_the_trial_does_not_run_any_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "result", "state"),
+    ("mode", "result", "state"),
     [
-        (How.SAVE, None, TrialState.QUEUED),
-        (How.SAVE, {"accuracy": 1.0}, TrialState.DONE),
-        (How.EVICT, {"accuracy": 1.0}, TrialState.QUEUED),
+        (EndMode.SAVE, None, TrialState.QUEUED),
+        (EndMode.SAVE, {"accuracy": 1.0}, TrialState.DONE),
+        (EndMode.EVICT, {"accuracy": 1.0}, TrialState.QUEUED),
     ],
 )
-def test_a_function_that_is_asked_to_stop(how: How, result: object, state: TrialState) -> None:
+def test_a_function_that_is_asked_to_stop(mode: EndMode, result: object, state: TrialState) -> None:
     def train(trial: CurrentTrial) -> object:
         assert not trial.should_stop
-        executor.end(trial.number, how)  # as a signal handler would
+        executor.end(trial.number, mode)  # as a signal handler would
         assert trial.should_stop
         return result
 
@@ -206,7 +206,7 @@ def test_a_function_that_is_asked_to_stop(how: How, result: object, state: Trial
 
 def test_a_function_that_is_killed_is_not_told() -> None:
     def train(trial: CurrentTrial) -> dict[str, float]:
-        executor.end(trial.number, How.KILL)
+        executor.end(trial.number, EndMode.KILL)
         return {"accuracy": 1.0}
 
     executor = FunctionExecutor(PROBLEM, train, SimulatedClock())

@@ -19,7 +19,7 @@ from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import RealClock
 from leantune.errors import InvalidInput, LeanTuneError, SpaceError, UnknownTrial
 from leantune.executors import local_run
-from leantune.executors.base import GATHER_SECONDS, Begun, Executor, Finished, How, Report, Saved, Terms
+from leantune.executors.base import GATHER_SECONDS, Begun, CheckpointSaved, EndMode, Executor, Finished, Report, Terms
 from leantune.executors.local import LocalExecutor
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize
@@ -384,7 +384,7 @@ def test_a_stopped_trial_leaves_no_process(tmp_path: Path) -> None:
     with local(tmp_path, python(FORKS + "time.sleep(60)")) as executor:
         executor.start(trial_of())
         eventually(lambda: len(pids_in(tmp_path / "pids")) == 4)
-        executor.end(0, How.KILL)
+        executor.end(0, EndMode.KILL)
         assert [pid for pid in pids_in(tmp_path / "pids") if alive(pid)] == []
 
 
@@ -398,7 +398,7 @@ def test_a_child_of_a_shell_has_its_grace_too(tmp_path: Path) -> None:
     with local(tmp_path, ["/bin/sh", "-c", f"{sys.executable} -I -S train.py; true"]) as executor:
         executor.start(trial_of(), Terms(grace=Seconds(10)))
         eventually((tmp_path / "up").exists)
-        executor.end(0, How.SAVE)
+        executor.end(0, EndMode.SAVE)
         (end,) = until_ended(executor)
     assert end.state is TrialState.QUEUED
     assert (tmp_path / "saved").exists()
@@ -636,14 +636,14 @@ def test_a_trial_that_waits_for_another_can_be_taken_back(tmp_path: Path) -> Non
     with local(tmp_path, python("import time; time.sleep(60)")) as first, local(tmp_path, python(GOOD)) as second:
         first.start(trial_of())
         second.start(trial_of(), Terms(attempt=2))
-        second.end(0, How.SAVE)
+        second.end(0, EndMode.SAVE)
         (end,) = until_ended(second)
         assert (end.state, end.cause, end.seconds) == (TrialState.QUEUED, "interrupted", 0.0)
         second.start(trial_of(), Terms(attempt=3))
-        second.end(0, How.KILL)
+        second.end(0, EndMode.KILL)
         assert second.running == frozenset()
         assert told(second, 0.1) == []
-        first.end(0, How.KILL)
+        first.end(0, EndMode.KILL)
     assert not (tmp_path / "runs/trial-0000/attempt-2.log").exists()
 
 
@@ -652,7 +652,7 @@ def test_a_trial_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.Monk
     with local(tmp_path, python("import time; time.sleep(60)")) as first, local(tmp_path, python(GOOD)) as second:
         first.start(trial_of())
         end = end_of(second, terms=Terms(attempt=2, grace=Seconds(0.0)))
-        first.end(0, How.KILL)
+        first.end(0, EndMode.KILL)
     assert (end.state, end.seconds) == (TrialState.QUEUED, 0.0)
     assert "has not ended here" in end.cause
 
@@ -676,7 +676,7 @@ def test_trouble_while_it_waited_comes_out_of_step(tmp_path: Path) -> None:
         with pytest.raises(LeanTuneError, match="a lock cannot be made"):
             until_ended(second)
         assert second.running == frozenset()
-        first.end(0, How.KILL)
+        first.end(0, EndMode.KILL)
 
 
 def test_cores_are_held_against_other_executors(tmp_path: Path) -> None:
@@ -701,7 +701,7 @@ def test_cores_are_held_against_other_executors(tmp_path: Path) -> None:
         lines = [log_of(tmp_path, n).splitlines() for n in range(len(cores))]
         assert sorted(line[0] for line in lines) == sorted(f"{{{core}}}" for core in cores)
         assert {line[1] for line in lines} == {"1"}
-        one.end(0, How.KILL)
+        one.end(0, EndMode.KILL)
         (end,) = until_ended(other)
         assert end.state is TrialState.DONE
         assert one.capacity().fits(trials[0])
@@ -723,7 +723,7 @@ def test_memory_is_not_promised_twice(tmp_path: Path) -> None:
     with local(tmp_path, ["sleep", "60"], problem=problem) as executor:
         executor.start(first)
         assert not executor.capacity().fits(second)
-        executor.end(0, How.KILL)
+        executor.end(0, EndMode.KILL)
         assert executor.capacity().fits(second)
 
 
@@ -785,7 +785,7 @@ print("up", flush=True); time.sleep(60)
 def interrupted(executor: LocalExecutor, place: Path, attempt: int = 1) -> None:
     executor.start(trial_of(), Terms(attempt=attempt, grace=Seconds(10)))
     eventually(lambda: "up\n" in log_of(place, 0, attempt))
-    executor.end(0, How.SAVE)
+    executor.end(0, EndMode.SAVE)
     (end,) = until_ended(executor)
     assert end.state is TrialState.QUEUED
     assert end.observations == ()
@@ -842,11 +842,11 @@ def test_a_running_trials_checkpoint_is_saved_when_it_is_quiet(tmp_path: Path) -
     command = lambda _, extra: python(code, extra["checkpoint_dir"])  # noqa: E731
     with local(tmp_path, command, checkpoints=store, save_every=0.1) as executor:
         executor.start(trial_of())
-        (saved,), events = until(executor, Saved)
-        assert [type(event) for event in events] == [Begun, Saved]
+        (saved,), events = until(executor, CheckpointSaved)
+        assert [type(event) for event in events] == [Begun, CheckpointSaved]
         assert (saved.number, saved.step) == (0, None), "it has reported none"
         assert saved.seconds > 0.0
-        executor.end(0, How.KILL)
+        executor.end(0, EndMode.KILL)
     assert store.generation("trial-0000") == 1
     assert store.restore("trial-0000", tmp_path / "back") == 1
     assert (tmp_path / "back/w").read_text() == "weights"
@@ -871,11 +871,11 @@ def test_a_checkpoint_is_saved_when_it_is_asked_for(tmp_path: Path, stored: bool
         until(executor, Report)
         eventually(file.exists)
         executor.save(0)
-        (first,), _ = until(executor, Saved)
+        (first,), _ = until(executor, CheckpointSaved)
         executor.save(0)
-        (again,), events = until(executor, Saved)
+        (again,), events = until(executor, CheckpointSaved)
         assert executor.running == {0}, "it goes on"
-        executor.end(0, How.KILL)
+        executor.end(0, EndMode.KILL)
         with pytest.raises(UnknownTrial):
             executor.save(0)
     assert (first.step, again.step) == (7.0, 7.0)
@@ -888,7 +888,7 @@ def test_a_program_that_leaves_nothing_to_save_is_told_as_saved_at_nothing(tmp_p
     with local(tmp_path, python("import time; time.sleep(60)")) as executor:
         executor.start(trial_of())
         executor.save(0)
-        (saved,), _ = until(executor, Saved)
+        (saved,), _ = until(executor, CheckpointSaved)
     assert saved.step == 0.0
 
 
@@ -900,7 +900,7 @@ def test_the_step_that_is_kept_is_the_last_reported(tmp_path: Path, leaves: bool
         _, (begun, *_) = until(executor, Report)
         assert isinstance(begun, Begun)
         eventually(lambda: not leaves or (tmp_path / "runs/trial-0000/checkpoint/w").exists())
-        executor.end(0, How.EVICT)
+        executor.end(0, EndMode.EVICT)
         (end,) = until_ended(executor)
         assert (begun.step, end.state, end.kept_step) == (0.0, TrialState.QUEUED, kept)
         executor.start(trial_of(), Terms(attempt=2))
@@ -938,7 +938,7 @@ def test_a_run_that_ends_well_while_it_is_interrupted_is_done(tmp_path: Path) ->
     with local(tmp_path, python(ENDS_WELL)) as executor:
         executor.start(trial_of(), Terms(grace=Seconds(10)))
         eventually(lambda: "up\n" in log_of(tmp_path))
-        executor.end(0, How.SAVE)
+        executor.end(0, EndMode.SAVE)
         (end,) = until_ended(executor)
     assert end.state is TrialState.DONE
     assert end.observations[0].metrics == {"accuracy": 0.4}
@@ -950,7 +950,7 @@ def test_a_run_that_ends_well_while_it_is_evicted_is_queued_with_its_checkpoint(
     with local(tmp_path, lambda _, extra: python(leaves, extra["checkpoint_dir"]), checkpoints=store) as executor:
         executor.start(trial_of(), Terms(grace=Seconds(10)))
         eventually(lambda: "up\n" in log_of(tmp_path))
-        executor.end(0, How.EVICT)
+        executor.end(0, EndMode.EVICT)
         (end,) = until_ended(executor)
     assert (end.state, end.observations) == (TrialState.QUEUED, ())
     assert store.generation("trial-0000") == 1
@@ -972,7 +972,7 @@ print('{"accuracy": 0.3, "fraction": 0.1}', flush=True); time.sleep(60)
     with local(tmp_path, lambda _, extra: python(code, extra["checkpoint_dir"]), problem=problem) as executor:
         executor.start(trial, SOON)
         until(executor, Report)
-        executor.end(0, How.SAVE)
+        executor.end(0, EndMode.SAVE)
         until_ended(executor)
         end = end_of(executor, trial, Terms(attempt=2, earlier_seconds=Seconds(50.0)))
     assert end.state is TrialState.DONE, end.cause

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from leantune.cloud.catalog import clusters
 from leantune.executors.base import Finished, Terms
-from leantune.executors.outcome import MOST_NAMES, Ending, Heard, Restored, outcome
+from leantune.executors.outcome import MOST_NAMES, Ending, ReportLog, Restored, outcome
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize, minimize
 from leantune.space import Space, integer, machine
 from leantune.units import Seconds
-from leantune.worker.lines import Said
+from leantune.worker.lines import ProgramReport
 
 TENTH, HALF, FULL = Fraction(1, 10), Fraction(1, 2), Fraction(1)
 MACHINES = clusters([machine("small", vcpus=1, memory="2 GiB", usd_per_hour=3.6)])
@@ -27,34 +27,34 @@ CONFIGURATION = SPACE.grid()[0]
 RESUMED = Restored(own=True)
 
 
-def heard_of(problem: Problem = SIMPLE, snapshots: tuple[Fraction, ...] = (FULL,)) -> Heard:
-    return Heard(problem, History().propose(CONFIGURATION, snapshots[-1], snapshots)[1])
+def heard_of(problem: Problem = SIMPLE, snapshots: tuple[Fraction, ...] = (FULL,)) -> ReportLog:
+    return ReportLog(problem, History().propose(CONFIGURATION, snapshots[-1], snapshots)[1])
 
 
-def say(heard: Heard, seconds: float, at: Fraction | None = None, /, **metrics: float) -> None:
-    heard.hear(Said(metrics, fraction=at), seconds, on_purpose=False)
+def say(log: ReportLog, seconds: float, at: Fraction | None = None, /, **metrics: float) -> None:
+    log.hear(ProgramReport(metrics, fraction=at), seconds, on_purpose=False)
 
 
-def taken(end: Finished, heard: Heard) -> None:
+def taken(end: Finished, log: ReportLog) -> None:
     """The history takes what is told."""
     if end.state in (TrialState.DONE, TrialState.FAILED):
-        history = History((heard.trial,))
+        history = History((log.trial,))
         history.record(end.number, end.observations, time=0.0, state=end.state, cause=end.cause)
     else:
         assert end.observations == ()
 
 
 def test_a_good_run() -> None:
-    heard = heard_of(PROBLEM)
-    say(heard, 1.0, accuracy=0.5, latency=9.0)
-    say(heard, 2.0, accuracy=0.9)
-    end = outcome(heard, Ending(Seconds(10.0)))
+    log = heard_of(PROBLEM)
+    say(log, 1.0, accuracy=0.5, latency=9.0)
+    say(log, 2.0, accuracy=0.9)
+    end = outcome(log, Ending(Seconds(10.0)))
     assert (end.state, end.cause, end.seconds) == (TrialState.DONE, "", 10.0)
     (seen,) = end.observations
     assert seen.metrics == {"accuracy": 0.9, "latency": 9.0}
     assert seen.seconds == 10.0
     assert seen.cost == pytest.approx(0.01)
-    taken(end, heard)
+    taken(end, log)
 
 
 @pytest.mark.parametrize(
@@ -83,21 +83,21 @@ def test_a_good_run() -> None:
     ],
 )
 def test_a_bad_end_counts_whatever_was_reported(ending: Ending, cause: str) -> None:
-    heard = heard_of()
-    say(heard, 0.5, accuracy=0.9)
-    end = outcome(heard, ending)
+    log = heard_of()
+    say(log, 0.5, accuracy=0.9)
+    end = outcome(log, ending)
     assert (end.state, end.cause, end.seconds) == (TrialState.FAILED, cause, ending.seconds)
     (seen,) = end.observations
     assert (seen.kind, seen.cause, dict(seen.metrics)) == (ObservationKind.FAILED, cause, {})
     assert seen.seconds == ending.seconds
     assert seen.cost == pytest.approx(ending.seconds / 1000)
-    taken(end, heard)
+    taken(end, log)
 
 
 def test_words_about_memory_in_the_log_of_a_good_run_mean_nothing() -> None:
-    heard = heard_of()
-    say(heard, 0.5, accuracy=0.9)
-    assert outcome(heard, Ending(Seconds(1.0), tail="MemoryError")).state is TrialState.DONE
+    log = heard_of()
+    say(log, 0.5, accuracy=0.9)
+    assert outcome(log, Ending(Seconds(1.0), tail="MemoryError")).state is TrialState.DONE
 
 
 @pytest.mark.parametrize(
@@ -114,25 +114,25 @@ def test_words_about_memory_in_the_log_of_a_good_run_mean_nothing() -> None:
     ],
 )
 def test_what_is_wrong_with_the_metrics(said: list[dict[str, float]], cause: str) -> None:
-    heard = heard_of(Problem(SPACE, maximize("accuracy", scale="share")))
+    log = heard_of(Problem(SPACE, maximize("accuracy", scale="share")))
     for metrics in said:
-        say(heard, 1.0, None, **metrics)
-    end = outcome(heard, Ending(Seconds(2.0)))
+        say(log, 1.0, None, **metrics)
+    end = outcome(log, Ending(Seconds(2.0)))
     assert (end.state, end.cause) == (TrialState.FAILED, cause)
-    taken(end, heard)
+    taken(end, log)
 
 
 def test_a_share_may_be_all_or_nothing() -> None:
     for value in (0.0, 1.0):
-        heard = heard_of(Problem(SPACE, maximize("accuracy", scale="share")))
-        say(heard, 1.0, accuracy=value)
-        assert outcome(heard, Ending(Seconds(2.0))).state is TrialState.DONE
+        log = heard_of(Problem(SPACE, maximize("accuracy", scale="share")))
+        say(log, 1.0, accuracy=value)
+        assert outcome(log, Ending(Seconds(2.0))).state is TrialState.DONE
 
 
 def test_the_last_line_fills_gaps_only() -> None:
-    heard = heard_of(PROBLEM)
-    say(heard, 1.0, accuracy=0.5)
-    end = outcome(heard, Ending(Seconds(2.0), last_line="accuracy=0.9 latency: 3", last_error="latency=4"))
+    log = heard_of(PROBLEM)
+    say(log, 1.0, accuracy=0.5)
+    end = outcome(log, Ending(Seconds(2.0), last_line="accuracy=0.9 latency: 3", last_error="latency=4"))
     assert end.observations[0].metrics == {"accuracy": 0.5, "latency": 3.0}
     assert outcome(heard_of(), Ending(Seconds(2.0), last_error="INFO accuracy=0.7")).observations[0].metrics == {
         "accuracy": 0.7
@@ -140,15 +140,15 @@ def test_the_last_line_fills_gaps_only() -> None:
 
 
 def test_a_share_that_is_none_is_named() -> None:
-    heard = heard_of()
-    heard.hear(Said({"accuracy": 0.5}, odd_fraction="2"), 1.0, on_purpose=False)
-    cause = outcome(heard, Ending(Seconds(2.0))).cause
+    log = heard_of()
+    log.hear(ProgramReport({"accuracy": 0.5}, odd_fraction="2"), 1.0, on_purpose=False)
+    cause = outcome(log, Ending(Seconds(2.0))).cause
     assert cause == "metric 'accuracy' was not reported; a report names the share 2, which is none"
 
 
 def test_a_goal_that_needs_no_report() -> None:
-    heard = heard_of(Problem(SPACE, minimize("cost")))
-    end = outcome(heard, Ending(Seconds(2.0)))
+    log = heard_of(Problem(SPACE, minimize("cost")))
+    end = outcome(log, Ending(Seconds(2.0)))
     assert end.state is TrialState.DONE
     assert end.observations[0].cost == pytest.approx(0.002)
 
@@ -156,35 +156,35 @@ def test_a_goal_that_needs_no_report() -> None:
 # -- snapshots
 
 
-def snapshots(**told: float) -> Heard:
-    heard = heard_of(SIMPLE, (TENTH, HALF, FULL))
+def snapshots(**told: float) -> ReportLog:
+    log = heard_of(SIMPLE, (TENTH, HALF, FULL))
     for seconds, (name, value) in enumerate(told.items(), 1):
-        say(heard, float(seconds), {"tenth": TENTH, "half": HALF, "full": FULL}[name], accuracy=value)
-    return heard
+        say(log, float(seconds), {"tenth": TENTH, "half": HALF, "full": FULL}[name], accuracy=value)
+    return log
 
 
 def test_each_snapshot_is_an_observation_at_its_time() -> None:
-    heard = snapshots(tenth=0.1, half=0.5, full=0.9)
-    end = outcome(heard, Ending(Seconds(10.0)))
+    log = snapshots(tenth=0.1, half=0.5, full=0.9)
+    end = outcome(log, Ending(Seconds(10.0)))
     assert [(seen.fraction, seen.metrics["accuracy"], seen.seconds) for seen in end.observations] == [
         (TENTH, 0.1, 1.0), (HALF, 0.5, 2.0), (FULL, 0.9, 10.0),
     ]  # fmt: skip
-    taken(end, heard)
+    taken(end, log)
 
 
 def test_reports_without_a_share_count_for_the_trials_own() -> None:
-    heard = snapshots(tenth=0.1, half=0.5)
-    say(heard, 3.0, accuracy=0.8)
-    assert outcome(heard, Ending(Seconds(10.0))).observations[-1].metrics == {"accuracy": 0.8}
+    log = snapshots(tenth=0.1, half=0.5)
+    say(log, 3.0, accuracy=0.8)
+    assert outcome(log, Ending(Seconds(10.0))).observations[-1].metrics == {"accuracy": 0.8}
 
 
 def test_a_share_that_a_program_rounded() -> None:
     problem = Problem(SPACE, maximize("accuracy"), [], [Fraction(1, 60), FULL])
-    heard = heard_of(problem, (Fraction(1, 60), FULL))
-    say(heard, 1.0, Fraction("0.016667"), accuracy=0.2)
-    say(heard, 2.0, Fraction("0.3"), accuracy=0.3)
-    say(heard, 3.0, FULL, accuracy=0.4)
-    end = outcome(heard, Ending(Seconds(4.0)))
+    log = heard_of(problem, (Fraction(1, 60), FULL))
+    say(log, 1.0, Fraction("0.016667"), accuracy=0.2)
+    say(log, 2.0, Fraction("0.3"), accuracy=0.3)
+    say(log, 3.0, FULL, accuracy=0.4)
+    end = outcome(log, Ending(Seconds(4.0)))
     assert [seen.metrics["accuracy"] for seen in end.observations] == [0.2, 0.4]
 
 
@@ -208,22 +208,22 @@ def test_a_share_that_a_program_rounded() -> None:
 def test_what_came_before_a_failure_stays(
     told: dict[str, float], ending: Ending, kept: list[Fraction], at: Fraction, cause: str
 ) -> None:
-    heard = snapshots(**told)
-    end = outcome(heard, ending)
+    log = snapshots(**told)
+    end = outcome(log, ending)
     assert (end.state, end.cause) == (TrialState.FAILED, cause)
     assert [seen.fraction for seen in end.observations] == [*kept, at]
     assert [seen.kind.value for seen in end.observations] == ["measured"] * len(kept) + ["failed"]
     assert end.observations[-1].seconds == 9.0
-    taken(end, heard)
+    taken(end, log)
 
 
 def test_a_resumed_run_need_not_repeat_the_smaller_shares() -> None:
-    heard = snapshots(half=0.5, full=0.9)
-    end = outcome(heard, Ending(Seconds(10.0)), RESUMED, Terms(earlier_seconds=Seconds(100.0)))
+    log = snapshots(half=0.5, full=0.9)
+    end = outcome(log, Ending(Seconds(10.0)), RESUMED, Terms(earlier_seconds=Seconds(100.0)))
     assert end.state is TrialState.DONE
     assert [(seen.fraction, seen.seconds) for seen in end.observations] == [(HALF, 1.0), (FULL, 110.0)]
     assert (end.seconds, end.resumed) == (10.0, True)
-    taken(end, heard)
+    taken(end, log)
 
 
 # -- ended by us
@@ -231,21 +231,21 @@ def test_a_resumed_run_need_not_repeat_the_smaller_shares() -> None:
 
 @pytest.mark.parametrize("why", ["stop", "signal"])
 def test_interrupted(why: str) -> None:
-    heard = heard_of()
-    end = outcome(heard, Ending(Seconds(4.0), code=-15, why=why, log="/l"))
+    log = heard_of()
+    end = outcome(log, Ending(Seconds(4.0), code=-15, why=why, log="/l"))
     assert (end.state, end.cause, end.observations) == (TrialState.QUEUED, "interrupted (log: /l)", ())
     assert end.seconds == 4.0
-    assert outcome(heard, Ending(Seconds(4.0), code=0, why=why)).state is TrialState.QUEUED, "no metrics yet"
-    say(heard, 1.0, accuracy=0.5)
-    assert outcome(heard, Ending(Seconds(4.0), code=1, why=why)).state is TrialState.QUEUED
-    assert outcome(heard, Ending(Seconds(4.0), code=0, why=why)).state is TrialState.DONE, "it ended by itself"
+    assert outcome(log, Ending(Seconds(4.0), code=0, why=why)).state is TrialState.QUEUED, "no metrics yet"
+    say(log, 1.0, accuracy=0.5)
+    assert outcome(log, Ending(Seconds(4.0), code=1, why=why)).state is TrialState.QUEUED
+    assert outcome(log, Ending(Seconds(4.0), code=0, why=why)).state is TrialState.DONE, "it ended by itself"
 
 
 @pytest.mark.parametrize("why", ["lease", "orphaned"])
 def test_a_lost_lease(why: str) -> None:
-    heard = heard_of()
-    say(heard, 1.0, accuracy=0.5)
-    end = outcome(heard, Ending(Seconds(4.0), code=0, why=why))
+    log = heard_of()
+    say(log, 1.0, accuracy=0.5)
+    end = outcome(log, Ending(Seconds(4.0), code=0, why=why))
     assert (end.state, end.observations, end.seconds) == (TrialState.LOST, (), 4.0)
 
 
@@ -253,41 +253,41 @@ def test_a_lost_lease(why: str) -> None:
 
 
 def test_what_is_a_report() -> None:
-    heard = heard_of()
-    assert heard.hear(Said({"loss": 1.0}), 1.0, on_purpose=False) is None, "just output"
-    report = heard.hear(Said({"loss": 1.0, "inf": math.inf}, step=2.0), 1.0, on_purpose=True)
+    log = heard_of()
+    assert log.hear(ProgramReport({"loss": 1.0}), 1.0, on_purpose=False) is None, "just output"
+    report = log.hear(ProgramReport({"loss": 1.0, "inf": math.inf}, step=2.0), 1.0, on_purpose=True)
     assert report is not None
     assert (report.number, report.seconds, report.metrics, report.step) == (0, 1.0, {"loss": 1.0}, 2.0)
-    report = heard.hear(Said({"accuracy": 0.5, "loss": 2.0}), 2.0, on_purpose=False)
+    report = log.hear(ProgramReport({"accuracy": 0.5, "loss": 2.0}), 2.0, on_purpose=False)
     assert report is not None
     assert report.metrics == {"accuracy": 0.5, "loss": 2.0}
     assert report.fraction is None
     for named, share in ((FULL, FULL), (Fraction("0.99999"), FULL), (HALF, HALF)):
-        report = heard.hear(Said({"accuracy": 0.5}, fraction=named), 2.0, on_purpose=False)
+        report = log.hear(ProgramReport({"accuracy": 0.5}, fraction=named), 2.0, on_purpose=False)
         assert report is not None
         assert report.fraction == share
 
 
 def test_money_and_time_are_never_believed() -> None:
-    heard = heard_of()
-    say(heard, 1.0, accuracy=0.5, cost=0.0, time=0.0)
-    (seen,) = outcome(heard, Ending(Seconds(36.0))).observations
+    log = heard_of()
+    say(log, 1.0, accuracy=0.5, cost=0.0, time=0.0)
+    (seen,) = outcome(log, Ending(Seconds(36.0))).observations
     assert seen.metrics == {"accuracy": 0.5}
     assert seen.seconds == 36.0
     assert seen.cost == pytest.approx(0.036)
 
 
 def test_a_program_that_makes_up_names_fills_no_memory() -> None:
-    heard = heard_of()
+    log = heard_of()
     for number in range(5 * MOST_NAMES):
-        say(heard, 1.0, None, accuracy=0.5, **{f"metric_{number}": 1.0})
-    assert len(heard.names) <= MOST_NAMES
-    assert len(heard.told[FULL].metrics) <= MOST_NAMES + 1
-    assert outcome(heard, Ending(Seconds(1.0))).state is TrialState.DONE
+        say(log, 1.0, None, accuracy=0.5, **{f"metric_{number}": 1.0})
+    assert len(log.names) <= MOST_NAMES
+    assert len(log.results[FULL].metrics) <= MOST_NAMES + 1
+    assert outcome(log, Ending(Seconds(1.0))).state is TrialState.DONE
 
 
 METRICS = st.dictionaries(st.sampled_from(["accuracy", "latency", "loss", "cost"]), st.floats(), max_size=3)
-SAID = st.builds(Said, METRICS, st.none(), st.none() | st.sampled_from([TENTH, HALF, FULL, Fraction(1, 3)]))
+SAID = st.builds(ProgramReport, METRICS, st.none(), st.none() | st.sampled_from([TENTH, HALF, FULL, Fraction(1, 3)]))
 ENDINGS = st.builds(
     Ending,
     st.floats(0, 1e6),
@@ -299,13 +299,13 @@ ENDINGS = st.builds(
 
 @given(st.lists(st.tuples(SAID, st.booleans()), max_size=6), ENDINGS, st.booleans(), st.sampled_from([1, 2, 3]))
 def test_whatever_happens_the_history_takes_it(
-    said: list[tuple[Said, bool]], ending: Ending, resumed: bool, count: int
+    said: list[tuple[ProgramReport, bool]], ending: Ending, resumed: bool, count: int
 ) -> None:
-    heard = heard_of(PROBLEM, (TENTH, HALF, FULL)[-count:])
+    log = heard_of(PROBLEM, (TENTH, HALF, FULL)[-count:])
     for report, on_purpose in said:
-        heard.hear(report, 0.5 * ending.seconds, on_purpose=on_purpose)
-    end = outcome(heard, ending, Restored(own=resumed), Terms(earlier_seconds=Seconds(3.0)))
-    taken(end, heard)
+        log.hear(report, 0.5 * ending.seconds, on_purpose=on_purpose)
+    end = outcome(log, ending, Restored(own=resumed), Terms(earlier_seconds=Seconds(3.0)))
+    taken(end, log)
     assert end.seconds == ending.seconds
     assert all((seen.seconds or 0.0) <= ending.seconds + 3.0 for seen in end.observations)
 
@@ -315,15 +315,15 @@ def test_a_resumed_run_that_has_nothing_left_to_say_is_done_with_what_was_said_b
     _, trial = History().propose(problem.space.configuration({"n": 1}), FULL)
     earlier = {"accuracy": 0.75}
     end = outcome(
-        Heard(problem, trial), Ending(Seconds(1.0)), RESUMED, Terms(earlier_seconds=Seconds(9.0), reported=earlier)
+        ReportLog(problem, trial), Ending(Seconds(1.0)), RESUMED, Terms(earlier_seconds=Seconds(9.0), reported=earlier)
     )
     assert (end.state, end.observations[0].metrics, end.observations[0].seconds) == (TrialState.DONE, earlier, 10.0)
-    newer = Heard(problem, trial)
+    newer = ReportLog(problem, trial)
     newer.take(FULL, {"accuracy": 0.8}, 1.0)
     assert outcome(newer, Ending(Seconds(1.0)), RESUMED, Terms(reported=earlier)).observations[0].metrics == {
         "accuracy": 0.8
     }
-    afresh = outcome(Heard(problem, trial), Ending(Seconds(1.0)), terms=Terms(reported=earlier))
+    afresh = outcome(ReportLog(problem, trial), Ending(Seconds(1.0)), terms=Terms(reported=earlier))
     assert afresh.state is TrialState.FAILED, "it started over, and said nothing"
-    stopped = outcome(Heard(problem, trial), Ending(Seconds(1.0), why="stop"), RESUMED, Terms(reported=earlier))
+    stopped = outcome(ReportLog(problem, trial), Ending(Seconds(1.0), why="stop"), RESUMED, Terms(reported=earlier))
     assert stopped.state is TrialState.QUEUED, "it was asked to end, and is not done"

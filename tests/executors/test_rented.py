@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import SpaceError
-from leantune.executors.base import Executor, Finished, How, Placed, Report, Stayed, Terms
+from leantune.executors.base import EndMode, Executor, Finished, MachineLaunched, MachineUpdate, Report, Terms
 from leantune.history import History, Observation, ObservationKind, TrialState
 from leantune.problem import Problem
 from leantune.space import Machine
@@ -160,7 +160,7 @@ def test_a_run_that_goes_on_from_a_smaller_share_has_its_bill_and_seconds_too(tm
 def test_a_machine_that_the_provider_takes_for_nothing_is_left_to_it_and_billed_later(tmp_path: Path) -> None:
     with world(tmp_path, feed("a", (0, 0.5), (36, 9.0)), code=LASTS, still=True) as here:
         here.executor.start(trial_of(ONE))
-        (placed,), _ = until(here.executor, Placed)
+        (placed,), _ = until(here.executor, MachineLaunched)
         here.at(6.0)
         eventually(lambda: '"step": 3' in log_of(tmp_path))
         here.at(36.0)
@@ -173,7 +173,7 @@ def test_a_machine_that_the_provider_takes_for_nothing_is_left_to_it_and_billed_
         assert (left.ended, left.gross_usd, left.refund_usd) == (None, None, None)
         assert (left.kept, left.reached) == (end.kept_step, end.kept_step) and (end.kept_step or 0.0) >= 3.0
         here.at(36.0 + POLICY.notice_seconds)
-        (billed,), _ = until(here.executor, Stayed)
+        (billed,), _ = until(here.executor, MachineUpdate)
         assert not here.executor.owes
         (bill,) = here.cloud.bills().values()
     assert billed.stay == replace(
@@ -284,13 +284,13 @@ def test_interrupted_by_us_it_is_queued_and_paid_for(tmp_path: Path) -> None:
     with world(tmp_path, feed("a", (0, 1.8)), code=LASTS) as here:
         here.executor.start(trial_of(ONE))
         eventually(lambda: '"step": 2' in log_of(tmp_path))
-        here.executor.end(0, How.SAVE)
+        here.executor.end(0, EndMode.SAVE)
         end = here.told()
         assert end.state is TrialState.QUEUED
         assert end.usd == here.billed > 0
     with world(tmp_path, feed("a", (0, 1.8)), still=True) as here:
         here.executor.start(trial_of(ONE))
-        here.executor.end(0, How.SAVE)
+        here.executor.end(0, EndMode.SAVE)
         end = here.told()
         assert (end.state, end.cause) == (TrialState.QUEUED, "interrupted")
         assert end.usd == here.billed > 0, "our own termination is charged"
@@ -331,7 +331,7 @@ def test_a_lease_that_is_renewed_does_not_end(tmp_path: Path) -> None:
         for _ in range(24):
             assert not any(isinstance(event, Finished) for event in told(here.executor, 0.2))
             here.executor.renew(0)
-        here.executor.end(0, How.KILL)
+        here.executor.end(0, EndMode.KILL)
         assert here.cloud.machines() == ()
 
 
@@ -357,14 +357,14 @@ def test_there_is_no_room_for_more_cores_than_this_machine_has(tmp_path: Path) -
         room, others = here.executor.capacity(), [trials_of(one, 2).trial(1) for one in (ONE, two, PROBLEM)]
         assert not room.fits(trial_of(ONE)), "it has been started"
         assert [room.fits(one) for one in others] == [True, False, False]
-        here.executor.end(0, How.KILL)
+        here.executor.end(0, EndMode.KILL)
         assert here.executor.capacity().fits(trial_of(two))
 
 
 def test_of_a_killed_run_nothing_is_told_and_its_machine_is_given_back(tmp_path: Path) -> None:
     with world(tmp_path, feed("a", (0, 1.8)), still=True) as here:
         here.executor.start(trial_of(ONE))
-        here.executor.end(0, How.KILL)
+        here.executor.end(0, EndMode.KILL)
         assert here.cloud.machines() == ()
         assert told(here.executor) == []
 
@@ -374,7 +374,7 @@ def test_what_was_known_of_earlier_machines_is_recalled(tmp_path: Path) -> None:
     with world(tmp_path, feed("a", (0, 1.8)), still=True) as here:
         here.rented.recall([replace(stay_of(0, "sim-9"), kept=7.0, saving_seconds=3.0)])
         here.executor.start(trial_of(ONE))
-        (placed,), _ = until(here.executor, Placed)
+        (placed,), _ = until(here.executor, MachineLaunched)
     assert (placed.stay.step_from, placed.stay.kept) == (7.0, 7.0)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from leantune.clock import SimulatedClock
 from leantune.cloud.catalog import clusters
 from leantune.errors import ObservationError
-from leantune.executors.base import Begun, Finished, How, Report, Terms
+from leantune.executors.base import Begun, EndMode, Finished, Report, Terms
 from leantune.executors.replay import Measurement, ReplayExecutor
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize
@@ -129,8 +129,8 @@ def test_a_run_whose_end_has_come_is_told_as_what_it_is() -> None:
     for trial in history_of(2).trials:
         executor.start(trial)
     clock.sleep(15.0)
-    executor.end(0, How.EVICT)
-    executor.end(1, How.EVICT)
+    executor.end(0, EndMode.EVICT)
+    executor.end(1, EndMode.EVICT)
     done, queued = ends(executor, clock)
     assert (done.state, done.seconds) == (TrialState.DONE, 10.0)
     assert (queued.state, queued.seconds, queued.kept_step) == (TrialState.QUEUED, 15.0, 0.0)
@@ -300,7 +300,7 @@ def test_a_run_that_goes_on_reports_from_its_own_start() -> None:
     executor.start(larger, Terms(continues=(history.trial(0), smaller)))
     executor.wait()
     assert executor.step(clock.now())[1:] == [Report(1, 4.0, {"a": 0.5}, fraction=HALF)]
-    executor.end(1, How.EVICT)
+    executor.end(1, EndMode.EVICT)
     (ended,) = executor.step(clock.now())
     assert ended == Finished(1, (), TrialState.QUEUED, "interrupted", Seconds(4.0), kept_step=0.0, continued=True)
 
@@ -318,7 +318,7 @@ def test_the_dollars_of_an_interrupted_run_go_with_its_seconds() -> None:
     _, trial = History().propose(configuration, FULL)
     executor.start(trial)
     clock.sleep(4.0)
-    executor.end(0, How.EVICT)
+    executor.end(0, EndMode.EVICT)
     _, ended = executor.step(clock.now())
     assert isinstance(ended, Finished)
     assert (ended.seconds, ended.usd) == (4.0, 2.0)

@@ -13,7 +13,7 @@ import pytest
 
 from leantune.errors import LeanTuneError
 from leantune.executors.base import Terms
-from leantune.executors.outcome import Heard
+from leantune.executors.outcome import ReportLog
 from leantune.executors.run_folder import RunFolder
 from leantune.problem import Problem, maximize
 from leantune.space import machine
@@ -112,15 +112,15 @@ def test_fingerprints_tell_changes(folder: RunFolder) -> None:
 def test_snapshots_are_remembered(folder: RunFolder) -> None:
     problem = Problem(PROBLEM.space, maximize("accuracy"), [], [TENTH, FULL], snapshots=True)
     trial = trial_of(problem, (TENTH, FULL))
-    heard, again = Heard(problem, trial), Heard(problem, trial)
+    log, again = ReportLog(problem, trial), ReportLog(problem, trial)
     folder.recall(again)
-    assert again.told == {}
-    heard.take(TENTH, {"accuracy": 0.5}, 3.0)
-    heard.take(FULL, {"accuracy": 0.6}, 4.0)
-    folder.remember(heard)
+    assert again.results == {}
+    log.take(TENTH, {"accuracy": 0.5}, 3.0)
+    log.take(FULL, {"accuracy": 0.6}, 4.0)
+    folder.remember(log)
     folder.recall(again)
-    assert list(again.told) == [TENTH], "the last share is always the attempt's own"
-    assert (again.told[TENTH].metrics, again.told[TENTH].seconds) == ({"accuracy": 0.5}, 3.0)
+    assert list(again.results) == [TENTH], "the last share is always the attempt's own"
+    assert (again.results[TENTH].metrics, again.results[TENTH].seconds) == ({"accuracy": 0.5}, 3.0)
     (folder.path / "snapshots.json").write_text("{")
     folder.recall(again)
 

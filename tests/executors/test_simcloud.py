@@ -33,9 +33,9 @@ def test_runs_are_billed_at_the_pace_of_the_market(tmp_path: Path) -> None:
 
 def test_a_machine_that_is_chosen_may_be_the_dearest(tmp_path: Path) -> None:
     clusters = (Cluster(BOX, 1), Cluster(Machine("large", 2, 0.1, usd_per_hour=7.2), 1))
-    free = replace(settings_in(tmp_path), clusters=clusters, aboard=lambda trial, offer: trial)
+    free = replace(settings_in(tmp_path), clusters=clusters, on_machine=lambda trial, offer: trial)
     assert charges(free) == Charges(True, MarketSettings().speed, BOOT_SECONDS, 7.2, adds_up=True)
-    assert charges(replace(free, aboard=None)).worst_rate is None
+    assert charges(replace(free, on_machine=None)).worst_rate is None
 
 
 def test_a_study_that_goes_on_knows_how_long_steps_took() -> None:

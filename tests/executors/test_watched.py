@@ -9,8 +9,18 @@ import pytest
 
 from leantune.clock import RealClock
 from leantune.errors import IllegalMove, ProviderError
-from leantune.executors.base import Begun, Capacity, Event, Executor, Finished, How, Report, Stayed, Terms
-from leantune.executors.watched import LOOK_SECONDS, Watched
+from leantune.executors.base import (
+    Begun,
+    EndMode,
+    Event,
+    Executor,
+    Finished,
+    FreeCapacity,
+    MachineUpdate,
+    Report,
+    Terms,
+)
+from leantune.executors.watched import LOOK_SECONDS, WatchedExecutor
 from leantune.history import Trial, TrialState
 from leantune.units import Seconds
 from tests.executors.programs import ENOUGH, eventually, trial_of
@@ -18,7 +28,7 @@ from tests.executors.rented_worlds import stay_of
 
 END = Finished(0, (), TrialState.QUEUED)
 REPORT = Report(0, 1.0, {"accuracy": 0.5}, 1.0)
-BILL = Stayed(0, stay_of(0, "sim-1"))
+BILL = MachineUpdate(0, stay_of(0, "sim-1"))
 
 
 class Puppet:
@@ -39,14 +49,14 @@ class Puppet:
     def check(self, trial: Trial) -> None:
         self.calls.append(("check", trial.number))
 
-    def capacity(self) -> Capacity:
-        return Capacity(self.running, slots=3)
+    def capacity(self) -> FreeCapacity:
+        return FreeCapacity(self.running, slots=3)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         self.alive.add(trial.number)
 
-    def end(self, number: int, how: How) -> None:
-        self.calls.append(("end", number, how))
+    def end(self, number: int, mode: EndMode) -> None:
+        self.calls.append(("end", number, mode))
 
     def renew(self, number: int) -> None:
         self.calls.append(("renew", number))
@@ -82,8 +92,8 @@ def puppet() -> Puppet:
 
 
 @pytest.fixture
-def watched(puppet: Puppet) -> Iterator[Watched]:
-    made = Watched(puppet, RealClock())
+def watched(puppet: Puppet) -> Iterator[WatchedExecutor]:
+    made = WatchedExecutor(puppet, RealClock())
     executor: Executor = made
     yield made
     executor.close()
@@ -95,7 +105,7 @@ def tell(puppet: Puppet, *events: Event) -> None:
     eventually(lambda: not puppet.news)
 
 
-def test_it_looks_while_nobody_asks(watched: Watched, puppet: Puppet) -> None:
+def test_it_looks_while_nobody_asks(watched: WatchedExecutor, puppet: Puppet) -> None:
     watched.start(trial_of())
     eventually(lambda: puppet.steps >= 5)
     tell(puppet, Begun(0, 1.0), REPORT)
@@ -106,7 +116,7 @@ def test_it_looks_while_nobody_asks(watched: Watched, puppet: Puppet) -> None:
     assert watched.step(0.0) == []
 
 
-def test_where_nothing_runs_and_nothing_is_owed_nobody_looks(watched: Watched, puppet: Puppet) -> None:
+def test_where_nothing_runs_and_nothing_is_owed_nobody_looks(watched: WatchedExecutor, puppet: Puppet) -> None:
     eventually(lambda: puppet.steps >= 1)
     before = puppet.steps
     RealClock().sleep(5 * LOOK_SECONDS)
@@ -121,7 +131,7 @@ def test_where_nothing_runs_and_nothing_is_owed_nobody_looks(watched: Watched, p
     assert watched.step(0.0) == [END, BILL]
 
 
-def test_a_wait_ends_with_the_first_thing_that_is_heard(watched: Watched, puppet: Puppet) -> None:
+def test_a_wait_ends_with_the_first_thing_that_is_heard(watched: WatchedExecutor, puppet: Puppet) -> None:
     watched.start(trial_of())
     late = threading.Timer(0.1, lambda: puppet.news.append(END))
     late.start()
@@ -136,7 +146,7 @@ def test_a_wait_ends_with_the_first_thing_that_is_heard(watched: Watched, puppet
     assert clock.monotonic() - began >= 0.05, "nothing happened"
 
 
-def test_an_error_of_the_thread_comes_out_of_step(watched: Watched, puppet: Puppet) -> None:
+def test_an_error_of_the_thread_comes_out_of_step(watched: WatchedExecutor, puppet: Puppet) -> None:
     watched.start(trial_of())
     puppet.error = ProviderError("the market is closed", where="sim", hint="Wait")
     watched.wait()
@@ -148,40 +158,40 @@ def test_an_error_of_the_thread_comes_out_of_step(watched: Watched, puppet: Pupp
     assert puppet.steps == before, "it is not tried again"
 
 
-def test_what_has_ended_is_told_as_it_ended_unless_nobody_wants_to_know(watched: Watched, puppet: Puppet) -> None:
+def test_what_has_ended_is_told_as_it_ended_unless_it_is_killed(watched: WatchedExecutor, puppet: Puppet) -> None:
     watched.start(trial_of())
     tell(puppet, REPORT, END)
-    watched.end(0, How.EVICT)
+    watched.end(0, EndMode.EVICT)
     assert puppet.calls == [], "it ended before it was asked"
     with pytest.raises(IllegalMove, match="trial 0"):
         watched.forget(0)
     assert watched.step(0.0) == [REPORT, END]
     watched.start(trial_of())
     tell(puppet, REPORT, BILL, END)
-    watched.end(0, How.KILL)
+    watched.end(0, EndMode.KILL)
     assert watched.running == frozenset()
     assert watched.step(0.0) == [BILL], "what an earlier machine cost is told all the same"
     watched.start(trial_of())
     tell(puppet, REPORT)
-    watched.end(0, How.KILL)
-    assert puppet.calls == [("end", 0, How.KILL)]
+    watched.end(0, EndMode.KILL)
+    assert puppet.calls == [("end", 0, EndMode.KILL)]
     assert watched.step(0.0) == []
 
 
-def test_the_rest_is_passed_on(watched: Watched, puppet: Puppet) -> None:
+def test_the_rest_is_passed_on(watched: WatchedExecutor, puppet: Puppet) -> None:
     watched.check(trial_of())
     watched.start(trial_of())
     watched.renew(0)
-    watched.end(0, How.SAVE)
-    assert watched.capacity() == Capacity(frozenset({0}), slots=3)
+    watched.end(0, EndMode.SAVE)
+    assert watched.capacity() == FreeCapacity(frozenset({0}), slots=3)
     assert watched.next_event_time() is None
     tell(puppet, END)
     watched.step(0.0)
     watched.forget(0)
-    assert puppet.calls == [("check", 0), ("renew", 0), ("end", 0, How.SAVE), ("forget", 0)]
+    assert puppet.calls == [("check", 0), ("renew", 0), ("end", 0, EndMode.SAVE), ("forget", 0)]
 
 
-def test_closed_it_looks_no_more(watched: Watched, puppet: Puppet) -> None:
+def test_closed_it_looks_no_more(watched: WatchedExecutor, puppet: Puppet) -> None:
     watched.start(trial_of())
     tell(puppet, REPORT)
     watched.close()

@@ -19,11 +19,10 @@ from leantune.cloud.feeds import MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import Offer
 from leantune.cloud.simcloud import SimCloud
+from leantune.executors.base import EndMode, Finished, Terms
 from leantune.executors.base import Event as ExecutorEvent
-from leantune.executors.base import Finished, How, Terms
 from leantune.executors.registry import Past
-from leantune.executors.rented import Market as RentalMarket
-from leantune.executors.rented import RentedExecutor, Ways
+from leantune.executors.rented import ProgramHooks, RentalMarket, RentedExecutor
 from leantune.executors.simcloud import recall_steps
 from leantune.history import Trial, TrialState
 from leantune.lab.simulate.programs import RecordedPrograms, TrainingRun
@@ -78,7 +77,7 @@ class PaidPrograms(RecordedPrograms):
         self._terms: dict[int, Terms] = {}
         self._rates: dict[int, float | None] = {}
         self.started: list[tuple[int, int]] = []
-        self.asked: list[tuple[int, How]] = []
+        self.asked: list[tuple[int, EndMode]] = []
         self.forgotten: list[int] = []
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
@@ -87,10 +86,10 @@ class PaidPrograms(RecordedPrograms):
         self._terms[trial.number], self._rates[trial.number] = terms, trial.configuration.usd_per_hour
         self.started.append((trial.number, terms.attempt))
 
-    def end(self, number: int, how: How) -> None:
+    def end(self, number: int, mode: EndMode) -> None:
         """Remember who asked."""
-        super().end(number, how)
-        self.asked.append((number, how))
+        super().end(number, mode)
+        self.asked.append((number, mode))
 
     def forget(self, number: int) -> None:
         """Remember it."""
@@ -313,7 +312,7 @@ def rented(
 
     programs = RecordedPrograms(lambda trial: runs[int(str(trial.configuration["n"]))], "loss", clock, checkpoints)
     market = RentalMarket(cloud, clock, offers, LiveForecaster(offers, cloud.history, Certain()), source="test")
-    ways = Ways(aboard, checkpoint=lambda trial: (SAVE_SECONDS, SAVE_SECONDS), bills_add_up=True)
-    executor = RentedExecutor(programs, market, placement, clock, ways)
+    hooks = ProgramHooks(aboard, checkpoint=lambda trial: (SAVE_SECONDS, SAVE_SECONDS), bills_add_up=True)
+    executor = RentedExecutor(programs, market, placement, clock, hooks)
     executor.recall(past.stays)
     return Rented(executor, cloud, clock)

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from leantune.errors import Outdated
-from leantune.executors.base import Finished, How
+from leantune.executors.base import EndMode, Finished
 from leantune.history import ObservationKind, Trial, TrialState
 from leantune.problem import Budget
 from leantune.run.curves import Curves, learning_curves
@@ -89,7 +89,9 @@ def test_a_paused_trial_gives_back_its_machine_and_its_reservation(make: Callabl
     assert states(second) == [*RAN, S.DONE]
     assert end.outcome is Outcome.OVER, "nobody is waited for that nobody resumes"
     assert here.judged == [(0, Verdict.PAUSE)]
-    assert here.executor is not None and here.executor.asked == [(0, How.EVICT)], "asked once, though it takes a while"
+    assert here.executor is not None and here.executor.asked == [(0, EndMode.EVICT)], (
+        "asked once, though it takes a while"
+    )
 
 
 def paused_then(step: float, verdict: Verdict, *which: int) -> Callable[[View], Mapping[int, Judgement]]:
@@ -284,9 +286,9 @@ def test_a_hard_stop_while_it_saves_keeps_the_verdict(make: Callable[..., World]
     loops = [here.loop(tuner)]
     evict = here.executor.end if here.executor is not None else None
 
-    def interrupting(number: int, how: How) -> None:
+    def interrupting(number: int, mode: EndMode) -> None:
         assert evict is not None
-        evict(number, how)
+        evict(number, mode)
         loops[0].interrupt()
         loops[0].interrupt()
 
@@ -307,7 +309,7 @@ def test_a_verdict_dies_with_its_run(make: Callable[..., World]) -> None:
     tuner = Scripted(at_step(5, Verdict.PAUSE), trials=1)
     judge = Judge(here.store, tuner, RULES, curves, programs, here.clock, nobody)
     judge.look(lambda closed: replace(view_of(here), closed=closed), {0: claim})
-    assert programs.asked == [(0, How.EVICT)]
+    assert programs.asked == [(0, EndMode.EVICT)]
     judge.forget(0)
     told = Finished(0, (), S.QUEUED, "interrupted by the user", Seconds(3.0))
     assert judge.ended(told, claim) == (told, None)

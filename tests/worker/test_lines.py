@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leantune.worker.lines import LONGEST_NAME, Said, plain, read_json, read_mapping, read_pairs
+from leantune.worker.lines import LONGEST_NAME, ProgramReport, plain, read_json, read_mapping, read_pairs
 
 NAMES = st.text("abcxyz_/.:-", min_size=1, max_size=12).filter(lambda name: name.strip(":-") == name)
 NUMBERS = st.floats(allow_nan=False) | st.integers(-(10**20), 10**20)
@@ -72,7 +72,7 @@ def test_what_is_no_metric() -> None:
         "x" * (LONGEST_NAME + 1): 4,
         "g\n": 5,
     }
-    assert read_mapping(told) == Said({"a": 1.0})
+    assert read_mapping(told) == ProgramReport({"a": 1.0})
 
 
 def test_numbers_that_are_none() -> None:
@@ -97,7 +97,7 @@ def test_numbers_that_are_none() -> None:
     ],
 )
 def test_shares(fraction: object, share: Fraction | None) -> None:
-    assert read_mapping({"a": 1, "fraction": fraction}) == Said({"a": 1.0}, fraction=share)
+    assert read_mapping({"a": 1, "fraction": fraction}) == ProgramReport({"a": 1.0}, fraction=share)
 
 
 @pytest.mark.parametrize("fraction", [2, 0, -0.1, "x", "1/0", True, [1], math.nan, "9" * 5000, 10**400])

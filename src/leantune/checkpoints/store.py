@@ -59,7 +59,7 @@ class CheckpointStore:
         Generations before it are deleted afterwards. CheckpointError when the folder never holds still.
         """
         prefix, folder = self._prefix(key), _real(folder)
-        with self._told("saved", key):
+        with self._outside_errors("saved", key):
             for _ in range(ATTEMPTS):
                 manifest = self._copy(prefix, folder)
                 if manifest is None:
@@ -83,7 +83,7 @@ class CheckpointStore:
         other is replaced as a whole, once everything is here and found undamaged. It exists afterwards in any case.
         """
         prefix, folder = self._prefix(key), _real(folder)
-        with self._told("restored", key):
+        with self._outside_errors("restored", key):
             folder.parent.mkdir(parents=True, exist_ok=True)
             _sweep(folder)
             missing = ""
@@ -111,25 +111,25 @@ class CheckpointStore:
     def generation(self, key: str) -> int:
         """Number of the newest complete generation; 0 when there is none."""
         prefix = self._prefix(key)
-        with self._told("read", key):
+        with self._outside_errors("read", key):
             return max(self._manifests(prefix), default=0)
 
     def delete(self, key: str) -> None:
         """Forget all generations of a key; nothing happens when there are none."""
         prefix = self._prefix(key)
-        with self._told("deleted", key):
+        with self._outside_errors("deleted", key):
             self._remove([f"{prefix}/{number:08d}.json" for number in self._manifests(prefix)])
             self._remove_folder(prefix)
 
     def keys(self) -> list[str]:
         """Every key with a complete generation, sorted."""
-        with self._told("listed", self._study):
+        with self._outside_errors("listed", self._study):
             prefixes = obstore.list_with_delimiter(self._store, self._study)["common_prefixes"]
             return sorted(prefix.rsplit("/", 1)[-1] for prefix in prefixes if self._manifests(prefix))
 
     def places(self) -> list[str]:
         """Every key of which anything is here, also what a killed process left of one, sorted."""
-        with self._told("listed", self._study):
+        with self._outside_errors("listed", self._study):
             prefixes = obstore.list_with_delimiter(self._store, self._study)["common_prefixes"]
             return sorted(prefix.rsplit("/", 1)[-1] for prefix in prefixes)
 
@@ -229,13 +229,13 @@ class CheckpointStore:
     def _download(self, prefix: str, manifest: Manifest, file: SavedFile, to: Path) -> bool:
         """False when the object is gone: a newer generation may have replaced it since the manifest was read."""
         try:
-            found = obstore.get(self._store, f"{prefix}/{manifest.data}/{file.path}")
+            stored = obstore.get(self._store, f"{prefix}/{manifest.data}/{file.path}")
         except FileNotFoundError:
             return False
         to.parent.mkdir(parents=True, exist_ok=True)
         digest, size = hashlib.sha256(), 0
         with to.open("wb") as copy:
-            for chunk in found.stream(min_chunk_size=CHUNK):
+            for chunk in stored.stream(min_chunk_size=CHUNK):
                 copy.write(chunk)
                 digest.update(chunk)
                 size += len(chunk)
@@ -251,7 +251,7 @@ class CheckpointStore:
         return CheckpointError(f"checkpoint file {name!r} {what}", where=str(self._root / prefix), hint=hint)
 
     @contextmanager
-    def _told(self, verb: str, key: str) -> Iterator[None]:
+    def _outside_errors(self, verb: str, key: str) -> Iterator[None]:
         """What goes wrong outside is a CheckpointError that says what was meant to happen."""
         try:
             yield

@@ -5,7 +5,7 @@ The loop drives an executor like this:
     capacity = executor.capacity()      # what could be started now: read before the store's transaction
     executor.start(trial, terms)        # returns at once
     executor.wait(timeout)              # until something may have happened
-    events = executor.step(now)         # Begun, Report*, Saved*, Finished, of all trials
+    events = executor.step(now)         # Begun, Report*, CheckpointSaved*, Finished, of all trials
 """
 
 import math
@@ -54,7 +54,7 @@ class Terms:
     seed: int = 0
 
 
-class How(StrEnum):
+class EndMode(StrEnum):
     """How a running trial is ended.
 
     SAVE: it is asked to save a checkpoint and end within its grace. It is told as queued, or as what it is where it
@@ -94,7 +94,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Saved:
+class CheckpointSaved:
     """A checkpoint of a running trial is complete since `time`, and holds no more than `step`; None: nobody knows.
 
     step: the last one reported when saving began, 0 where the program has left nothing to save. seconds: how long
@@ -108,7 +108,7 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Placed:
+class MachineLaunched:
     """A machine was launched for the trial."""
 
     number: int
@@ -116,7 +116,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Stayed:
+class MachineUpdate:
     """More is known of a machine that the trial had: a checkpoint was saved there, or it was billed after the end."""
 
     number: int
@@ -148,14 +148,14 @@ class Finished(NamedTuple):
     continued: bool = False
 
 
-Event = Begun | Report | Saved | Placed | Stayed | Finished
+Event = Begun | Report | CheckpointSaved | MachineLaunched | MachineUpdate | Finished
 
 
 # -- what there is room for
 
 
 @dataclass(frozen=True)
-class Capacity:
+class FreeCapacity:
     """What could be started beside what runs, as of one moment. `fits` only calculates.
 
     running: these cannot be started again. slots: how many trials more; cores, memory_gib: what is left of them for the
@@ -213,14 +213,14 @@ class Executor(Protocol):
 
     @property
     def owes(self) -> bool:
-        """Whether machines of trials that have ended are still to be billed: `Stayed` will tell."""
+        """Whether machines of trials that have ended are still to be billed: `MachineUpdate` will tell."""
         ...
 
     def check(self, trial: Trial) -> None:
         """Refuse (SpaceError) a trial that can never run here, as when it wants more cores than exist."""
         ...
 
-    def capacity(self) -> Capacity:
+    def capacity(self) -> FreeCapacity:
         """What could be started now. May look at files and ask other processes: not for inside of a transaction."""
         ...
 
@@ -228,7 +228,7 @@ class Executor(Protocol):
         """Start a trial and return at once. IllegalMove when a trial of that number is running."""
         ...
 
-    def end(self, number: int, how: How) -> None:
+    def end(self, number: int, mode: EndMode) -> None:
         """End a running trial and return at once. UnknownTrial when it is not running."""
         ...
 
@@ -277,7 +277,7 @@ class Programs(Executor, Protocol):
     def save(self, number: int) -> None:
         """Save what the trial has left in its checkpoint folder, soon, and let it go on.
 
-        `Saved` follows, unless the run ends before or saving fails. UnknownTrial when it is not running.
+        `CheckpointSaved` follows, unless the run ends before or saving fails. UnknownTrial when it is not running.
         """
         ...
 

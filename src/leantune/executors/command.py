@@ -68,8 +68,8 @@ class Command:
             )
         if any("\0" in word for word in words):
             raise JobError("the command holds a NUL character", where="train", hint="Leave it out")
-        known = placeholders_of(space)
-        templates = tuple(_template(word, known, space) for word in words)
+        names = placeholders_of(space)
+        templates = tuple(_template(word, names, space) for word in words)
         _check_names(templates, space)
         conditional = {name for name, parameter in space.parameters.items() if parameter.conditions}
         always = _names(templates).intersection(space.parameters).difference(conditional)
@@ -203,7 +203,7 @@ def _refuse_shell_syntax(line: str) -> None:
         index += 1
 
 
-def _template(word: str, known: Iterable[str], space: Space) -> Template:
+def _template(word: str, names: Iterable[str], space: Space) -> Template:
     parts: list[str | Placeholder] = []
     literal, end = "", 0
     for match in _BRACES.finditer(word):
@@ -212,7 +212,7 @@ def _template(word: str, known: Iterable[str], space: Space) -> Template:
         if match["name"] is not None:
             if literal:
                 parts.append(literal)
-            parts.append(Placeholder(_checked(match["name"], tuple(known), space)))
+            parts.append(Placeholder(_checked(match["name"], tuple(names), space)))
             literal = ""
         elif match[0] in ("{{", "}}"):
             literal += match[0][0]
@@ -235,10 +235,10 @@ def _check_names(templates: tuple[Template, ...], space: Space) -> None:
         raise JobError(f"the program is {{{min(absent)}}}, which not every trial has", where="train", hint=hint)
 
 
-def _checked(name: str, known: tuple[str, ...], space: Space) -> str:
-    if name in known:
+def _checked(name: str, names: tuple[str, ...], space: Space) -> str:
+    if name in names:
         return name
-    listed = ", ".join(f"{{{one}}}" for one in known)
+    listed = ", ".join(f"{{{listed_name}}}" for listed_name in names)
     if isinstance(space.parameters.get(name), Clusters):
         raise JobError(
             f"{{{name}}} is a machine type and a number of nodes",
@@ -250,7 +250,7 @@ def _checked(name: str, known: tuple[str, ...], space: Space) -> str:
         raise JobError(
             f"{{{name}}}: not every machine has a price", where="train", hint="Give each machine usd_per_hour"
         )
-    close = get_close_matches(name, known, n=1)
+    close = get_close_matches(name, names, n=1)
     meant = f"Did you mean {{{close[0]}}}? " if close else ""
     hint = f"{meant}There are {listed}; braces that are meant literally are doubled: {{{{ and }}}}"
     raise JobError(f"unknown placeholder {{{name}}}", where="train", hint=hint)

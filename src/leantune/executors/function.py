@@ -12,9 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import ObservationError
-from leantune.executors.base import BaseExecutor, Begun, Capacity, Event, Finished, How, Terms
+from leantune.executors.base import BaseExecutor, Begun, EndMode, Event, Finished, FreeCapacity, Terms
 from leantune.executors.keeper import Background, Keeper, give_up, held
-from leantune.executors.outcome import Ending, Heard, Restored, outcome
+from leantune.executors.outcome import Ending, ReportLog, Restored, outcome
 from leantune.executors.run_folder import RunFolder
 from leantune.history import Trial, TrialState
 from leantune.problem import Problem
@@ -26,7 +26,7 @@ Train = Callable[[CurrentTrial], Any]
 
 
 @runtime_checkable
-class Shot(Protocol):
+class SnapshotLike(Protocol):
     """What a function may return a list of: what it showed at one share, and when."""
 
     @property
@@ -82,9 +82,9 @@ class FunctionExecutor(BaseExecutor):
     def check(self, trial: Trial) -> None:
         """A function can run whatever it is given."""
 
-    def capacity(self) -> Capacity:
+    def capacity(self) -> FreeCapacity:
         """One at a time."""
-        return Capacity(self.running, slots=0 if self.running else 1)
+        return FreeCapacity(self.running, slots=0 if self.running else 1)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Remember the trial for `wait`."""
@@ -117,18 +117,18 @@ class FunctionExecutor(BaseExecutor):
     def renew(self, number: int) -> None:
         """A function ends with its process, so there is nothing to end by itself."""
 
-    def end(self, number: int, how: How) -> None:
+    def end(self, number: int, mode: EndMode) -> None:
         """Make `trial.should_stop` true; a trial whose turn has not come is given back at once.
 
         A function that is being called cannot be killed: its result is not told.
         """
         self._check_running(number)
-        if how is How.KILL:
+        if mode is EndMode.KILL:
             self._waiting.pop(number, None)
             self._news = [event for event in self._news if event.number != number]
         elif self._current is not None and self._current.number == number:
             self._current.request_stop()
-            if how is How.EVICT:
+            if mode is EndMode.EVICT:
                 self._evicted.add(number)
         elif self._waiting.pop(number, None) is not None:
             self._news.append(Finished(number, (), TrialState.QUEUED, "interrupted"))
@@ -156,7 +156,7 @@ class _Call:
 
     def __init__(self, executor: FunctionExecutor, trial: Trial, terms: Terms) -> None:
         self._executor, self._trial, self._terms = executor, trial, terms
-        self._heard = Heard(executor._problem, trial)
+        self._log = ReportLog(executor._problem, trial)
         self._temporary: Path | None = None
         self._folder = RunFolder(executor._runs, trial.number) if executor._runs is not None else None
         self._keeper = (
@@ -189,7 +189,7 @@ class _Call:
             self._settle(TrialState.QUEUED)  # the next attempt finds its checkpoint
             raise
         finished = outcome(
-            self._heard,
+            self._log,
             self._ending(failure, current.should_stop),
             restored,
             self._terms,
@@ -202,7 +202,7 @@ class _Call:
     def _kept_step(self, state: TrialState, trouble: str) -> float | None:
         if state is not TrialState.QUEUED or trouble:
             return None
-        return self._heard.step if self._keeper is not None and self._keeper.holds else 0.0
+        return self._log.step if self._keeper is not None and self._keeper.holds else 0.0
 
     def _call(self, current: CurrentTrial) -> str:
         """Why it failed, or nothing."""
@@ -222,9 +222,9 @@ class _Call:
         return ""
 
     def _take_shot(self, shot: object) -> None:
-        if not isinstance(shot, Shot):
+        if not isinstance(shot, SnapshotLike):
             raise self._strange(shot)
-        share = self._heard.share(parse_share(shot.fraction))
+        share = self._log.share(parse_share(shot.fraction))
         if share is not None:
             seconds = None if shot.seconds is None else shot.seconds + self._earlier
             cost = None if shot.cost is None else shot.cost + self._earlier_usd
@@ -232,16 +232,16 @@ class _Call:
 
     def _take(self, share: Fraction, metrics: Mapping[str, object], seconds: float | None, cost: float | None) -> None:
         numbers = {name: number for name, value in metrics.items() if (number := real_number(value)) is not None}
-        self._heard.names.update(dict.fromkeys(numbers))
-        self._heard.take(share, numbers, seconds, cost)
+        self._log.names.update(dict.fromkeys(numbers))
+        self._log.take(share, numbers, seconds, cost)
 
-    def _hear(self, told: dict[str, object]) -> None:
+    def _hear(self, message: dict[str, object]) -> None:
         seconds = self._executor._clock.monotonic() - self._began
-        report = self._heard.hear(read_mapping(told), seconds, on_purpose=True)
+        report = self._log.hear(read_mapping(message), seconds, on_purpose=True)
         if report is not None:
             self._executor._news.append(report)
-            if report.fraction in self._heard.told:
-                self._heard.told[report.fraction].seconds = seconds + self._earlier
+            if report.fraction in self._log.results:
+                self._log.results[report.fraction].seconds = seconds + self._earlier
 
     def _ending(self, failure: str, stopped: bool) -> Ending:
         seconds = max(0.0, self._executor._clock.monotonic() - self._began)

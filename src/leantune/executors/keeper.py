@@ -181,31 +181,31 @@ class Keeper:
         if self._saving is not None:
             self.next_look = now + QUIET
             return []
-        found = self._folder.fingerprint()
-        if found not in (self._saved, self._seen):
-            self._seen, self.next_look = found, now + QUIET
+        fingerprint = self._folder.fingerprint()
+        if fingerprint not in (self._saved, self._seen):
+            self._seen, self.next_look = fingerprint, now + QUIET
             return []
         self._seen, self.next_look = None, now + self._every
         asked, self._asked = self._asked, False
-        if found != self._saved and self._store is not None:
+        if fingerprint != self._saved and self._store is not None:
             self._copy = None
             self._saving = self._background.do(lambda: self._save(step))
             return []
-        if found != self._saved:  # the folder is all there is
-            self._saved, self._saved_step = found, step
-        return [SavedCopy(self._saved_step if found else 0.0, self._clock.now(), now)] if asked else []
+        if fingerprint != self._saved:  # the folder is all there is
+            self._saved, self._saved_step = fingerprint, step
+        return [SavedCopy(self._saved_step if fingerprint else 0.0, self._clock.now(), now)] if asked else []
 
     def _save(self, step: float | None) -> str:
         """In the background: what went wrong, in words."""
         assert self._store is not None
-        began, found = self._clock.monotonic(), self._folder.fingerprint()
-        if found != self._saved:
+        began, fingerprint = self._clock.monotonic(), self._folder.fingerprint()
+        if fingerprint != self._saved:
             try:
                 self._store.save(self._folder.key, self._folder.checkpoint)
             except CheckpointError as error:
                 return f"its checkpoint was not saved: {error.what}"
         ended = self._clock.monotonic()
-        self._saved, self._saved_step = found, step
+        self._saved, self._saved_step = fingerprint, step
         self._copy = SavedCopy(step, self._clock.now(), ended, ended - began)
         return ""
 

@@ -12,7 +12,16 @@ from types import MappingProxyType
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
-from leantune.executors.base import GATHER_SECONDS, Arguments, BaseExecutor, Capacity, Event, How, Terms, cores_for
+from leantune.executors.base import (
+    GATHER_SECONDS,
+    Arguments,
+    BaseExecutor,
+    EndMode,
+    Event,
+    FreeCapacity,
+    Terms,
+    cores_for,
+)
 from leantune.executors.keeper import SAVE_EVERY, Background, give_up, held
 from leantune.executors.local_run import LocalRun, Setting
 from leantune.executors.machine import CoreLocks, check_cluster, this_host
@@ -117,7 +126,7 @@ class LocalExecutor(BaseExecutor):
         if cluster is not None:
             check_cluster(cluster, self._host)
 
-    def capacity(self) -> Capacity:
+    def capacity(self) -> FreeCapacity:
         """Cores that nobody holds, also no other process's trial, and memory that is promised to nobody."""
         cores, memory = self._cores.free(), self._host.memory_gib
         for run in self._runs.values():
@@ -125,7 +134,7 @@ class LocalExecutor(BaseExecutor):
             if cluster is not None:
                 cores -= 0 if run.has_locks else cores_for(cluster.vcpus)
                 memory -= cluster.memory_gib
-        return Capacity(self.running, cores=cores, memory_gib=memory)
+        return FreeCapacity(self.running, cores=cores, memory_gib=memory)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Start the program; one whose locks are held, or whose checkpoint is elsewhere, begins when it can."""
@@ -146,7 +155,7 @@ class LocalExecutor(BaseExecutor):
             if run.finished is not None:
                 del self._runs[run.trial.number]
                 self._news.append((run.ended, run.finished))
-        news, self._news = sorted(self._news, key=lambda one: one[0]), []
+        news, self._news = sorted(self._news, key=lambda item: item[0]), []
         return [event for _, event in news]
 
     def wait(self, timeout: Seconds | None = None) -> None:
@@ -169,15 +178,15 @@ class LocalExecutor(BaseExecutor):
         if run is not None:
             run.renew()
 
-    def end(self, number: int, how: How) -> None:
+    def end(self, number: int, mode: EndMode) -> None:
         """Ask the program to save a checkpoint and end, or kill everything that it started."""
         run = self._running(number)
-        match how:
-            case How.SAVE:
+        match mode:
+            case EndMode.SAVE:
                 run.interrupt()
-            case How.EVICT:
+            case EndMode.EVICT:
                 run.evict()
-            case How.KILL:
+            case EndMode.KILL:
                 self._remove(run)
                 run.kill()
 

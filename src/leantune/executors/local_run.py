@@ -15,10 +15,10 @@ from typing import Any, cast
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import InvalidInput
-from leantune.executors.base import Arguments, Begun, Event, Finished, Report, Saved, Terms, cores_for
+from leantune.executors.base import Arguments, Begun, CheckpointSaved, Event, Finished, Report, Terms, cores_for
 from leantune.executors.keeper import Background, Keeper
 from leantune.executors.machine import CoreLocks, HeldLocks, thread_environment, try_lock
-from leantune.executors.outcome import Ending, Heard, Restored, outcome
+from leantune.executors.outcome import Ending, ReportLog, Restored, outcome
 from leantune.executors.run_folder import RunFolder
 from leantune.executors.warden_process import WardenProcess
 from leantune.history import Trial, TrialState
@@ -63,7 +63,7 @@ class LocalRun:
         self.trial, self.terms, self._setting = trial, terms, setting
         self._folder = RunFolder(setting.runs, trial.number)
         self._keeper = Keeper(setting.checkpoints, self._folder, setting.background, setting.clock, setting.save_every)
-        self._heard = Heard(setting.problem, trial)
+        self._log = ReportLog(setting.problem, trial)
         self._argv = self._arguments()
         self._restored = Restored()
         self._renewed = setting.clock.monotonic()
@@ -136,8 +136,8 @@ class LocalRun:
             if self.warden.over and self._ended is None:
                 self._lost(now)
         if self._ended is None:
-            for copy in self._keeper.look(now, self._heard.step):
-                news.append((copy.monotonic, Saved(self.trial.number, copy.time, copy.step, copy.seconds)))
+            for copy in self._keeper.look(now, self._log.step):
+                news.append((copy.monotonic, CheckpointSaved(self.trial.number, copy.time, copy.step, copy.seconds)))
         elif self.finished is None and (self._saving is None or self._saving.done()):
             self._finish(self._ended)
         self.ended = max([self.ended, *(time for time, _ in news)])
@@ -209,8 +209,8 @@ class LocalRun:
                 self.terms.attempt, None if continues is None else continues[0].number
             )
             if self._restored.own:
-                self._folder.recall(self._heard)
-            told = self._folder.write_trial(self.trial, self.terms, self._setting.study)
+                self._folder.recall(self._log)
+            trial_file = self._folder.write_trial(self.trial, self.terms, self._setting.study)
             with self._guard:
                 self._began = self.ended = self._setting.clock.monotonic()
                 if self._lease_is_over():
@@ -219,7 +219,7 @@ class LocalRun:
                 if self._cancelled or self._ended is not None:
                     return
                 self._keeper.begin(self._began)
-                warden = WardenProcess(self._orders(locks), self._environment(told), locks.files)
+                warden = WardenProcess(self._orders(locks), self._environment(trial_file), locks.files)
                 step = None if any(self._restored) else 0.0
                 self._begun = Begun(self.trial.number, self._setting.clock.now(), step)
                 self.warden = warden
@@ -248,14 +248,19 @@ class LocalRun:
             "held": locks.files,
         }
 
-    def _environment(self, told: Path) -> dict[str, str]:
+    def _environment(self, trial_file: Path) -> dict[str, str]:
         cluster = self.trial.configuration.cluster
         variables = {"PYTHONUNBUFFERED": "1", **os.environ}  # reports are stamped when they arrive, not when it flushes
         if cluster is not None:
             variables |= thread_environment(cluster.vcpus)
         # A command that nothing else provides may come from the environment that LeanTune itself is installed in.
         path = [variables.get("PATH", os.defpath), str(Path(sys.executable).parent)]
-        return {**variables, "PATH": os.pathsep.join(path), **self._setting.environment, TRIAL_VARIABLE: str(told)}
+        return {
+            **variables,
+            "PATH": os.pathsep.join(path),
+            **self._setting.environment,
+            TRIAL_VARIABLE: str(trial_file),
+        }
 
     def _cancel(self) -> bool:
         """Whether it had not begun, and will not."""
@@ -268,7 +273,7 @@ class LocalRun:
     def _take(self, event: dict[str, Any], news: list[tuple[float, Event]]) -> None:
         if event["event"] == "report":
             said = read_json(event["line"])
-            report = said and self._heard.hear(said, event["at"], on_purpose=event["told"])
+            report = said and self._log.hear(said, event["at"], on_purpose=event["told"])
             if report:
                 news.append((self._began + report.seconds, report))
                 self._remember(report)
@@ -279,10 +284,10 @@ class LocalRun:
         """Snapshots outlive their attempt, counted from the beginning of the training."""
         if report.fraction is None or len(self.trial.snapshots) == 1:
             return
-        told = self._heard.told.get(report.fraction)
-        if told is not None:
-            told.seconds = report.seconds + self._restored.earlier_seconds(self.terms)
-            self._folder.remember(self._heard)
+        result = self._log.results.get(report.fraction)
+        if result is not None:
+            result.seconds = report.seconds + self._restored.earlier_seconds(self.terms)
+            self._folder.remember(self._log)
 
     def _settle(self, event: Exit) -> None:
         assert self.warden is not None
@@ -302,7 +307,7 @@ class LocalRun:
             time_limit=self.terms.time_limit,
             notes=(*self._keeper.notes, *_notes(event)),
         )
-        self._ended = outcome(self._heard, ending, self._restored, self.terms, evicted=self._evicted)
+        self._ended = outcome(self._log, ending, self._restored, self.terms, evicted=self._evicted)
         self._saving = self._keeper.settle(self._ended.state, keep=self.terms.keep)
 
     def _lost(self, now: float) -> None:
@@ -320,7 +325,7 @@ class LocalRun:
         cause = "; ".join(part for part in (finished.cause, trouble) if part)
         kept: float | None = None
         if finished.state is TrialState.QUEUED and self.warden is not None and not trouble:
-            kept = self._heard.step if self._keeper.holds else 0.0
+            kept = self._log.step if self._keeper.holds else 0.0
         self.finished = finished._replace(cause=cause, kept_step=kept)
 
 

@@ -121,10 +121,10 @@ class CoreLocks:
                 yield core, file
 
     def _make_folder(self) -> None:
-        with _told(self._folder), suppress(FileExistsError):
+        with _lock_errors(self._folder), suppress(FileExistsError):
             self._folder.mkdir(mode=0o700)
-        found = self._folder.lstat()
-        if found.st_uid != os.getuid() or not self._folder.is_dir() or self._folder.is_symlink():
+        status = self._folder.lstat()
+        if status.st_uid != os.getuid() or not self._folder.is_dir() or self._folder.is_symlink():
             raise LeanTuneError(
                 f"{str(self._folder)!r} belongs to somebody else",
                 where="locks of processors",
@@ -134,7 +134,7 @@ class CoreLocks:
 
 def try_lock(path: Path) -> int | None:
     """The open file when nobody else holds the lock; None otherwise. Closing it everywhere gives the lock back."""
-    with _told(path):
+    with _lock_errors(path):
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -146,7 +146,7 @@ def try_lock(path: Path) -> int | None:
 
 def _is_free(path: Path) -> bool:
     """Whether nobody holds the lock; looks by a shared lock of a moment, and makes no file."""
-    with _told(path):
+    with _lock_errors(path):
         try:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -161,7 +161,7 @@ def _is_free(path: Path) -> bool:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _lock_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -18,7 +18,7 @@ from leantune.executors.base import Finished, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import COST, TIME, Problem, Scale
 from leantune.units import Seconds
-from leantune.worker.lines import Said, plain, read_pairs
+from leantune.worker.lines import ProgramReport, plain, read_pairs
 
 MOST_NAMES = 100  # of metrics that are remembered, of a program that makes them up as it goes
 ROUNDED = 1e-4  # relative: a share that a program printed as a decimal is the trial's own
@@ -74,7 +74,7 @@ class Restored(NamedTuple):
 
 
 @dataclass
-class Told:
+class ShareResult:
     """What was told at one share; seconds since the beginning of the training, dollars where they were told."""
 
     metrics: dict[str, float] = field(default_factory=dict)
@@ -83,17 +83,17 @@ class Told:
 
 
 @dataclass
-class Heard:
+class ReportLog:
     """What a run has reported so far, as far as its result needs it. step: the last one that it reported."""
 
     problem: Problem
     trial: Trial
-    told: dict[Fraction, Told] = field(default_factory=dict)
+    results: dict[Fraction, ShareResult] = field(default_factory=dict)
     step: float | None = None
     names: dict[str, None] = field(default_factory=dict)
     odd_fraction: str = ""
 
-    def hear(self, said: Said, seconds: float, *, on_purpose: bool) -> Report | None:
+    def hear(self, said: ProgramReport, seconds: float, *, on_purpose: bool) -> Report | None:
         """Take note of a report; None when it is just output: a JSON object with nothing that the problem requires.
 
         on_purpose: it came through `current_trial()`, so whatever it tells is meant.
@@ -122,27 +122,27 @@ class Heard:
         self, share: Fraction, metrics: Mapping[str, float], seconds: float | None, cost: float | None = None
     ) -> None:
         """What was told at one of the trial's shares; a later value of a metric replaces an earlier one."""
-        told = self.told.setdefault(share, Told())
+        result = self.results.setdefault(share, ShareResult())
         for name, value in metrics.items():
-            known = name in self.problem.required_metrics or name in told.metrics or len(told.metrics) < MOST_NAMES
-            if known and name not in (COST, TIME):
-                told.metrics[name] = value
-        told.seconds = told.seconds if seconds is None else seconds
-        told.cost = told.cost if cost is None else cost
+            wanted = name in self.problem.required_metrics or name in result.metrics or len(result.metrics) < MOST_NAMES
+            if wanted and name not in (COST, TIME):
+                result.metrics[name] = value
+        result.seconds = result.seconds if seconds is None else seconds
+        result.cost = result.cost if cost is None else cost
 
     def fill_in(self, reported: Mapping[str, float]) -> None:
         """Metrics that earlier attempts reported, for a run that came to its end and had nothing left to say."""
-        own = self.told.get(self.trial.fraction, Told()).metrics
+        own = self.results.get(self.trial.fraction, ShareResult()).metrics
         missing = {name: value for name, value in reported.items() if name not in own}
         if missing:
             self.take(self.trial.fraction, missing, None)
 
     def fault(self, share: Fraction) -> str:
         """What is missing or wrong with what was told at the share; empty when nothing is."""
-        told = self.told.get(share)
-        if told is None and not self.problem.required_metrics:
+        result = self.results.get(share)
+        if result is None and not self.problem.required_metrics:
             return "" if share == self.trial.fraction else f"the share {share} was not reported"
-        metrics = told.metrics if told is not None else {}
+        metrics = result.metrics if result is not None else {}
         for name in self.problem.required_metrics:
             if name not in metrics:
                 return self._missing(name, share)
@@ -155,7 +155,7 @@ class Heard:
 
     def _missing(self, name: str, share: Fraction) -> str:
         at = "" if len(self.trial.snapshots) == 1 else f" at the share {share}"
-        others = [known for known in self.names if known != name]
+        others = [other for other in self.names if other != name]
         close = get_close_matches(name, others, n=1, cutoff=0.5)
         why = f"; got {', '.join(others)}" if others else ""
         if name in self.names and at:
@@ -168,7 +168,7 @@ class Heard:
 
 
 def outcome(
-    heard: Heard,
+    log: ReportLog,
     ending: Ending,
     restored: Restored = Restored(),  # noqa: B008 - frozen
     terms: Terms = Terms(),  # noqa: B008 - frozen
@@ -182,64 +182,62 @@ def outcome(
     leave: it is not done if it ended when it was asked to, even with exit code 0 and a report of a part of its
     training.
     """
-    _hear_last_lines(heard, ending)
+    _hear_last_lines(log, ending)
     if restored.own and not ending.why:
-        heard.fill_in(terms.reported)
-    number, resumed = heard.trial.number, restored.own
+        log.fill_in(terms.reported)
+    number, resumed = log.trial.number, restored.own
     seconds = ending.seconds + restored.earlier_seconds(terms)
-    failure = _failure(heard, ending)
+    failure = _failure(log, ending)
     if ending.why in ("lease", "orphaned"):
         cause = _sentence("its lease was not renewed in time", ending)
         return Finished(number, (), TrialState.LOST, cause, ending.seconds, resumed)
-    shares = heard.trial.snapshots
-    faulty = next((share for share in shares if not _good(heard, share, any(restored))), None)
+    shares = log.trial.snapshots
+    faulty = next((share for share in shares if not _good(log, share, any(restored))), None)
     left_early = evicted and ending.why == "stop"
     if left_early or (ending.why in ("stop", "signal") and (failure or faulty is not None)):
         cause, went_on = _sentence("interrupted", ending), restored.continued
         return Finished(number, (), TrialState.QUEUED, cause, ending.seconds, resumed, continued=went_on)
     # A program that broke down did so on its way to its largest share; what it told before that stands.
     at = faulty if faulty is not None and not failure else shares[-1]
-    failure = failure or (heard.fault(faulty) if faulty is not None else "")
+    failure = failure or (log.fault(faulty) if faulty is not None else "")
     if not failure:
-        seen = tuple(_measured(heard, share, seconds) for share in shares if share in heard.told or share == shares[-1])
+        seen = tuple(_measured(log, share, seconds) for share in shares if share in log.results or share == shares[-1])
         notes = "; ".join(ending.notes)
         return Finished(number, seen, TrialState.DONE, notes, ending.seconds, resumed, continued=restored.continued)
     cause = _sentence(failure, ending)
     sound = shares[: shares.index(at if faulty is None else faulty)]
-    before = [_measured(heard, share, seconds) for share in sound if share in heard.told]
-    last = observe(
-        heard.problem, heard.trial, {}, seconds=seconds, fraction=at, kind=ObservationKind.FAILED, cause=cause
-    )
+    before = [_measured(log, share, seconds) for share in sound if share in log.results]
+    last = observe(log.problem, log.trial, {}, seconds=seconds, fraction=at, kind=ObservationKind.FAILED, cause=cause)
     shown = (*before, last)
     return Finished(number, shown, TrialState.FAILED, cause, ending.seconds, resumed, continued=restored.continued)
 
 
-def _good(heard: Heard, share: Fraction, resumed: bool) -> bool:
+def _good(log: ReportLog, share: Fraction, resumed: bool) -> bool:
     """Nothing wrong at the share; a run that went on from a checkpoint may have passed a smaller one before."""
-    passed_before = resumed and share not in heard.told and share != heard.trial.fraction
-    return passed_before or not heard.fault(share)
+    passed_before = resumed and share not in log.results and share != log.trial.fraction
+    return passed_before or not log.fault(share)
 
 
-def _hear_last_lines(heard: Heard, ending: Ending) -> None:
+def _hear_last_lines(log: ReportLog, ending: Ending) -> None:
     """`accuracy=0.93` as the last line counts for a metric that no report brought."""
     for line in (ending.last_line, ending.last_error):
         pairs = read_pairs(line)
-        heard.names.update(dict.fromkeys(list(pairs)[: MOST_NAMES - len(heard.names)]))
-        known = heard.told[heard.trial.fraction].metrics if heard.trial.fraction in heard.told else {}
-        new = {name: pairs[name] for name in heard.problem.required_metrics if name in pairs and name not in known}
+        log.names.update(dict.fromkeys(list(pairs)[: MOST_NAMES - len(log.names)]))
+        reported = log.results[log.trial.fraction].metrics if log.trial.fraction in log.results else {}
+        new = {name: pairs[name] for name in log.problem.required_metrics if name in pairs and name not in reported}
         if new:
-            heard.take(heard.trial.fraction, new, None)
+            log.take(log.trial.fraction, new, None)
 
 
-def _measured(heard: Heard, share: Fraction, seconds: float) -> Observation:
+def _measured(log: ReportLog, share: Fraction, seconds: float) -> Observation:
     """The largest share took as long as the whole run, whose machine was paid to its end."""
-    told = heard.told.get(share, Told())
-    metrics = {name: value for name, value in told.metrics.items() if isfinite(value)}
-    at_share = seconds if share == heard.trial.fraction or told.seconds is None else min(told.seconds, seconds)
-    return observe(heard.problem, heard.trial, metrics, seconds=at_share, cost=told.cost, fraction=share)
+    result = log.results.get(share, ShareResult())
+    metrics = {name: value for name, value in result.metrics.items() if isfinite(value)}
+    at_share = seconds if share == log.trial.fraction or result.seconds is None else min(result.seconds, seconds)
+    return observe(log.problem, log.trial, metrics, seconds=at_share, cost=result.cost, fraction=share)
 
 
-def _failure(heard: Heard, ending: Ending) -> str:
+def _failure(log: ReportLog, ending: Ending) -> str:
     """What was wrong with the run itself, whatever it reported; empty when nothing was."""
     if ending.failure:
         return ending.failure
@@ -248,7 +246,7 @@ def _failure(heard: Heard, ending: Ending) -> str:
         return f"timeout: not ended after {limit:.4g} s"
     how = _how_it_ended(ending)
     if ending.why == "memory":
-        return f"out of memory: {_gib(ending.peak_bytes)} used{_of_machine(heard.trial)}"
+        return f"out of memory: {_gib(ending.peak_bytes)} used{_of_machine(log.trial)}"
     if ending.kernel_oom:
         return f"out of memory: the kernel killed it at {_gib(ending.peak_bytes)}"
     if how and _OUT_OF_MEMORY.search(ending.tail):

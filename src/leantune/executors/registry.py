@@ -53,8 +53,8 @@ class ProgramSettings:
     arguments: the command line of a trial. clusters: what trials may run on, each once. folder: where the program
     starts. runs: gets a folder for each trial. checkpoints: the folder of checkpoints. spot, market: as the job file
     says. trained_seconds: how long the study has trained already, and past: what it has stored; a simulated market
-    goes on from there. aboard: puts a trial on a machine that its configuration does not name, None where it names one.
-    course: how far trials go, for whoever chooses machines. predictor: of revocations, a name or a file.
+    goes on from there. on_machine: puts a trial on a machine that its configuration does not name, None where it names
+    one. course: how far trials go, for the choice of machines. predictor: of revocations, a name or a file.
     """
 
     study: str
@@ -69,7 +69,7 @@ class ProgramSettings:
     trained_seconds: float = 0.0
     past: Past = Past()
     parallel: int = 1
-    aboard: Callable[[Trial, Offer], Trial] | None = None
+    on_machine: Callable[[Trial, Offer], Trial] | None = None
     course: Course | None = None
     predictor: str = DEFAULT_PREDICTOR
 

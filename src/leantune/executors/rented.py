@@ -32,15 +32,15 @@ from leantune.errors import LaunchRefused, MachineGone, ProviderError
 from leantune.executors.base import (
     BaseExecutor,
     Begun,
-    Capacity,
+    CheckpointSaved,
+    EndMode,
     Event,
     Finished,
-    How,
-    Placed,
+    FreeCapacity,
+    MachineLaunched,
+    MachineUpdate,
     Programs,
     Report,
-    Saved,
-    Stayed,
     Terms,
     cores_for,
 )
@@ -121,7 +121,7 @@ class _Rental:
     stays: dict[str, _Stay] = field(default_factory=dict)
     first_stay: _Stay | None = None
     purpose: Purpose | None = None
-    how: How = How.SAVE
+    mode: EndMode = EndMode.SAVE
     asked_at: float = 0.0
     is_saved: bool = False  # a checkpoint is complete since it was asked
     revoked: str = ""
@@ -142,7 +142,7 @@ class _Rental:
 
 
 @dataclass
-class _Known:
+class _CheckpointFacts:
     """What runs so far have shown of a trial's checkpoints: seconds to save one, its step, whether there are any."""
 
     save: float
@@ -152,7 +152,7 @@ class _Known:
 
 
 @dataclass(frozen=True)
-class Market:
+class RentalMarket:
     """Where machines are rented. clock: the market's. offers: what it rents out, in the order of the forecaster's.
 
     source: where its prices come from, for the ledger. poll: seconds of the market between two looks at machines and
@@ -178,18 +178,18 @@ def _no_disk(_number: int) -> None:
 
 
 @dataclass(frozen=True)
-class Ways:
+class ProgramHooks:
     """What differs between programs.
 
-    aboard: the trial as it is started on a machine (a free machine is added to its configuration). lose_disk: forgets
-    what a machine held that was taken. checkpoint: seconds of the market that a trial's checkpoint takes to be saved
-    and to be restored, as far as known (None: of any). bills_add_up: the dollars and seconds of a result are those of
-    all attempts, whatever was lost (a free machine); else those of the training that counts. writes_ahead:
+    on_machine: the trial as it is started on a machine (a free machine is added to its configuration). lose_disk:
+    forgets what a machine held that was taken. checkpoint: seconds of the market that a trial's checkpoint takes to be
+    saved and to be restored, as far as known (None: of any). bills_add_up: the dollars and seconds of a result are
+    those of all attempts, whatever was lost (a free machine); else those of the training that counts. writes_ahead:
     machines are told when they are launched, with what the placement saw, and when a checkpoint is complete, so that a
     process that is killed leaves a trace.
     """
 
-    aboard: Callable[[Trial, Offer], Trial] = as_it_is
+    on_machine: Callable[[Trial, Offer], Trial] = as_it_is
     lose_disk: Callable[[int], None] = _no_disk
     checkpoint: Callable[[Trial | None], tuple[float, float]] = lambda trial: (5.0, 5.0)
     bills_add_up: bool = False
@@ -206,12 +206,18 @@ class RentedExecutor(BaseExecutor):
     def __init__(
         self,
         programs: Programs,
-        market: Market,
+        market: RentalMarket,
         placement: Placement,
         base: Clock,
-        ways: Ways = Ways(),  # noqa: B008
+        hooks: ProgramHooks = ProgramHooks(),  # noqa: B008
     ) -> None:
-        self._programs, self._market, self._placement, self._base, self._ways = programs, market, placement, base, ways
+        self._programs, self._market, self._placement, self._base, self._hooks = (
+            programs,
+            market,
+            placement,
+            base,
+            hooks,
+        )
         self._provider, self._clock, self._offers = market.provider, market.clock, market.offers
         self._foreseeing = market.provider if isinstance(market.provider, cloud.Foreseeing) else None
         self._speed = market.clock.speed
@@ -220,7 +226,7 @@ class RentedExecutor(BaseExecutor):
         self._rentals: dict[int, _Rental] = {}
         self._by_machine: dict[str, _Rental] = {}
         self._left: dict[str, StayRow] = {}  # machines that the provider is about to take, for nothing
-        self._known: dict[int, _Known] = {}
+        self._checkpoints: dict[int, _CheckpointFacts] = {}
         self._refused: dict[int, float] = {}  # offer -> until when it is not asked for again
         self._calling_back: dict[int, float] = {}  # offer -> until when its machines are being taken
         self._timers: list[tuple[float, int, int, int, Timer]] = []
@@ -235,7 +241,7 @@ class RentedExecutor(BaseExecutor):
     @property
     def running(self) -> frozenset[int]:
         """Numbers of the trials that are started and not yet told."""
-        return frozenset(self._rentals) | {one.number for one in self._out if isinstance(one, Finished)}
+        return frozenset(self._rentals) | {event.number for event in self._out if isinstance(event, Finished)}
 
     @property
     def owes(self) -> bool:
@@ -246,16 +252,16 @@ class RentedExecutor(BaseExecutor):
         """Refuse a trial that nobody rents machines for, or that its programs cannot run."""
         self._placement.check(trial)
         for offer in self._offers_of(trial):
-            self._programs.check(self._ways.aboard(trial, offer))
+            self._programs.check(self._hooks.on_machine(trial, offer))
 
-    def capacity(self) -> Capacity:
+    def capacity(self) -> FreeCapacity:
         """Room where the programs run, less what is promised to machines that still boot."""
         inner = self._programs.capacity()
         if inner.cores is None:
-            return Capacity(frozenset(self._rentals), inner.slots)
-        held = sum(self._cores(one) for one in self._rentals.values() if one.trial.number not in inner.running)
+            return FreeCapacity(frozenset(self._rentals), inner.slots)
+        held = sum(self._cores(rental) for rental in self._rentals.values() if rental.trial.number not in inner.running)
         # A machine that is chosen for a trial may be the largest.
-        return Capacity(self.running, inner.slots, inner.cores - held, inner.memory_gib, self._largest)
+        return FreeCapacity(self.running, inner.slots, inner.cores - held, inner.memory_gib, self._largest)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Ask for machines; the program begins once they have booted."""
@@ -264,8 +270,8 @@ class RentedExecutor(BaseExecutor):
         rental = _Rental(trial, terms, self._base.now(), waiting_since=self._clock.now())
         self._renew_timers(rental)
         self._rentals[trial.number] = rental
-        if trial.number not in self._known:
-            self._known[trial.number] = _Known(*self._ways.checkpoint(trial))
+        if trial.number not in self._checkpoints:
+            self._checkpoints[trial.number] = _CheckpointFacts(*self._hooks.checkpoint(trial))
         self._place(rental)
 
     def renew(self, number: int) -> None:
@@ -275,28 +281,28 @@ class RentedExecutor(BaseExecutor):
             rental.renewed = self._base.now()
             self._programs.renew(number)
 
-    def end(self, number: int, how: How) -> None:
+    def end(self, number: int, mode: EndMode) -> None:
         """Ask the program to save and end, or kill it; its machines are given back."""
         rental = self._rentals.get(number)
         if rental is None:
-            self._check_told(number, how)
+            self._end_ended(number, mode)
             return
-        if how is How.KILL:
+        if mode is EndMode.KILL:
             self._kill(rental)
             self._give_back(rental, "ended")
             self._forget(rental)
-            self._untell(number)
+            self._drop_events(number)
         elif rental.phase in (Phase.WAITING, Phase.BOOTING):
             self._leave(rental, Finished(number, (), TrialState.QUEUED, "interrupted"))
-        elif rental.purpose is None or rental.how is not how:
-            self._ask_to_end(rental, Purpose.ASKED, how)
+        elif rental.purpose is None or rental.mode is not mode:
+            self._ask_to_end(rental, Purpose.ASKED, mode)
         else:
             rental.purpose = Purpose.ASKED
 
     def forget(self, number: int) -> None:
         """A trial will not go on: its checkpoint only takes space."""
         self._refuse_running(number)
-        self._known.pop(number, None)
+        self._checkpoints.pop(number, None)
         self._programs.forget(number)
 
     def kept(self, numbers: Iterable[int]) -> frozenset[int]:
@@ -348,18 +354,21 @@ class RentedExecutor(BaseExecutor):
     def recall(self, stays: Sequence[StayRow]) -> None:
         """Go on from what is stored of earlier machines: where checkpoints are, and how long saving took."""
         for stay in stays:
-            known = self._known.get(stay.number) or _Known(*self._ways.checkpoint(None))
-            known.step = stay.kept
+            facts = self._checkpoints.get(stay.number) or _CheckpointFacts(*self._hooks.checkpoint(None))
+            facts.step = stay.kept
             if stay.saving_seconds > 0:
-                known.save = stay.saving_seconds
-            self._known[stay.number] = known
+                facts.save = stay.saving_seconds
+            self._checkpoints[stay.number] = facts
 
     def due(self, history: History) -> float:
         """When the first of the paused trials must go on at the latest, or miss the deadline; by this world's clock."""
         now = self._clock.now()
         paused = [trial for trial in history.trials if trial.state is TrialState.PAUSED]
-        known = [self._known[trial.number] for trial in paused]
-        needs = [Need(trial, now, one.step, one.save, one.restore) for trial, one in zip(paused, known, strict=True)]
+        checkpoints = [self._checkpoints[trial.number] for trial in paused]
+        needs = [
+            Need(trial, now, facts.step, facts.save, facts.restore)
+            for trial, facts in zip(paused, checkpoints, strict=True)
+        ]
         return self._here(min(map(self._placement.last_moment, needs), default=math.inf))
 
     # -- two clocks
@@ -392,14 +401,14 @@ class RentedExecutor(BaseExecutor):
                 self._on_report(rental, event)
             elif isinstance(event, Begun):
                 self._on_begun(rental, event)
-            elif isinstance(event, Saved):
+            elif isinstance(event, CheckpointSaved):
                 self._on_saved(rental, event)
             elif isinstance(event, Finished):
                 self._on_finished(rental, event)
 
     def _on_begun(self, rental: _Rental, event: Begun) -> None:
-        known, ready = self._known[rental.trial.number], self._there(event.time)
-        step = known.step if event.step is None else event.step
+        facts, ready = self._checkpoints[rental.trial.number], self._there(event.time)
+        step = facts.step if event.step is None else event.step
         rental.ready, rental.phase = ready, Phase.TRAINING
         rental.step_from = rental.kept = rental.reached = step
         rental.mark = None if event.step is None else (0.0, step)
@@ -420,33 +429,33 @@ class RentedExecutor(BaseExecutor):
                 self._placement.measured(self._type(rental), rental.trial.number, took, steps)
         rental.mark = (seconds, said.step)
 
-    def _on_saved(self, rental: _Rental, event: Saved) -> None:
+    def _on_saved(self, rental: _Rental, event: CheckpointSaved) -> None:
         """A checkpoint is complete: what is stored of the machine says so, should this process be killed."""
         step, seconds = rental.reached if event.step is None else event.step, event.seconds * self._speed
         self._take_checkpoint(rental, step, seconds)
         rental.is_saved = True
         if rental.mark is not None:
             rental.mark = (rental.mark[0] + seconds, rental.mark[1])
-        if self._ways.writes_ahead:
+        if self._hooks.writes_ahead:
             row = rental.first.row
             row = rental.first.row = replace(row, kept=rental.kept, reached=rental.reached, ready=rental.ready)
-            self._out.append(Stayed(rental.trial.number, row))
+            self._out.append(MachineUpdate(rental.trial.number, row))
         if rental.phase is Phase.SAVING:
             rental.phase = Phase.TRAINING
             self._set_periodic(rental, self._there(event.time))
 
     def _take_checkpoint(self, rental: _Rental, step: float, seconds: float) -> None:
-        known = self._known[rental.trial.number]
-        known.keeps = not (step <= rental.step_from and step < rental.reached)
-        known.step = rental.kept = step
-        known.save = seconds
+        facts = self._checkpoints[rental.trial.number]
+        facts.keeps = not (step <= rental.step_from and step < rental.reached)
+        facts.step = rental.kept = step
+        facts.save = seconds
         rental.reached = max(rental.reached, step)
         rental.saving += seconds
 
     def _on_finished(self, rental: _Rental, finished: Finished) -> None:
         kept = finished.kept_step
         if finished.state is TrialState.QUEUED and kept is not None and rental.ready is not None:
-            if not (rental.is_saved and kept == rental.kept):  # else `Saved` has told, and how long it took
+            if not (rental.is_saved and kept == rental.kept):  # else `CheckpointSaved` has told, and how long it took
                 ended = rental.started + finished.seconds * self._speed  # when it did, not when that was heard
                 self._take_checkpoint(rental, kept, max(ended - rental.asked_at, 0.0))
         elif finished.state is TrialState.DONE:
@@ -464,7 +473,7 @@ class RentedExecutor(BaseExecutor):
         stay = rental.stays[event.machine_id]
         if isinstance(event, cloud.Running):
             stay.booting = False
-            if rental.phase is Phase.BOOTING and not any(one.booting for one in rental.stays.values()):
+            if rental.phase is Phase.BOOTING and not any(stay.booting for stay in rental.stays.values()):
                 self._begin(rental)
         elif isinstance(event, cloud.Noticed):
             stay.gone_at = event.gone_at
@@ -480,10 +489,10 @@ class RentedExecutor(BaseExecutor):
         if rental.phase is Phase.BOOTING:
             self._leave(rental, Finished(rental.trial.number, (), TrialState.REVOKED, rental.revoked))
         elif rental.phase is Phase.SAVING:
-            self._ask_to_end(rental, Purpose.NOTICE, How.EVICT)
+            self._ask_to_end(rental, Purpose.NOTICE, EndMode.EVICT)
         elif rental.phase is Phase.TRAINING:
-            if self._known[rental.trial.number].save <= event.gone_at - self._clock.now():
-                self._ask_to_end(rental, Purpose.NOTICE, How.EVICT)
+            if self._checkpoints[rental.trial.number].save <= event.gone_at - self._clock.now():
+                self._ask_to_end(rental, Purpose.NOTICE, EndMode.EVICT)
             else:
                 self._note("a model is too large to be saved within the notice: its last periodic checkpoint counts")
 
@@ -492,7 +501,7 @@ class RentedExecutor(BaseExecutor):
         rental.revoked = f"revoked: {event.machine_id} was taken ({event.cause})"
         if rental.phase not in (Phase.WAITING, Phase.BOOTING):
             self._kill(rental)
-            self._ways.lose_disk(number)
+            self._hooks.lose_disk(number)
         self._close_stay(rental, event.machine_id, "revoked", revoked_at=event.time)
         self._leave(rental, Finished(number, (), TrialState.REVOKED, rental.revoked))
 
@@ -503,7 +512,7 @@ class RentedExecutor(BaseExecutor):
         taken = _with(
             row, gross_usd=bill.gross_usd, refund_usd=bill.refund_usd, left=left, ended=event.time, revoked=True
         )
-        self._out.append(Stayed(row.number, taken))
+        self._out.append(MachineUpdate(row.number, taken))
 
     # -- the life of a run
 
@@ -538,9 +547,9 @@ class RentedExecutor(BaseExecutor):
             self._refused[choice.offer] = now + REFUSED_SECONDS
             self._note("a launch was refused")
             return False
-        ahead = self._ways.writes_ahead
+        ahead = self._hooks.writes_ahead
         seen = quotes_text(quotes) if quotes is not None and ahead else ""
-        step = self._known[rental.trial.number].step
+        step = self._checkpoints[rental.trial.number].step
         price = offer.usd_per_hour if quotes is None else float(quotes.price[choice.offer])
         row = StayRow(
             rental.trial.number,
@@ -562,7 +571,7 @@ class RentedExecutor(BaseExecutor):
         rental.step_from = rental.kept = rental.reached = step
         self._by_machine[machine] = rental
         if ahead:
-            self._out.append(Placed(rental.trial.number, row))
+            self._out.append(MachineLaunched(rental.trial.number, row))
         return True
 
     def _wait_for_machines(self, rental: _Rental, now: float) -> None:
@@ -596,16 +605,16 @@ class RentedExecutor(BaseExecutor):
                 continues=_faster(terms.continues, self._speed),
             )
         rental.phase, rental.started = Phase.TRAINING, self._clock.now()
-        self._programs.start(self._ways.aboard(rental.trial, self._offers[rental.first.offer]), terms)
+        self._programs.start(self._hooks.on_machine(rental.trial, self._offers[rental.first.offer]), terms)
 
-    def _ask_to_end(self, rental: _Rental, purpose: Purpose, how: How) -> None:
-        rental.phase, rental.purpose, rental.how, rental.asked_at = Phase.ENDING, purpose, how, self._clock.now()
+    def _ask_to_end(self, rental: _Rental, purpose: Purpose, mode: EndMode) -> None:
+        rental.phase, rental.purpose, rental.mode, rental.asked_at = Phase.ENDING, purpose, mode, self._clock.now()
         rental.is_saved = False
-        self._programs.end(rental.trial.number, how)
+        self._programs.end(rental.trial.number, mode)
 
     def _kill(self, rental: _Rental) -> None:
         if rental.trial.number in self._programs.running:
-            self._programs.end(rental.trial.number, How.KILL)
+            self._programs.end(rental.trial.number, EndMode.KILL)
 
     # -- timers
 
@@ -620,7 +629,7 @@ class RentedExecutor(BaseExecutor):
             heapq.heappush(self._timers, (time, self._count, rental.trial.number, rental.version, kind))
 
     def _set_periodic(self, rental: _Rental, now: float) -> None:
-        if rental.first.row.on_demand or self._known[rental.trial.number].save <= self._placement.notice:
+        if rental.first.row.on_demand or self._checkpoints[rental.trial.number].save <= self._placement.notice:
             return  # it can be saved when the provider says that the machine goes
         every = self._placement.save_every(self._need(rental), self._held(rental), self._quotes())
         self._set_timer(rental, now + every, Timer.SAVE)
@@ -654,16 +663,16 @@ class RentedExecutor(BaseExecutor):
         if stays:
             self._set_timer(rental, again, kind)
         else:
-            self._ask_to_end(rental, Purpose.MOVE, How.EVICT)
+            self._ask_to_end(rental, Purpose.MOVE, EndMode.EVICT)
 
     # -- what the placement is asked
 
     def _need(self, rental: _Rental) -> Need:
-        known, now = self._known[rental.trial.number], self._clock.now()
+        facts, now = self._checkpoints[rental.trial.number], self._clock.now()
         waited = now - rental.waiting_since if not rental.stays else 0.0
-        done = max(known.step, rental.reached)
+        done = max(facts.step, rental.reached)
         limit = rental.terms.time_limit
-        return Need(rental.trial, now, done, known.save, known.restore, limit, waited, known.keeps)
+        return Need(rental.trial, now, done, facts.save, facts.restore, limit, waited, facts.keeps)
 
     def _held(self, rental: _Rental) -> Held:
         first = rental.first
@@ -688,7 +697,7 @@ class RentedExecutor(BaseExecutor):
         """Give machines back, but for those that will cost nothing, and tell the end."""
         seconds = max(self._clock.now() - rental.began, 0.0) if rental.stays or rental.rows else 0.0
         self._give_back(rental, finished.cause if rental.purpose is None else rental.purpose.value)
-        self._out.append(self._told(rental, finished, seconds))
+        self._out.append(self._billed_end(rental, finished, seconds))
         self._forget(rental)
 
     def _give_back(self, rental: _Rental, why: str) -> None:
@@ -756,14 +765,14 @@ class RentedExecutor(BaseExecutor):
             shown = tuple(replace(seen, cause=seen.cause.replace(here, there, 1)) for seen in shown)
         return Finished(finished.number, shown, state, cause, resumed=finished.resumed, continued=finished.continued)
 
-    def _told(self, rental: _Rental, finished: Finished, seconds: float) -> Finished:
+    def _billed_end(self, rental: _Rental, finished: Finished, seconds: float) -> Finished:
         terms, cluster = rental.terms, rental.trial.configuration.cluster
         usd = rental.usd
         if cluster is not None:
             usd += cluster.overhead_usd_per_hour * seconds / SECONDS_PER_HOUR
         shown = finished.observations
         if shown:
-            adds_up = self._ways.bills_add_up
+            adds_up = self._hooks.bills_add_up
             total = usd + (terms.earlier_usd if finished.resumed or adds_up else 0.0)
             whole = terms.earlier_seconds + seconds
             if finished.continued and terms.continues is not None:
@@ -799,15 +808,15 @@ class RentedExecutor(BaseExecutor):
         names = {offer.machine.name: offer for offer in self._offers}
         return [offer for name, offer in names.items() if cluster is None or name == cluster.type]
 
-    def _check_told(self, number: int, how: How) -> None:
+    def _end_ended(self, number: int, mode: EndMode) -> None:
         """Of a trial that has ended and was not told yet: it is told as it ended, unless nobody wants to know."""
         self._check_running(number)
-        if how is How.KILL:
-            self._untell(number)
+        if mode is EndMode.KILL:
+            self._drop_events(number)
 
-    def _untell(self, number: int) -> None:
+    def _drop_events(self, number: int) -> None:
         """Of a run that was killed nothing is told; bills of earlier machines are."""
-        self._out = [one for one in self._out if one.number != number or isinstance(one, Stayed)]
+        self._out = [event for event in self._out if event.number != number or isinstance(event, MachineUpdate)]
 
     def _note(self, text: str) -> None:
         self.notes[text] = self.notes.get(text, 0) + 1

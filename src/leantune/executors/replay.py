@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from leantune.clock import SimulatedClock
 from leantune.errors import ObservationError
-from leantune.executors.base import BaseExecutor, Begun, Capacity, Event, Finished, How, Report, Terms
+from leantune.executors.base import BaseExecutor, Begun, EndMode, Event, Finished, FreeCapacity, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe, told_dollars
 from leantune.problem import Problem
 from leantune.units import Seconds, Usd
@@ -86,9 +86,9 @@ class ReplayExecutor(BaseExecutor):
         for share in self._reported(trial):
             self._measurement(trial, share)
 
-    def capacity(self) -> Capacity:
+    def capacity(self) -> FreeCapacity:
         """Any number run at once."""
-        return Capacity(self.running)
+        return FreeCapacity(self.running)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Look the trial up and let it end when its seconds have passed."""
@@ -97,8 +97,8 @@ class ReplayExecutor(BaseExecutor):
         seconds, dollars = _earlier(terms)
         priced = trial.configuration.usd_per_hour is not None
         usd = None if priced else max(0.0, told_dollars(finished.observations) - dollars)
-        told = _on_the_way(finished, seconds) if self._reports else ()
-        reports = deque((now + report.seconds, report) for report in told)
+        passed = _on_the_way(finished, seconds) if self._reports else ()
+        reports = deque((now + report.seconds, report) for report in passed)
         self._runs[trial.number] = _Run(now + finished.seconds, finished, usd, reports)
         self._begun.append(Begun(trial.number, now))
 
@@ -106,23 +106,23 @@ class ReplayExecutor(BaseExecutor):
         """Runs that have begun, what they told, and those whose end has come."""
         begun, self._begun = self._begun, []
         until = max(now, self._due)
-        told = self._told(until)
+        reports = self._due_reports(until)
         ended = sorted((run for run in self._runs.values() if run.end <= until), key=_end)
         for run in ended:
             del self._runs[run.finished.number]
-        if told or (begun and ended and begun[-1].time > ended[0].end):
-            moments: list[tuple[float, Event]] = [(one.time, one) for one in begun]
-            moments += [*told, *((run.end, run.finished) for run in ended)]
+        if reports or (begun and ended and begun[-1].time > ended[0].end):
+            moments: list[tuple[float, Event]] = [(event.time, event) for event in begun]
+            moments += [*reports, *((run.end, run.finished) for run in ended)]
             return [event for _, event in sorted(moments, key=_moment)]
         return [*begun, *(run.finished for run in ended)]
 
-    def _told(self, until: float) -> list[tuple[float, Report]]:
+    def _due_reports(self, until: float) -> list[tuple[float, Report]]:
         """What runs have told until then, each in its order."""
-        told = []
+        reports = []
         for run in self._runs.values():
             while run.reports and run.reports[0][0] <= until:
-                told.append(run.reports.popleft())
-        return told
+                reports.append(run.reports.popleft())
+        return reports
 
     def next_event_time(self) -> float | None:
         """The earliest end, or report before it."""
@@ -143,11 +143,11 @@ class ReplayExecutor(BaseExecutor):
     def renew(self, number: int) -> None:
         """A look into a table ends with its process, so there is nothing to end by itself."""
 
-    def end(self, number: int, how: How) -> None:
+    def end(self, number: int, mode: EndMode) -> None:
         """End the run now, unless its end has come; a table has no checkpoints, so it will start over."""
         self._check_running(number)
         run, now = self._runs[number], self._clock.now()
-        if how is How.KILL:
+        if mode is EndMode.KILL:
             del self._runs[number]
             self._begun = [begun for begun in self._begun if begun.number != number]
         elif run.end > max(now, self._due):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from leantune.errors import LeanTuneError
 from leantune.executors.base import Terms
-from leantune.executors.outcome import Heard
+from leantune.executors.outcome import ReportLog
 from leantune.files import write_whole
 from leantune.history import Trial
 from leantune.space import Cluster
@@ -38,7 +38,7 @@ class RunFolder:
 
     def make(self) -> None:
         """Create it; LeanTuneError where that cannot be done."""
-        with self._told("made"):
+        with self._folder_errors("made"):
             self.path.mkdir(parents=True, exist_ok=True)
 
     def log(self, attempt: int) -> Path:
@@ -51,7 +51,7 @@ class RunFolder:
 
     def write_trial(self, trial: Trial, terms: Terms, study: str) -> Path:
         """What `current_trial()` reads."""
-        told = {
+        values = {
             "study": study,
             "number": trial.number,
             "attempt": terms.attempt,
@@ -62,13 +62,13 @@ class RunFolder:
             "checkpoint_dir": str(self.checkpoint),
         }
         path = self.path / f"attempt-{terms.attempt}.json"
-        with self._told("written to"):
-            path.write_text(json.dumps(told, indent=1), encoding="utf-8")
+        with self._folder_errors("written to"):
+            path.write_text(json.dumps(values, indent=1), encoding="utf-8")
         return path
 
     def prepare_checkpoint(self, *, empty: bool) -> None:
         """Make the checkpoint folder; empty: without what a study of the same name may have left there."""
-        with self._told("prepared"):
+        with self._folder_errors("prepared"):
             if empty:
                 self.remove_checkpoint()
             self.checkpoint.mkdir(exist_ok=True)
@@ -86,7 +86,7 @@ class RunFolder:
 
     def note_anew(self) -> None:
         """The trial could not go on from the checkpoint of a smaller share: later attempts are to know that."""
-        with self._told("written to"):
+        with self._folder_errors("written to"):
             self._anew.touch()
 
     def remove_checkpoint(self) -> None:
@@ -115,25 +115,25 @@ class RunFolder:
             for name in names:
                 path = Path(folder, name)
                 with suppress(FileNotFoundError):
-                    found = path.lstat()
-                    files.append((str(path), found.st_size, found.st_mtime_ns))
+                    status = path.lstat()
+                    files.append((str(path), status.st_size, status.st_mtime_ns))
         return tuple(sorted(files))
 
-    def remember(self, heard: Heard) -> None:
+    def remember(self, log: ReportLog) -> None:
         """Note what was reported at each share: an attempt that goes on from a checkpoint will not report it again."""
-        told = {str(share): [at.metrics, at.seconds] for share, at in heard.told.items()}
+        results = {str(share): [at.metrics, at.seconds] for share, at in log.results.items()}
         with suppress(OSError):  # a full disk: the next attempt does without
-            write_whole(self._snapshots, json.dumps(told))
+            write_whole(self._snapshots, json.dumps(results))
 
-    def recall(self, heard: Heard) -> None:
+    def recall(self, log: ReportLog) -> None:
         """What earlier attempts reported."""
         with suppress(OSError, ValueError):
             for share, (metrics, seconds) in json.loads(self._snapshots.read_text(encoding="utf-8")).items():
-                if Fraction(share) in heard.trial.snapshots[:-1]:
-                    heard.take(Fraction(share), metrics, seconds)
+                if Fraction(share) in log.trial.snapshots[:-1]:
+                    log.take(Fraction(share), metrics, seconds)
 
     @contextmanager
-    def _told(self, verb: str) -> Iterator[None]:
+    def _folder_errors(self, verb: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -148,7 +148,7 @@ def _plain(value: object) -> object:
     """A parameter's value as JSON; a cluster with everything that a program may want to know of it."""
     if not isinstance(value, Cluster):
         return value
-    told: Mapping[str, object] = {
+    values: Mapping[str, object] = {
         "type": value.type,
         "nodes": value.nodes,
         "vcpus": value.vcpus,
@@ -156,4 +156,4 @@ def _plain(value: object) -> object:
         "accelerators": value.accelerators,
         "usd_per_hour": value.usd_per_hour,
     }
-    return told
+    return values

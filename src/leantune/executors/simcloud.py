@@ -14,9 +14,9 @@ from leantune.executors import local
 from leantune.executors.base import Executor
 from leantune.executors.keeper import SAVE_EVERY
 from leantune.executors.registry import Charges, Past, ProgramSettings
-from leantune.executors.rented import Market, RentedExecutor, Ways, as_it_is
+from leantune.executors.rented import ProgramHooks, RentalMarket, RentedExecutor, as_it_is
 from leantune.executors.run_folder import RunFolder
-from leantune.executors.watched import Watched
+from leantune.executors.watched import WatchedExecutor
 from leantune.rent.placement import Course, FixedPlacement, FreePlacement, Pace, Placement
 from leantune.rent.provisioner import CheapestStep
 from leantune.rent.quotes import LiveForecaster
@@ -44,7 +44,7 @@ def check_settings(settings: ProgramSettings) -> None:
 def charges(settings: ProgramSettings) -> Charges:
     """By the market's bills; a machine is paid for while it boots, and for the least that is billed."""
     worst = None
-    if settings.aboard is not None:
+    if settings.on_machine is not None:
         worst = max(cluster.usd_per_hour or 0.0 for cluster in settings.clusters)
     return Charges(True, _speed(settings), market_of(settings).setup_seconds, worst, adds_up=worst is not None)
 
@@ -62,24 +62,24 @@ def make_executor(settings: ProgramSettings, clock: Clock) -> Executor:
     forecaster.quotes(time.now())
     save = place.save_seconds(speed)
     source = (settings.market or MarketSettings()).prices
-    market = Market(provider, time, offers, forecaster, tag=settings.study, source=source)
-    ways = Ways(
-        settings.aboard or as_it_is,
+    market = RentalMarket(provider, time, offers, forecaster, tag=settings.study, source=source)
+    hooks = ProgramHooks(
+        settings.on_machine or as_it_is,
         lambda number: RunFolder(settings.runs, number).remove_checkpoint(),
         lambda trial: (save, save),
-        bills_add_up=settings.aboard is not None,
+        bills_add_up=settings.on_machine is not None,
     )
     # A market that runs faster leaves less of this world's time between two checkpoints.
     programs = local.make_executor(settings, clock, save_every=SAVE_EVERY / max(1.0, speed))
-    rented = RentedExecutor(programs, market, placement, clock, ways)
+    rented = RentedExecutor(programs, market, placement, clock, hooks)
     rented.recall(settings.past.stays)
-    return Watched(rented, clock)
+    return WatchedExecutor(rented, clock)
 
 
 def _placement(
     settings: ProgramSettings, place: Marketplace, offers: tuple[Offer, ...], chooser: CheapestStep, now: float
 ) -> Placement:
-    if settings.aboard is None:
+    if settings.on_machine is None:
         return FixedPlacement(offers, chooser, place.boot_seconds)
     speed = _speed(settings)
     notice = max(place.policy.notice_seconds - POLL_SECONDS * speed, 0.0)

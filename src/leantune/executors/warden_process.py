@@ -52,10 +52,10 @@ class WardenProcess:
         self._unread = b""
         self.noise = ""
         self.over = False
-        told = memoryview(json.dumps(orders).encode() + b"\n")
+        unsent = memoryview(json.dumps(orders).encode() + b"\n")
         with suppress(BrokenPipeError):
-            while told:
-                told = told[self._in.write(told) :]
+            while unsent:
+                unsent = unsent[self._in.write(unsent) :]
         os.set_blocking(self._in.fileno(), False)
         os.set_blocking(self._out.fileno(), False)
 

@@ -10,19 +10,19 @@ import threading
 from collections.abc import Iterable
 
 from leantune.clock import Clock
-from leantune.executors.base import BaseExecutor, Capacity, Event, Executor, Finished, How, Stayed, Terms
+from leantune.executors.base import BaseExecutor, EndMode, Event, Executor, Finished, FreeCapacity, MachineUpdate, Terms
 from leantune.history import Trial
 from leantune.units import Seconds
 
 LOOK_SECONDS = 0.02  # of this world, between looks at machines and programs
 
 
-class Watched(BaseExecutor):
+class WatchedExecutor(BaseExecutor):
     """An executor that is stepped every LOOK_SECONDS: nobody needs to know the time of the next event."""
 
     def __init__(self, inner: Executor, clock: Clock) -> None:
         self._inner, self._clock = inner, clock
-        self._told: list[Event] = []
+        self._events: list[Event] = []
         self._error: BaseException | None = None
         self._news = threading.Condition()
         self._closing = False
@@ -33,7 +33,7 @@ class Watched(BaseExecutor):
     def running(self) -> frozenset[int]:
         """Numbers of the trials that are started and not yet told."""
         with self._news:
-            return self._inner.running | {one.number for one in self._told if isinstance(one, Finished)}
+            return self._inner.running | {event.number for event in self._events if isinstance(event, Finished)}
 
     @property
     def owes(self) -> bool:
@@ -46,7 +46,7 @@ class Watched(BaseExecutor):
         with self._news:
             self._inner.check(trial)
 
-    def capacity(self) -> Capacity:
+    def capacity(self) -> FreeCapacity:
         """As inside."""
         with self._news:
             return self._inner.capacity()
@@ -57,13 +57,15 @@ class Watched(BaseExecutor):
             self._inner.start(trial, terms)
             self._news.notify_all()
 
-    def end(self, number: int, how: How) -> None:
+    def end(self, number: int, mode: EndMode) -> None:
         """As inside; what has ended and was not told yet is told as it ended, unless nobody wants to know."""
         with self._news:
-            if not any(isinstance(one, Finished) and one.number == number for one in self._told):
-                self._inner.end(number, how)
-            if how is How.KILL:
-                self._told = [one for one in self._told if one.number != number or isinstance(one, Stayed)]
+            if not any(isinstance(event, Finished) and event.number == number for event in self._events):
+                self._inner.end(number, mode)
+            if mode is EndMode.KILL:
+                self._events = [
+                    event for event in self._events if event.number != number or isinstance(event, MachineUpdate)
+                ]
 
     def forget(self, number: int) -> None:
         """As inside; what has ended and was not told yet still runs for whoever asks."""
@@ -82,13 +84,13 @@ class Watched(BaseExecutor):
             if self._error is not None:
                 raise self._error
             self._look(now)
-            told, self._told = self._told, []
-            return told
+            events, self._events = self._events, []
+            return events
 
     def wait(self, timeout: Seconds | None = None) -> None:
         """Until something was heard, or for `timeout` seconds; not where nothing can be heard."""
         with self._news:
-            if not self._told and self._error is None and self._busy:
+            if not self._events and self._error is None and self._busy:
                 self._news.wait(timeout)
 
     def kept(self, numbers: Iterable[int]) -> frozenset[int]:
@@ -104,7 +106,7 @@ class Watched(BaseExecutor):
         if self._watch is not threading.current_thread():
             self._watch.join()
         self._inner.close()
-        self._told.clear()
+        self._events.clear()
 
     @property
     def _busy(self) -> bool:
@@ -112,7 +114,7 @@ class Watched(BaseExecutor):
         return bool(self._inner.running) or self._inner.owes
 
     def _look(self, now: float) -> None:
-        self._told += self._inner.step(now)
+        self._events += self._inner.step(now)
 
     def _watching(self) -> None:
         with self._news:
@@ -121,6 +123,6 @@ class Watched(BaseExecutor):
                     self._look(self._clock.now())
                 except BaseException as error:  # noqa: BLE001 - raised again in the loop's own thread, by step
                     self._error = error
-                if self._told or self._error is not None:
+                if self._events or self._error is not None:
                     self._news.notify_all()
                 self._news.wait(LOOK_SECONDS if self._busy else None)

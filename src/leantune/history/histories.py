@@ -90,8 +90,8 @@ class History:
     def trial(self, number: int) -> Trial:
         """The trial of that number."""
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < len(self.trials):
-            known = f"Trials 0 to {len(self.trials) - 1} exist" if self.trials else "There is no trial yet: ask first"
-            raise UnknownTrial(f"there is no trial {number!r}", where="history", hint=known)
+            hint = f"Trials 0 to {len(self.trials) - 1} exist" if self.trials else "There is no trial yet: ask first"
+            raise UnknownTrial(f"there is no trial {number!r}", where="history", hint=hint)
         return self.trials[number]
 
     @property
@@ -127,8 +127,8 @@ class History:
     def _tested(self) -> dict[str, frozenset[Fraction]]:
         shares: dict[str, frozenset[Fraction]] = {}
         for trial in self.trials:
-            known = shares.get(trial.configuration.id, frozenset())
-            shares[trial.configuration.id] = known.union(trial.tested)
+            before = shares.get(trial.configuration.id, frozenset())
+            shares[trial.configuration.id] = before.union(trial.tested)
         return shares
 
     def continued(self, configuration_id: str, fraction: Fraction) -> "tuple[Trial, Observation] | None":
@@ -149,7 +149,7 @@ class History:
         """How many trials before it were of the same configuration up to the same share; 0: it is the first."""
         same = (trial.configuration.id, trial.fraction)
         earlier = self.trials[: trial.number]
-        return sum((one.configuration.id, one.fraction) == same for one in earlier)
+        return sum((other.configuration.id, other.fraction) == same for other in earlier)
 
     def with_trial(self, trial: Trial) -> "History":
         """With a later version of one of its trials."""

@@ -43,8 +43,8 @@ class Observation:
 
     def value(self, metric: str) -> float:
         """A measured metric, dollars (cost) or seconds (time); NaN where nobody knows it."""
-        known = {COST: self.cost, TIME: self.seconds}.get(metric, self.metrics.get(metric))
-        return math.nan if known is None else known
+        value = {COST: self.cost, TIME: self.seconds}.get(metric, self.metrics.get(metric))
+        return math.nan if value is None else value
 
 
 def told_dollars(observations: Sequence[Observation]) -> Usd:

@@ -100,8 +100,8 @@ class Trial:
         smaller share; before there is a result, those of its runs that have ended (a pause, a revocation), as far as
         somebody measured them.
         """
-        told, runs = (seen.seconds for seen in reversed(self.observations) if seen.seconds is not None), self.runs
-        seconds = next(told, runs.seconds)
+        own, runs = (seen.seconds for seen in reversed(self.observations) if seen.seconds is not None), self.runs
+        seconds = next(own, runs.seconds)
         went_on = runs.seconds < seconds * (1.0 - _ROUNDING) and not runs.unmeasured
         return runs.seconds if went_on else seconds
 
@@ -231,9 +231,9 @@ def checked_observations(
         raise IllegalMove(f"a result cannot leave a trial {state}", where=where, hint="It ends done, failed or stopped")
     shares = [observation.fraction for observation in observations]
     if len(set(shares)) < len(shares) or not set(shares) <= set(trial.snapshots):
-        known = ", ".join(str(snapshot) for snapshot in trial.snapshots)
+        own = ", ".join(str(snapshot) for snapshot in trial.snapshots)
         raise ObservationError(
-            f"observations at {', '.join(map(str, shares))}", where=where, hint=f"Give at most one for each of {known}"
+            f"observations at {', '.join(map(str, shares))}", where=where, hint=f"Give at most one for each of {own}"
         )
     ordered = tuple(sorted(observations, key=lambda observation: observation.fraction))
     _check_partial(ordered, state, where)
@@ -295,8 +295,8 @@ def observe(
         _require_price_and_time(problem, seconds, cost, where)
     share = trial.fraction if fraction is None else fraction
     if share not in trial.snapshots:
-        known = ", ".join(str(snapshot) for snapshot in trial.snapshots)
-        raise ObservationError(f"it does not report at the share {share}", where=where, hint=f"It reports at {known}")
+        own = ", ".join(str(snapshot) for snapshot in trial.snapshots)
+        raise ObservationError(f"it does not report at the share {share}", where=where, hint=f"It reports at {own}")
     return Observation(
         share, kind, reported, None if seconds is None else Seconds(seconds), None if cost is None else Usd(cost), cause
     )

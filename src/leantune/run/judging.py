@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from leantune.clock import Clock
 from leantune.errors import Outdated
-from leantune.executors.base import Executor, Finished, How
+from leantune.executors.base import EndMode, Executor, Finished
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.run.curves import Curves
 from leantune.run.events import Observer, TrialJudged
@@ -121,7 +121,7 @@ class Judge:
         if judged.verdict not in _ENDS or number in self._ending or number not in self._executor.running:
             return False
         self._ending[number] = judged
-        self._executor.end(number, How.EVICT)
+        self._executor.end(number, EndMode.EVICT)
         return True
 
     def _move(self, trial: Trial, judged: Judgement, money: Money | None) -> tuple[JudgedMove | None, Money | None]:

@@ -24,7 +24,16 @@ from typing import TYPE_CHECKING
 from leantune.checkpoints import Keep
 from leantune.clock import Clock
 from leantune.errors import LeanTuneError, LeaseLost, Outdated
-from leantune.executors.base import Capacity, Executor, Finished, How, Placed, Report, Stayed, Terms
+from leantune.executors.base import (
+    EndMode,
+    Executor,
+    Finished,
+    FreeCapacity,
+    MachineLaunched,
+    MachineUpdate,
+    Report,
+    Terms,
+)
 from leantune.history import History, Note, NoteKind, Observation, Trial, TrialState, was_ended
 from leantune.problem import Budget, Problem
 from leantune.run.events import (
@@ -262,7 +271,7 @@ class Loop:
             if self._judge is not None:
                 self._judge.forget(number)
             if self._claims.pop(number, None) is not None and number in self._executor.running:
-                self._executor.end(number, How.KILL)
+                self._executor.end(number, EndMode.KILL)
 
     # -- what has happened
 
@@ -278,9 +287,9 @@ class Loop:
                     reports = []
                 self._record(event)
                 self._waiting = None
-            elif isinstance(event, Stayed):
+            elif isinstance(event, MachineUpdate):
                 self._store.settle_stay(event.stay)
-            elif isinstance(event, Placed):
+            elif isinstance(event, MachineLaunched):
                 self._open_stay(event)
         if reports:
             self._pass_reports_on(reports)
@@ -297,7 +306,7 @@ class Loop:
         for report in reports:
             self._observer(ReportReceived(report))
 
-    def _open_stay(self, event: Placed) -> None:
+    def _open_stay(self, event: MachineLaunched) -> None:
         claim = self._claims.get(event.number)
         if claim is not None:
             with suppress(LeaseLost):  # whoever lost its lease is told by its heart, and ends the run
@@ -391,7 +400,7 @@ class Loop:
                 return step
         return None
 
-    def _start_queued(self, capacity: Capacity) -> bool:
+    def _start_queued(self, capacity: FreeCapacity) -> bool:
         rests = self._rests()
         claim = self._store.claim(
             self._worker.id,
@@ -477,7 +486,7 @@ class Loop:
         reports = reversed(self._store.reports(number))
         return Seconds(next((report.seconds for report in reports if report.attempt == attempt), 0.0))
 
-    def _booking(self, trial: Trial, money: Money, capacity: Capacity) -> Booking | None:
+    def _booking(self, trial: Trial, money: Money, capacity: FreeCapacity) -> Booking | None:
         """What is set aside for a run now; pure, as the store asks within its transaction."""
         if self._only not in (None, trial.number) or not capacity.fits(trial):
             return None
@@ -566,7 +575,7 @@ class Loop:
         self._observer(TrialProposed(trial, seconds))
         return None
 
-    def _wait_to_start(self, trial: Trial, look: Look, capacity: Capacity) -> End | Waiting:
+    def _wait_to_start(self, trial: Trial, look: Look, capacity: FreeCapacity) -> End | Waiting:
         """A trial is there and may not start, for want of room or of money."""
         return self._short_of_money(trial, look) if capacity.fits(trial) else Waiting("room on this machine")
 
@@ -607,7 +616,7 @@ class Loop:
         """Ask every run to save a checkpoint and end; when asked again, end them at once."""
         self._observer(Stopping(self._interrupts == 1, len(self._claims)))
         for number in self._executor.running:
-            self._executor.end(number, How.SAVE)
+            self._executor.end(number, EndMode.SAVE)
         self._hear()
         while self._executor.running and self._interrupts == 1:
             self._drop_lost()

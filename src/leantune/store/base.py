@@ -65,7 +65,7 @@ _UNBOOKED = Booking(NO_USD, None, None)
 _QUEUED, _RUNNING, _LOST = TrialState.QUEUED, TrialState.RUNNING, TrialState.LOST
 
 
-class Run(NamedTuple):
+class LatestRun(NamedTuple):
     """A trial's latest run; no worker when it is not running. stays: a machine of it may not have ended."""
 
     attempt: int = 0
@@ -85,7 +85,7 @@ class Transaction(Protocol):
     def trial(self, number: int) -> Trial:
         """A trial; UnknownTrial when there is none."""
 
-    def run(self, number: int) -> Run:
+    def run(self, number: int) -> LatestRun:
         """A trial's latest run; UnknownTrial when there is no such trial."""
 
     def queued(self) -> Iterable[tuple[Trial, int]]:
@@ -97,13 +97,13 @@ class Transaction(Protocol):
     def add(self, trial: Trial) -> None:
         """A new trial, which has never run."""
 
-    def put(self, trial: Trial, run: Run) -> None:
+    def put(self, trial: Trial, run: LatestRun) -> None:
         """A later version of a trial, and its run."""
 
-    def reserve(self, number: int, run: Run) -> None:
+    def reserve(self, number: int, run: LatestRun) -> None:
         """Open a row of the ledger for a run that starts, with its booking."""
 
-    def settle(self, number: int, run: Run, dollars: Usd, time: float) -> None:
+    def settle(self, number: int, run: LatestRun, dollars: Usd, time: float) -> None:
         """Close the row of a run that has ended."""
 
     def put_stays(self, stays: Sequence[StayRow]) -> None:
@@ -112,7 +112,7 @@ class Transaction(Protocol):
     def close_stays(
         self,
         number: int,
-        run: Run,
+        run: LatestRun,
         time: float,
         cause: str,
         dollars: float | None = None,
@@ -235,7 +235,7 @@ class Store(ABC):
                 if booking is None:
                     continue
                 check_booking(queued, booking, money)
-                run = Run(attempts + 1, who, float(time), until, booking)
+                run = LatestRun(attempts + 1, who, float(time), until, booking)
                 trial = moved(queued, Move(_RUNNING, float(time)))
                 change.put(trial, run)
                 change.reserve(trial.number, run)
@@ -322,7 +322,7 @@ class Store(ABC):
                 trial = after.get(judged.number) or change.trial(judged.number)
                 after[judged.number] = judged_trial(trial, judged, seen, float(time))
             for number, trial in after.items():
-                change.put(trial, Run(change.run(number).attempt))
+                change.put(trial, LatestRun(change.run(number).attempt))
             return [after[judged.number] for judged in changes]
 
     def record(
@@ -348,7 +348,7 @@ class Store(ABC):
             trial = recorded(change.trial(number), shown, end, resumed_dollars)
             dollars = told_dollars(trial.observations) - resumed_dollars
             if run.worker is None:  # it is over before we heard of it
-                run = Run(
+                run = LatestRun(
                     run.attempt + 1, "", end.time, booking=Booking(NO_USD, trial.configuration.usd_per_hour, None)
                 )
                 change.reserve(number, run)
@@ -380,12 +380,12 @@ class Store(ABC):
     def leave(self, worker_id: str) -> None:
         """The worker no longer works on the study; leaving twice is fine."""
 
-    def _check_held(self, run: Run, worker: str, number: int, attempt: int) -> None:
+    def _check_held(self, run: LatestRun, worker: str, number: int, attempt: int) -> None:
         if run.worker != worker or run.attempt != attempt:
             raise lease_lost(self.name, worker, number, attempt)
 
 
-def _end_run(change: Transaction, trial: Trial, run: Run, end: Move) -> None:
+def _end_run(change: Transaction, trial: Trial, run: LatestRun, end: Move) -> None:
     """The run is over and paid, and the trial has become this."""
     change.settle(trial.number, run, end.dollars, end.time)
-    change.put(trial, Run(run.attempt))
+    change.put(trial, LatestRun(run.attempt))

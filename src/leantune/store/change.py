@@ -8,38 +8,38 @@ import sqlalchemy as sa
 from leantune.history import Trial
 from leantune.problem import Budget
 from leantune.store import statements as sql
-from leantune.store.base import Run
+from leantune.store.base import LatestRun
 from leantune.store.encoding import configuration_text, expected_text, metrics_text, notes_text, shares_text
-from leantune.store.known import Known
 from leantune.store.rows import Money, StayRow
+from leantune.store.study_state import StudyState
 
 
 class Change:
-    """Holds the study's lock until the transaction ends. `known` is what will be true once it is committed."""
+    """Holds the study's lock until the transaction ends. `state` is what will be true once it is committed."""
 
     def __init__(
-        self, connection: sa.Connection, study_id: int, budget: Budget, known: Known, *, proposing: bool
+        self, connection: sa.Connection, study_id: int, budget: Budget, state: StudyState, *, proposing: bool
     ) -> None:
         self.connection = connection
         self.study_id = study_id
         self.budget = budget
-        self.known = known
-        self._before = known
+        self.state = state
+        self._before = state
         self._proposing = proposing
 
     def count(self) -> int:
         """See Transaction."""
-        return len(self.known.history)
+        return len(self.state.history)
 
     def trial(self, number: int) -> Trial:
         """See Transaction."""
-        return self.known.history.trial(number)
+        return self.state.history.trial(number)
 
-    def run(self, number: int) -> Run:
+    def run(self, number: int) -> LatestRun:
         """See Transaction; as stored, without its booking."""
         self.trial(number)
         row = self.connection.execute(sql.RUN, {"study": self.study_id, "trial": number}).one()
-        return Run(row.attempt, row.worker, lease_until=row.lease_until or 0.0, stays=row.stays)
+        return LatestRun(row.attempt, row.worker, lease_until=row.lease_until or 0.0, stays=row.stays)
 
     def queued(self) -> Iterator[tuple[Trial, int]]:
         """See Transaction."""
@@ -54,7 +54,7 @@ class Change:
 
     def money(self) -> Money:
         """See Transaction."""
-        return self.known.money(self.budget)
+        return self.state.money(self.budget)
 
     def add(self, trial: Trial) -> None:
         """See Transaction."""
@@ -77,9 +77,9 @@ class Change:
             },
         )
         self._append(trial, moves=0, observations=0)
-        self.known = self.known.with_added(trial)
+        self.state = self.state.with_added(trial)
 
-    def put(self, trial: Trial, run: Run) -> None:
+    def put(self, trial: Trial, run: LatestRun) -> None:
         """See Transaction; its state, new moves and new observations are written."""
         old, is_running = self.trial(trial.number), run.worker is not None
         self.connection.execute(
@@ -97,9 +97,9 @@ class Change:
             },
         )
         self._append(trial, moves=len(old.moves), observations=len(old.observations))
-        self.known = replace(self.known, history=self.known.history.with_trial(trial))
+        self.state = replace(self.state, history=self.state.history.with_trial(trial))
 
-    def reserve(self, number: int, run: Run) -> None:
+    def reserve(self, number: int, run: LatestRun) -> None:
         """See Transaction."""
         self.connection.execute(
             sql.INSERT_LEDGER,
@@ -115,14 +115,14 @@ class Change:
                 "changed": self._changes,
             },
         )
-        self.known = self.known.with_reserved(number, run.attempt, run.booking.usd)
+        self.state = self.state.with_reserved(number, run.attempt, run.booking.usd)
 
-    def settle(self, number: int, run: Run, dollars: float, time: float) -> None:
+    def settle(self, number: int, run: LatestRun, dollars: float, time: float) -> None:
         """See Transaction."""
         keys = {"study": self.study_id, "trial": number, "run": run.attempt}
         values = {"settled": dollars, "settled_at": time, "changed": self._changes}
         self.connection.execute(sql.UPDATE_LEDGER, {**keys, **values})
-        self.known = self.known.with_settled(number, run.attempt, dollars)
+        self.state = self.state.with_settled(number, run.attempt, dollars)
 
     def put_stays(self, stays: Sequence[StayRow]) -> None:
         """See Transaction."""
@@ -135,7 +135,7 @@ class Change:
     def close_stays(
         self,
         number: int,
-        run: Run,
+        run: LatestRun,
         time: float,
         cause: str,
         dollars: float | None = None,
@@ -156,10 +156,10 @@ class Change:
 
     def tell(self) -> None:
         """Tell everybody that the study has changed, if it has."""
-        if self.known is not self._before:
+        if self.state is not self._before:
             changes = self._changes
             self.connection.execute(sql.UPDATE_STUDY, {"study": self.study_id, "changes": changes, "version": changes})
-            self.known = replace(self.known, changes=changes)
+            self.state = replace(self.state, changes=changes)
 
     @property
     def _changes(self) -> int:

@@ -31,8 +31,8 @@ def parse_url(text: str) -> sa.URL:
 
     A path is taken as it stands: "%20" in it is no space.
     """
-    scheme, found, rest = str(text).partition("://")
-    if found and scheme in ("sqlite", "sqlite+pysqlite"):
+    scheme, separator, rest = str(text).partition("://")
+    if separator and scheme in ("sqlite", "sqlite+pysqlite"):
         if (rest and not rest.startswith("/")) or "?" in rest:
             raise StoreError("a SQLite address is a path and nothing else", where="store", hint=_RIGHT_PATH)
         return sa.URL.create("sqlite+pysqlite", database=rest[1:] or None)

@@ -56,8 +56,8 @@ class Database:
 
     def find(self, name: str) -> StudyRow | None:
         """The study of that name, or None."""
-        found = self._find(name)
-        return None if found is None else found[1]
+        entry = self._find(name)
+        return None if entry is None else entry[1]
 
     def create(
         self,
@@ -94,12 +94,12 @@ class Database:
 
     def open(self, name: str, space: Space) -> StudyStore:
         """The study of that name, whose configurations are those of `space`; UnknownStudy when there is none."""
-        found = self._find(name)
-        if found is None:
+        entry = self._find(name)
+        if entry is None:
             with self._connections.reading() as connection:
                 names = list(connection.execute(sql.NAMES).scalars())
             raise unknown_study(name, names, self.url)
-        study_id, row = found
+        study_id, row = entry
         return StudyStore(self._connections, study_id, row, space)
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from leantune.errors import StoreError
 from leantune.history import History, Trial, TrialState, in_order
 from leantune.problem import Budget
 from leantune.space import Space
-from leantune.store.base import Run, Store, Transaction
+from leantune.store.base import LatestRun, Store, Transaction
 from leantune.store.encoding import clean
 from leantune.store.rows import Claim, LedgerRow, Look, Money, ReportRow, StayRow, WorkerRow
 from leantune.store.rules import finite, named, positive
@@ -32,7 +32,7 @@ class _Book(Transaction):
 
     budget: Budget
     trials: list[Trial] = field(default_factory=list)
-    runs: list[Run] = field(default_factory=list)
+    runs: list[LatestRun] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)  # numbers of queued trials, rising
     settled: list[_LedgerValues] = field(default_factory=list)
     spent: RunningSum = field(default_factory=RunningSum)
@@ -68,7 +68,7 @@ class _Book(Transaction):
             return self.trials[number]
         return self.history().trial(number)
 
-    def run(self, number: int) -> Run:
+    def run(self, number: int) -> LatestRun:
         self.trial(number)
         return self.runs[number]
 
@@ -80,10 +80,10 @@ class _Book(Transaction):
         if trial.state is _QUEUED:
             self.waiting.append(trial.number)
         self.trials.append(trial)
-        self.runs.append(Run())
+        self.runs.append(LatestRun())
         self.latest = None
 
-    def reserve(self, number: int, run: Run) -> None:
+    def reserve(self, number: int, run: LatestRun) -> None:
         if run.booking.usd:
             self.reserved.add(run.booking.usd)
 
@@ -100,7 +100,7 @@ class _Book(Transaction):
         """Sums are kept exactly, so that a reservation leaves no trace when it is settled."""
         return Money(self.budget.usd, self.spent.total, self.reserved.total)
 
-    def put(self, trial: Trial, run: Run) -> None:
+    def put(self, trial: Trial, run: LatestRun) -> None:
         number, before = trial.number, self.trials[trial.number].state
         self.trials[number], self.runs[number], self.latest = trial, run, None
         if before is _QUEUED and trial.state is not _QUEUED:
@@ -108,7 +108,7 @@ class _Book(Transaction):
         elif trial.state is _QUEUED and before is not _QUEUED:
             insort(self.waiting, number)
 
-    def settle(self, number: int, run: Run, dollars: float, time: float) -> None:
+    def settle(self, number: int, run: LatestRun, dollars: float, time: float) -> None:
         if run.booking.usd:
             self.reserved.add(-run.booking.usd)
         self.spent.add(dollars)
@@ -125,7 +125,7 @@ class _Book(Transaction):
     def close_stays(
         self,
         number: int,
-        run: Run,
+        run: LatestRun,
         time: float,
         cause: str,
         dollars: float | None = None,
@@ -142,7 +142,7 @@ class _Book(Transaction):
             self.put_stays([replace(row, ended=time, why=cause, gross_usd=usd, revoked=False) for row in still_open])
 
 
-def _ledger_values(number: int, run: Run, settled: float | None = None, at: float | None = None) -> _LedgerValues:
+def _ledger_values(number: int, run: LatestRun, settled: float | None = None, at: float | None = None) -> _LedgerValues:
     attempt, worker, started, _, booking, _ = run
     return (number, attempt, worker or "", booking.rate, booking.time_limit, booking.usd, started, settled, at)
 
@@ -189,8 +189,8 @@ class MemoryStudyStore(Store):
         """See Store."""
         book = self._book
         with book.lock:
-            found = [stay for stay in book.stays.values() if number is None or stay.number == number]
-        return sorted(found, key=lambda stay: (stay.launched, stay.number, stay.attempt, stay.machine))
+            stays = [stay for stay in book.stays.values() if number is None or stay.number == number]
+        return sorted(stays, key=lambda stay: (stay.launched, stay.number, stay.attempt, stay.machine))
 
     def reports(self, number: int | None = None, after: int = 0) -> list[ReportRow]:
         """See Store."""

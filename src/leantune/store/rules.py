@@ -22,8 +22,8 @@ def ended(trial: Trial, observations: Sequence[Observation], end: Move, resumed_
     Dollars are those of the observations where they tell any, else those of the move.
     """
     if end.state in FINAL_STATES:
-        told = any(seen.cost is not None for seen in observations)
-        return recorded(trial, observations, end._replace(dollars=NO_USD) if told else end, resumed_dollars)
+        with_cost = any(seen.cost is not None for seen in observations)
+        return recorded(trial, observations, end._replace(dollars=NO_USD) if with_cost else end, resumed_dollars)
     _check_no_result(trial, observations, resumed_dollars)
     if end.state in _BACK_TO_QUEUE:
         return moved(trial, end, Move(TrialState.QUEUED, end.time))
@@ -165,8 +165,8 @@ def checked_name(name: str) -> str:
 
 def unknown_study(name: str, names: Sequence[str], where: str) -> UnknownStudy:
     """What is told when there is no study of that name."""
-    known = f"There are {', '.join(names[:10])}" if names else "There is none yet"
-    return UnknownStudy(f"there is no study {name!r}", where=where, hint=did_you_mean(name, names) + known)
+    names_there = f"There are {', '.join(names[:10])}" if names else "There is none yet"
+    return UnknownStudy(f"there is no study {name!r}", where=where, hint=did_you_mean(name, names) + names_there)
 
 
 def named(worker: str) -> str:

@@ -19,7 +19,6 @@ from leantune.store.base import Store
 from leantune.store.change import Change
 from leantune.store.connections import Connections
 from leantune.store.encoding import clean, definition_text, metrics_text, read_metrics, read_share
-from leantune.store.known import Known
 from leantune.store.rows import (
     Booking,
     BudgetChange,
@@ -32,6 +31,7 @@ from leantune.store.rows import (
     WorkerRow,
 )
 from leantune.store.rules import finite, named, positive
+from leantune.store.study_state import StudyState
 from leantune.store.upgrade import check_revision
 
 
@@ -54,7 +54,7 @@ class StudyStore(Store):
         self._connections = connections
         self._id = study_id
         self._space = space
-        self._known = Known()
+        self._state = StudyState()
 
     def may_propose(self, worker: str, *, time: float, for_seconds: float) -> bool:
         """See Store."""
@@ -89,9 +89,9 @@ class StudyStore(Store):
 
     def running(self) -> list[Claim]:
         """See Store."""
-        with self._looking() as (connection, _, known):
+        with self._looking() as (connection, _, state):
             return [
-                Claim(known.history.trial(number), attempt, worker, started, until, Booking(usd, rate, limit))
+                Claim(state.history.trial(number), attempt, worker, started, until, Booking(usd, rate, limit))
                 for number, attempt, worker, started, until, usd, rate, limit in connection.execute(
                     sql.RUNNING, {"study": self._id}
                 )
@@ -99,8 +99,8 @@ class StudyStore(Store):
 
     def look(self) -> Look:
         """See Store."""
-        with self._looking() as (_, budget, known):
-            return Look(known.history, budget, known.money(budget))
+        with self._looking() as (_, budget, state):
+            return Look(state.history, budget, state.money(budget))
 
     def ledger(self) -> list[LedgerRow]:
         """See Store."""
@@ -183,7 +183,7 @@ class StudyStore(Store):
             return [WorkerRow(*row) for row in connection.execute(sql.WORKERS, {"study": self._id})]
 
     @contextmanager
-    def _looking(self) -> Iterator[tuple[sa.Connection, Budget, Known]]:
+    def _looking(self) -> Iterator[tuple[sa.Connection, Budget, StudyState]]:
         """A transaction that reads, with the newest budget and history."""
         with self._connections.reading() as connection:
             head = self._head(connection, sql.HEAD)
@@ -206,16 +206,16 @@ class StudyStore(Store):
     def _changing(self) -> Iterator[Change]:
         """A transaction that holds the study's lock and changes its trials, from the newest history on."""
         with self._locking() as (connection, head):
-            known = self._refreshed(connection, head.changes)
-            change = Change(connection, self._id, head.budget, known, proposing=head.proposing)
+            state = self._refreshed(connection, head.changes)
+            change = Change(connection, self._id, head.budget, state, proposing=head.proposing)
             yield change
             change.tell()
-        self._known = change.known  # not before the commit
+        self._state = change.state  # not before the commit
 
-    def _refreshed(self, connection: sa.Connection, changes: int) -> Known:
+    def _refreshed(self, connection: sa.Connection, changes: int) -> StudyState:
         # What is read here was committed by others: it stays true whatever becomes of this transaction.
-        self._known = self._known.refreshed(connection, self._id, changes, self._space)
-        return self._known
+        self._state = self._state.refreshed(connection, self._id, changes, self._space)
+        return self._state
 
     def _head(self, connection: sa.Connection, statement: sa.Executable) -> _Head:
         row = connection.execute(statement, {"study": self._id}).first()

@@ -27,11 +27,11 @@ def upgrade(connections: Connections) -> None:
         with connections.writing() as connection:
             if not connections.is_sqlite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-            found = _revision(connection, connections)
-            if found is None:
+            revision = _revision(connection, connections)
+            if revision is None:
                 _create(connection)
-            elif found != REVISIONS[-1]:
-                with _copy_kept(connections, found):
+            elif revision != REVISIONS[-1]:
+                with _copy_kept(connections, revision):
                     _migrate(connection)
     if connections.is_sqlite:
         _use_wal(connections)
@@ -50,18 +50,18 @@ def _revision(connection: sa.Connection, connections: Connections) -> str | None
                 hint="Name another database; this one was left as it is",
             )
         return None
-    found = connection.execute(sa.text(f"SELECT version_num FROM {REVISION_TABLE}")).scalars().all()
-    if len(found) != 1 or found[0] not in REVISIONS:
+    numbers = connection.execute(sa.text(f"SELECT version_num FROM {REVISION_TABLE}")).scalars().all()
+    if len(numbers) != 1 or numbers[0] not in REVISIONS:
         raise IncompatibleStore(
-            f"its schema is {', '.join(found) or 'empty'}, and this LeanTune knows {', '.join(REVISIONS)}",
+            f"its schema is {', '.join(numbers) or 'empty'}, and this LeanTune knows {', '.join(REVISIONS)}",
             where=connections.shown,
             hint="A newer LeanTune made it: pip install --upgrade leantune; the database was left as it is",
         )
-    return str(found[0])
+    return str(numbers[0])
 
 
 @contextmanager
-def _copy_kept(connections: Connections, found: str) -> Iterator[None]:
+def _copy_kept(connections: Connections, revision: str) -> Iterator[None]:
     """A SQLite file is copied before it is changed: studies.db of schema 0001 is kept as studies.db.0001 beside it.
 
     A copy that is there already is left alone, and the new one numbered. It is deleted when the change fails.
@@ -69,7 +69,7 @@ def _copy_kept(connections: Connections, found: str) -> Iterator[None]:
     if connections.file is None:
         yield
         return
-    copy = _free_name(connections.file, found)
+    copy = _free_name(connections.file, revision)
     unfinished = copy.with_name(f"{copy.name}.unfinished")
     try:
         unfinished.unlink(missing_ok=True)
@@ -130,11 +130,11 @@ def _use_wal(connections: Connections) -> None:
             pass
 
 
-def check_revision(found: str | None, where: str) -> None:
+def check_revision(revision: str | None, where: str) -> None:
     """Refuse to go on with a database that a newer LeanTune has upgraded meanwhile."""
-    if found != REVISIONS[-1]:
+    if revision != REVISIONS[-1]:
         raise IncompatibleStore(
-            f"a newer LeanTune upgraded this database to schema {found or 'unknown'} while this process was at work",
+            f"a newer LeanTune upgraded this database to schema {revision or 'unknown'} while this process was at work",
             where=where,
             hint="Nothing is lost: start it again with that version (pip install --upgrade leantune)",
         )

@@ -62,7 +62,7 @@ class JobProgram:
             spot=job.run.spot,
             market=job.run.market,
             parallel=job.run.parallel,
-            aboard=self._on_machine() if free else None,
+            on_machine=self._on_machine() if free else None,
             course=course,
             predictor=job.run.predictor,
         )

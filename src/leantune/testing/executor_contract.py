@@ -7,7 +7,7 @@ import pytest
 
 from leantune.clock import Clock, RealClock
 from leantune.errors import IllegalMove, UnknownTrial
-from leantune.executors.base import Begun, Event, Executor, Finished, How, Placed, Stayed, Terms
+from leantune.executors.base import Begun, EndMode, Event, Executor, Finished, MachineLaunched, MachineUpdate, Terms
 from leantune.history import History, ObservationKind, TrialState
 from leantune.units import Seconds
 
@@ -98,7 +98,7 @@ class ExecutorContract(ABC):
         self.only_at_once()
         assert not any(isinstance(event, Finished) for event in self.events(executor, Seconds(0.1)))
         assert executor.running == {0}
-        executor.end(0, How.KILL)
+        executor.end(0, EndMode.KILL)
 
     def test_stepping_does_not_wait(self) -> None:
         executor, _ = self.start_all({0: 30.0})
@@ -106,18 +106,18 @@ class ExecutorContract(ABC):
         for _ in range(3):
             assert not any(isinstance(event, Finished) for event in executor.step(self.clock.now()))
         assert self.clock.monotonic() - began < 15.0 * self.second
-        executor.end(0, How.KILL)
+        executor.end(0, EndMode.KILL)
 
     def test_a_killed_trial_is_not_told(self) -> None:
         executor, _ = self.start_all({0: 1.0, 1: 2.0})
-        executor.end(0, How.KILL)
+        executor.end(0, EndMode.KILL)
         assert executor.running == {1}
         assert {event.number for event in self.all_events(executor)} == {1}
 
     def test_an_end_that_was_not_told_yet_can_be_killed(self) -> None:
         executor, _ = self.start_all({0: 1.0})
         executor.wait()
-        executor.end(0, How.KILL)
+        executor.end(0, EndMode.KILL)
         assert executor.running == frozenset()
         assert executor.step(self.clock.now()) == []
 
@@ -125,7 +125,11 @@ class ExecutorContract(ABC):
         executor, _ = self.start_all({0: 1.0, 1: 1.0})
         told = self.all_events(executor)
         for number in (0, 1):
-            own = [event for event in told if event.number == number and not isinstance(event, Placed | Stayed)]
+            own = [
+                event
+                for event in told
+                if event.number == number and not isinstance(event, MachineLaunched | MachineUpdate)
+            ]
             assert isinstance(own[0], Begun)
             assert [type(event) for event in own].count(Begun) == 1
             assert isinstance(own[-1], Finished)
@@ -147,14 +151,14 @@ class ExecutorContract(ABC):
         executor.start(history.trial(0))
         assert before.fits(history.trial(0)), "it does not change"
         assert not executor.capacity().fits(history.trial(0))
-        executor.end(0, How.KILL)
+        executor.end(0, EndMode.KILL)
         assert executor.capacity().fits(history.trial(0))
 
     def test_what_is_stopped_is_forgotten_unless_it_runs(self) -> None:
         executor, _ = self.start_all({0: 30.0})
         with pytest.raises(IllegalMove, match="trial 0"):
             executor.forget(0)
-        executor.end(0, How.KILL)
+        executor.end(0, EndMode.KILL)
         executor.forget(0)
         executor.forget(7)
         assert executor.kept([7]) == frozenset()
@@ -171,17 +175,17 @@ class ExecutorContract(ABC):
             assert seconds >= 0.5
             assert seconds < 30.0 * self.second or not self.at_once
 
-    @pytest.mark.parametrize("how", [How.SAVE, How.EVICT])
-    def test_an_interrupted_trial_is_to_be_queued_again(self, how: How) -> None:
+    @pytest.mark.parametrize("mode", [EndMode.SAVE, EndMode.EVICT])
+    def test_an_interrupted_trial_is_to_be_queued_again(self, mode: EndMode) -> None:
         executor, _ = self.start_all({0: 30.0, 1: 1.0}, terms=Terms(grace=Seconds(0.5)))
-        executor.end(0, how)
+        executor.end(0, mode)
         ends = {end.number: end for end in self.until_idle(executor)}
         assert ends[0].state is TrialState.QUEUED
         assert ends[0].observations == ()
         assert ends[0].kept_step in (None, 0.0)
         assert ends[1].state is TrialState.DONE
         with pytest.raises(UnknownTrial, match="0"):
-            executor.end(0, how)
+            executor.end(0, mode)
 
     def test_seconds_are_those_of_the_run(self) -> None:
         executor, history = self.make({0: self.second})
@@ -214,12 +218,12 @@ class ExecutorContract(ABC):
             executor.start(history.trial(0))
         assert len(self.until_idle(executor)) == 1
 
-    @pytest.mark.parametrize("how", list(How))
-    def test_only_a_running_trial_can_be_ended(self, how: How) -> None:
+    @pytest.mark.parametrize("mode", list(EndMode))
+    def test_only_a_running_trial_can_be_ended(self, mode: EndMode) -> None:
         executor, history = self.make({0: self.second})
         with pytest.raises(UnknownTrial, match="0"):
-            executor.end(0, how)
+            executor.end(0, mode)
         executor.start(history.trial(0))
         self.until_idle(executor)
         with pytest.raises(UnknownTrial, match="0"):
-            executor.end(0, how)
+            executor.end(0, mode)

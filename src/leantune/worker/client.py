@@ -84,8 +84,8 @@ class CurrentTrial:
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.parameters:
-            known = ", ".join(self.parameters) or "none"
-            raise KeyError(f"{name!r} is not a parameter of trial {self.number}; it has {known}")
+            names = ", ".join(self.parameters) or "none"
+            raise KeyError(f"{name!r} is not a parameter of trial {self.number}; it has {names}")
         return self.parameters[name]
 
     def __contains__(self, name: object) -> bool:
@@ -116,14 +116,14 @@ class CurrentTrial:
 
         step: makes it a point of a learning curve. fraction: makes it a snapshot at that share of the data.
         """
-        told: dict[str, object] = {name: self._checked(name, value) for name, value in metrics.items()}
-        if not told and fraction is None:
+        message: dict[str, object] = {name: self._checked(name, value) for name, value in metrics.items()}
+        if not message and fraction is None:
             raise ObservationError("nothing was reported", where=self._place, hint="Write report(accuracy=0.93)")
         if step is not None:
-            told["step"] = self._finite_step(step)
+            message["step"] = self._finite_step(step)
         if fraction is not None:
-            told["fraction"] = str(self._share(fraction))
-        self._send(told)
+            message["fraction"] = str(self._share(fraction))
+        self._send(message)
 
     @property
     def should_stop(self) -> bool:
@@ -239,21 +239,21 @@ def acting(trial: CurrentTrial) -> Iterator[None]:
 
 def _read_trial(path: Path) -> CurrentTrial:
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        folder = Path(told["checkpoint_dir"])
+        values = json.loads(path.read_text(encoding="utf-8"))
+        folder = Path(values["checkpoint_dir"])
         parameters = {
             name: ClusterView(value) if isinstance(value, dict) else value
-            for name, value in told["configuration"].items()
+            for name, value in values["configuration"].items()
         }
         return CurrentTrial(
-            number=told["number"],
-            attempt=told["attempt"],
-            seed=told["seed"],
-            fraction=Fraction(told["fraction"]),
-            snapshots=tuple(map(Fraction, told["snapshots"])),
+            number=values["number"],
+            attempt=values["attempt"],
+            seed=values["seed"],
+            fraction=Fraction(values["fraction"]),
+            snapshots=tuple(map(Fraction, values["snapshots"])),
             parameters=MappingProxyType(parameters),
             checkpoint_dir=lambda: folder,
-            send=_Pipe(told["number"]),
+            send=_Pipe(values["number"]),
             own_process=True,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -271,8 +271,8 @@ class _Pipe:
         self._place = f"trial {number}"
         self._opened: tuple[int, int] | None = None  # process id, file
 
-    def __call__(self, told: dict[str, object]) -> None:
-        line = json.dumps(told).encode() + b"\n"
+    def __call__(self, message: dict[str, object]) -> None:
+        line = json.dumps(message).encode() + b"\n"
         if len(line) > _ATOMIC:
             raise ObservationError(
                 f"a report of {len(line)} bytes", where=self._place, hint=f"Report fewer metrics: up to {_ATOMIC} bytes"

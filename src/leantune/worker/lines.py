@@ -25,7 +25,7 @@ _PAIR = re.compile(
 
 
 @dataclass(frozen=True)
-class Said:
+class ProgramReport:
     """One report. fraction: the share it was made at, None where it names none; odd_fraction: what it named instead."""
 
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -34,31 +34,31 @@ class Said:
     odd_fraction: str = ""
 
 
-def read_json(line: str) -> Said | None:
+def read_json(line: str) -> ProgramReport | None:
     """The report in a line that is a JSON object; None for any other. NaN and Infinity count as numbers."""
     text = line.strip()
     if not (text.startswith("{") and text.endswith("}")):
         return None
     try:
-        told = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):  # garbage, or nested without end
         return None
-    return read_mapping(told) if isinstance(told, dict) else None
+    return read_mapping(value) if isinstance(value, dict) else None
 
 
-def read_mapping(told: Mapping[str, object]) -> Said:
+def read_mapping(message: Mapping[str, object]) -> ProgramReport:
     """The report in a mapping; whatever is not a number is no metric."""
-    numbers = {name: number for name, value in told.items() if (number := _number(value)) is not None}
+    numbers = {name: number for name, value in message.items() if (number := _number(value)) is not None}
     metrics = {name: number for name, number in numbers.items() if name not in RESERVED and _is_name(name)}
     step = numbers.get(STEP)
-    fraction, odd = _share(told.get(FRACTION))
-    return Said(metrics, step if step is not None and math.isfinite(step) else None, fraction, odd)
+    fraction, odd = _share(message.get(FRACTION))
+    return ProgramReport(metrics, step if step is not None and math.isfinite(step) else None, fraction, odd)
 
 
 def read_pairs(line: str) -> dict[str, float]:
     """The metrics in a line such as `accuracy=0.93, loss: 0.2`; the last of two of one name counts."""
-    found = _PAIR.finditer(line[-_LOOKED_AT:])
-    return {match["name"]: float(match["value"]) for match in found if any(map(str.isalpha, match["name"]))}
+    matches = _PAIR.finditer(line[-_LOOKED_AT:])
+    return {match["name"]: float(match["value"]) for match in matches if any(map(str.isalpha, match["name"]))}
 
 
 def plain(text: str, longest: int = 200) -> str:

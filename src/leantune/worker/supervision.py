@@ -229,10 +229,10 @@ class Supervision:
     def _read_orders(self, data: bytes) -> None:
         *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
-            told = json.loads(line)
-            if "renew" in told:
+            order = json.loads(line)
+            if "renew" in order:
                 self._renewed = time.monotonic()
-            elif told["stop"] == "kill":
+            elif order["stop"] == "kill":
                 self._end_at_once("stop")
             else:
                 self._end("stop")

@@ -37,23 +37,23 @@ def _prctl(option: int, value: int) -> None:
 def descendants(root: int) -> list[int]:
     """Process ids of all children of `root`, their children, and so on; one that forks meanwhile may be missed."""
     children = _children if _HAS_CHILDREN else _children_by_scan()
-    found: dict[int, None] = {}
+    pids: dict[int, None] = {}
     unseen = [root]
     while unseen:
-        new = [child for child in children(unseen.pop()) if child not in found]
-        found.update(dict.fromkeys(new))
+        new = [child for child in children(unseen.pop()) if child not in pids]
+        pids.update(dict.fromkeys(new))
         unseen += new
-    return list(found)
+    return list(pids)
 
 
 def _children(pid: int) -> list[int]:
-    found: list[int] = []
+    children: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - as above
-            found += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
+            children += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
     except (FileNotFoundError, ProcessLookupError):
         pass  # it has ended; its children have another parent now
-    return found
+    return children
 
 
 class _children_by_scan:  # noqa: N801 - stands for the function above, where the kernel has no list of children

@@ -16,7 +16,7 @@ from leantune.cloud.feeds import MarketCapacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.errors import ProviderError
 from leantune.executors import rented
-from leantune.executors.rented import Purpose, Ways
+from leantune.executors.rented import ProgramHooks, Purpose
 from leantune.history import TrialState
 from leantune.lab.simulate import simulation
 from leantune.lab.simulate.simulation import TuningRules
@@ -411,7 +411,9 @@ def test_what_is_stored_of_a_launch_gives_the_same_choice_again(seed: int, monke
             super().measured(machine_type, number, seconds, steps)
 
     monkeypatch.setattr(simulation, "FreePlacement", Logging)
-    monkeypatch.setattr(simulation, "Ways", lambda *given, **ways: Ways(*given, **{**ways, "writes_ahead": True}))
+    monkeypatch.setattr(
+        simulation, "ProgramHooks", lambda *given, **hooks: ProgramHooks(*given, **{**hooks, "writes_ahead": True})
+    )
     markets = feeds(seed)
     world = tune(markets, [job_of(seed + i, hours=5.0) for i in range(3)], TuningRules(mcnt=2), risk=0.4)
     check_books(world)

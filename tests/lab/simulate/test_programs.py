@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from leantune.arrays import FloatArray
 from leantune.clock import SimulatedClock
 from leantune.errors import IllegalMove, InvalidInput, UnknownTrial
-from leantune.executors.base import Begun, Event, Finished, How, Report, Saved, Terms
+from leantune.executors.base import Begun, CheckpointSaved, EndMode, Event, Finished, Report, Terms
 from leantune.history import History, Trial, TrialState
 from leantune.lab.simulate.programs import RecordedPrograms, TrainingRun
 from leantune.space import Cluster, Clusters, Machine, Space, integer
@@ -99,21 +99,23 @@ def test_steps_and_seconds_of_a_run_are_those_counted_by_hand(run: TrainingRun, 
 
 @given(
     run=runs,
-    asked=st.lists(st.tuples(st.floats(0.0, 1.1), st.sampled_from([How.SAVE, How.EVICT, How.KILL, None])), max_size=4),
+    asked=st.lists(st.tuples(st.floats(0.0, 1.1), st.sampled_from([*EndMode, None])), max_size=4),
 )
-def test_whatever_is_asked_of_it_no_report_is_left_out(run: TrainingRun, asked: list[tuple[float, How | None]]) -> None:
+def test_whatever_is_asked_of_it_no_report_is_left_out(
+    run: TrainingRun, asked: list[tuple[float, EndMode | None]]
+) -> None:
     """Ended, saved (None) or killed at any moment: each run goes on from what was saved, and all is told once."""
     saving = replace(run, save_seconds=7.0, restore_seconds=3.0)
     world = Playing(saving)
     kept, told = 0.0, list[float]()
-    for share, how in [*asked, (2.0, How.KILL)]:
+    for share, mode in [*asked, (2.0, EndMode.KILL)]:
         world.programs.start(trial_on(FAST))
         events = world.until(world.clock.now() + share * float(run.elapsed[-1]) + 100.0 * (share > 1.5))
         if 0 in world.programs.running:
-            if how is None:
+            if mode is None:
                 world.programs.save(0)
             else:
-                world.programs.end(0, how)
+                world.programs.end(0, mode)
             events += world.until_idle()
         begun = [event for event in events if isinstance(event, Begun)]
         assert len(begun) <= 1
@@ -123,7 +125,7 @@ def test_whatever_is_asked_of_it_no_report_is_left_out(run: TrainingRun, asked: 
         assert all(step >= kept for step in reports)
         told += [step for step in reports if not told or step > told[-1]]
         for event in events:
-            if isinstance(event, Saved):
+            if isinstance(event, CheckpointSaved):
                 assert event.step is not None and event.step >= kept
                 kept = event.step
         if events and isinstance(events[-1], Finished) and events[-1].state is TrialState.DONE:
@@ -179,10 +181,10 @@ def test_saving_pauses_the_training_and_keeps_whole_steps() -> None:
     world.until(190.0)  # 190 s of training at half the speed: 15.8 steps
     world.programs.save(0)
     saved, report = world.until(270.0)
-    assert saved == Saved(0, 220.0, 15.0, 30.0)
+    assert saved == CheckpointSaved(0, 220.0, 15.0, 30.0)
     assert isinstance(report, Report)
     assert (report.step, report.seconds) == (20.0, 270.0)  # later by the save
-    world.programs.end(0, How.KILL)
+    world.programs.end(0, EndMode.KILL)
     assert world.programs.running == frozenset()
     world.programs.start(trial_on(FAST))
     begun, report = world.until(270.0 + 15.0 + 30.0)
@@ -191,15 +193,15 @@ def test_saving_pauses_the_training_and_keeps_whole_steps() -> None:
     assert (report.step, report.seconds) == (20.0, 30.0)  # five steps of 6 s since it began
 
 
-@pytest.mark.parametrize("how", [How.SAVE, How.EVICT])
-def test_asked_to_end_it_saves_first_and_says_where_it_can_go_on(how: How) -> None:
+@pytest.mark.parametrize("mode", [EndMode.SAVE, EndMode.EVICT])
+def test_asked_to_end_it_saves_first_and_says_where_it_can_go_on(mode: EndMode) -> None:
     world = Playing()
     world.programs.start(trial_on(SLOW))
     world.until(190.0)
-    world.programs.end(0, how)
+    world.programs.end(0, mode)
     assert world.until(219.0) == []
     saved, finished = world.until(220.0)
-    assert saved == Saved(0, 220.0, 15.0, 30.0)
+    assert saved == CheckpointSaved(0, 220.0, 15.0, 30.0)
     assert finished == Finished(0, (), TrialState.QUEUED, "interrupted", Seconds(220.0), kept_step=15.0)
 
 
@@ -209,9 +211,9 @@ def test_asked_to_end_while_it_saves_it_ends_with_that_checkpoint() -> None:
     world.until(190.0)
     world.programs.save(0)
     world.until(215.0)
-    world.programs.end(0, How.EVICT)
+    world.programs.end(0, EndMode.EVICT)
     saved, finished = world.until(220.0)
-    assert saved == Saved(0, 220.0, 15.0, 30.0)
+    assert saved == CheckpointSaved(0, 220.0, 15.0, 30.0)
     assert isinstance(finished, Finished)
     assert finished.kept_step == 15.0
 
@@ -220,11 +222,11 @@ def test_asked_to_end_while_it_restores_it_ends_at_once_with_what_it_had() -> No
     world = Playing()
     world.programs.start(trial_on(SLOW))
     world.until(190.0)
-    world.programs.end(0, How.SAVE)
+    world.programs.end(0, EndMode.SAVE)
     world.until(220.0)
     world.programs.start(trial_on(SLOW))
     world.until(230.0)
-    world.programs.end(0, How.SAVE)
+    world.programs.end(0, EndMode.SAVE)
     (finished,) = world.until(230.5)
     assert finished == Finished(0, (), TrialState.QUEUED, "interrupted", Seconds(10.0), kept_step=15.0)
 
@@ -235,7 +237,7 @@ def test_after_its_last_step_it_saves_and_is_done() -> None:
     *_, report, saved, finished = world.until_idle()
     assert isinstance(report, Report)
     assert (report.step, report.seconds) == (100.0, 1200.0)
-    assert saved == Saved(0, 1230.0, 100.0, 30.0)
+    assert saved == CheckpointSaved(0, 1230.0, 100.0, 30.0)
     assert isinstance(finished, Finished)
     assert (finished.state, finished.seconds, finished.kept_step) == (TrialState.DONE, 1230.0, 100.0)
     assert finished.observations[-1].metrics == {"loss": 0.01}
@@ -250,7 +252,7 @@ def test_after_its_last_report_all_steps_are_done_whatever_seconds_round_to(seed
     world.clock.sleep(1_456_000_000.0 + float(random.random()))
     world.programs.start(trial_on(FAST))
     *_, saved, finished = world.until_idle()
-    assert isinstance(saved, Saved)
+    assert isinstance(saved, CheckpointSaved)
     assert isinstance(finished, Finished)
     assert (saved.step, finished.state) == (1e7, TrialState.DONE)
 
@@ -261,11 +263,11 @@ def test_a_report_that_nobody_has_heard_is_told_before_the_checkpoint() -> None:
     world.programs.start(trial_on(SLOW))
     world.until(1190.0)
     world.clock.sleep(15.0)
-    world.programs.end(0, How.EVICT)
+    world.programs.end(0, EndMode.EVICT)
     report, saved, finished = world.until_idle()
     assert isinstance(report, Report)
     assert report.step == 100.0
-    assert saved == Saved(0, 1230.0, 100.0, 30.0)  # it was saving since 1200
+    assert saved == CheckpointSaved(0, 1230.0, 100.0, 30.0)  # it was saving since 1200
     assert isinstance(finished, Finished)
     assert finished.state is TrialState.DONE
 
@@ -275,9 +277,9 @@ def test_a_checkpoint_a_moment_before_its_report_tells_it_on_the_next_machine() 
     world = Playing()
     world.programs.start(trial_on(SLOW))
     world.until(120.0 - 1e-5)
-    world.programs.end(0, How.EVICT)
+    world.programs.end(0, EndMode.EVICT)
     saved, _ = world.until_idle()
-    assert isinstance(saved, Saved)
+    assert isinstance(saved, CheckpointSaved)
     assert saved.step == 10.0
     world.programs.start(trial_on(SLOW))
     begun, report = world.until(world.clock.now() + 15.0 + 1e-3)
@@ -292,7 +294,7 @@ def test_what_is_killed_unheard_is_never_told() -> None:
     world.until(1190.0)
     world.clock.sleep(15.0)
     world.programs.save(0)
-    world.programs.end(0, How.KILL)
+    world.programs.end(0, EndMode.KILL)
     assert world.until(3000.0) == []
 
 
@@ -300,7 +302,7 @@ def test_what_is_forgotten_starts_from_nothing() -> None:
     world = Playing()
     world.programs.start(trial_on(SLOW))
     world.until(190.0)
-    world.programs.end(0, How.SAVE)
+    world.programs.end(0, EndMode.SAVE)
     world.until_idle()
     world.programs.forget(0)
     world.programs.start(trial_on(SLOW))

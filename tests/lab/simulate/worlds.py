@@ -203,7 +203,7 @@ def tune(
 
 
 def any_world(seed: int) -> World:
-    """Anything that can be drawn: markets, jobs, rules, choosers and ways of looking."""
+    """Anything that can be drawn: markets, jobs, rules, choosers and hooks of looking."""
     rng = np.random.default_rng(seed)
     policy = (AWS, AWS, GCP, AZURE)[rng.integers(4)]
     markets = _under(policy, feeds(seed, markets=int(rng.integers(1, 4)), capacity=bool(rng.integers(2))))

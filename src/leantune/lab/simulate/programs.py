@@ -23,7 +23,7 @@ import numpy as np
 from leantune.arrays import FloatArray
 from leantune.clock import Clock
 from leantune.errors import IllegalMove, InvalidInput, UnknownTrial
-from leantune.executors.base import Begun, Capacity, Event, Finished, How, Report, Saved, Terms
+from leantune.executors.base import Begun, CheckpointSaved, EndMode, Event, Finished, FreeCapacity, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.units import NO_USD, Seconds
 
@@ -138,9 +138,9 @@ class RecordedPrograms:
         """Whatever was recorded can be played."""
         self._run_of(trial)
 
-    def capacity(self) -> Capacity:
+    def capacity(self) -> FreeCapacity:
         """Any number at once."""
-        return Capacity(self.running)
+        return FreeCapacity(self.running)
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
         """Restore the checkpoint, if there is one; then train."""
@@ -162,11 +162,11 @@ class RecordedPrograms:
         if program.since is not None:
             self._save_now(program)
 
-    def end(self, number: int, how: How) -> None:
+    def end(self, number: int, mode: EndMode) -> None:
         """Save and end; a program that saves already ends when that is done, one that still restores at once."""
         program = self._running(number)
         program.ending = True
-        if how is How.KILL:
+        if mode is EndMode.KILL:
             self._unheard = [event for event in self._unheard if event.number != number]
             self._drop(program)
         elif program.since is not None:
@@ -252,7 +252,7 @@ class RecordedPrograms:
         step, seconds = self._step(program), time - program.save_from
         self._checkpoints[program.number] = step
         program.save_from = None
-        saved = Saved(program.number, time, step, seconds)
+        saved = CheckpointSaved(program.number, time, step, seconds)
         if program.ending:
             return [saved, self._on_ended(program, time)]
         self._train(program, time)

@@ -25,7 +25,7 @@ from leantune.cloud.provider import Offer
 from leantune.cloud.simcloud import SimCloud
 from leantune.curves.base import CurvePredictor
 from leantune.errors import InvalidInput
-from leantune.executors.rented import Market, MarketClock, RentedExecutor, Ways
+from leantune.executors.rented import MarketClock, ProgramHooks, RentalMarket, RentedExecutor
 from leantune.history import Trial, TrialState
 from leantune.lab.simulate.programs import RecordedPrograms, TrainingRun
 from leantune.lab.simulate.workloads import RecordedJob
@@ -38,9 +38,9 @@ from leantune.run.ledger import TimeRules
 from leantune.run.loop import Loop, LoopSettings
 from leantune.run.placing import course_of
 from leantune.space import Cluster, Clusters, Space, ordinal
-from leantune.store.known import no_garbage
 from leantune.store.memory import MemoryStudyStore
 from leantune.store.rows import StayRow
+from leantune.store.study_state import no_garbage
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.tuner import View
 
@@ -362,10 +362,10 @@ def _executor(
         assert trial is not None
         return run_of(trial).save_seconds, run_of(trial).restore_seconds
 
-    market = Market(provider, clock, provider.offers(), forecaster, poll=scenario.poll)
+    market = RentalMarket(provider, clock, provider.offers(), forecaster, poll=scenario.poll)
     programs = RecordedPrograms(run_of, problem.goal.metric, clock)
-    ways = Ways(on, checkpoint=checkpoint, bills_add_up=True, writes_ahead=False)
-    return RentedExecutor(programs, market, placement, clock, ways)
+    hooks = ProgramHooks(on, checkpoint=checkpoint, bills_add_up=True, writes_ahead=False)
+    return RentedExecutor(programs, market, placement, clock, hooks)
 
 
 def _outcome(

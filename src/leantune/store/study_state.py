@@ -59,7 +59,7 @@ _SEEN_OF = _SEEN.where(observations.c.number.in_(_NUMBERS))
 
 
 @dataclass(frozen=True)
-class Known:
+class StudyState:
     """A study after so many `changes`: its history, the sum of the ended runs' dollars, dollars reserved by (trial,
     attempt).
     """
@@ -73,25 +73,25 @@ class Known:
         """Dollars spent and reserved, beside the budget."""
         return Money(budget.usd, total(self.settled), math.fsum(self.reserved.values()))
 
-    def with_added(self, trial: Trial) -> "Known":
+    def with_added(self, trial: Trial) -> "StudyState":
         """With a new trial."""
         return replace(self, history=in_order((*self.history.trials, trial)))
 
-    def with_reserved(self, number: int, attempt: int, usd: float) -> "Known":
+    def with_reserved(self, number: int, attempt: int, usd: float) -> "StudyState":
         """With another open reservation."""
         return replace(self, reserved={**self.reserved, (number, attempt): usd})
 
-    def with_settled(self, number: int, attempt: int, usd: float) -> "Known":
+    def with_settled(self, number: int, attempt: int, usd: float) -> "StudyState":
         """With the reservation of a run, if it had one, replaced by what the run cost."""
         others = {run: dollars for run, dollars in self.reserved.items() if run != (number, attempt)}
         return replace(self, settled=added(self.settled, usd), reserved=others)
 
-    def refreshed(self, connection: sa.Connection, study_id: int, changes: int, space: Space) -> "Known":
+    def refreshed(self, connection: sa.Connection, study_id: int, changes: int, space: Space) -> "StudyState":
         """After so many `changes`, which the connection's transaction must see; reads only what is new since."""
         if changes == self.changes:
             return self
         if changes < self.changes:  # somebody put an older copy of the database back
-            return Known().refreshed(connection, study_id, changes, space)
+            return StudyState().refreshed(connection, study_id, changes, space)
         since = {"study": study_id, "since": self.changes}
         with no_garbage():
             changed = connection.execute(_TRIALS, since).all()
@@ -105,7 +105,7 @@ class Known:
             else:
                 reserved.pop((number, attempt), None)
                 settled = added(settled, paid)
-        return Known(changes, history, settled, reserved)
+        return StudyState(changes, history, settled, reserved)
 
 
 @contextmanager
@@ -121,20 +121,20 @@ def no_garbage() -> Iterator[None]:
 
 
 def _moves(connection: sa.Connection, study_id: int, numbers: list[int]) -> dict[int, list[Move]]:
-    found: dict[int, list[Move]] = {number: [] for number in numbers}
+    by_trial: dict[int, list[Move]] = {number: [] for number in numbers}
     for number, state, time, cause, dollars, seconds in _rows(connection, (_MOVES, _MOVES_OF), study_id, numbers):
-        if number in found:
-            found[number].append(Move(_STATES[state], time, cause, dollars, seconds))
-    return found
+        if number in by_trial:
+            by_trial[number].append(Move(_STATES[state], time, cause, dollars, seconds))
+    return by_trial
 
 
 def _observations(connection: sa.Connection, study_id: int, numbers: list[int]) -> dict[int, list[Observation]]:
-    found: dict[int, list[Observation]] = {number: [] for number in numbers}
+    by_trial: dict[int, list[Observation]] = {number: [] for number in numbers}
     for number, share, kind, metrics, seconds, cost, cause in _rows(connection, (_SEEN, _SEEN_OF), study_id, numbers):
-        if number in found:
+        if number in by_trial:
             shown = Observation(read_share(share), _KINDS[kind], read_metrics(metrics), seconds, cost, cause)
-            found[number].append(shown)
-    return found
+            by_trial[number].append(shown)
+    return by_trial
 
 
 def _rows(
@@ -153,12 +153,12 @@ def _refreshed_history(
     seen: Mapping[int, Sequence[Observation]],
     space: Space,
 ) -> History:
-    known = list(history.trials)
+    trials_now = list(history.trials)
     configurations: dict[str, Configuration] = {}  # those that come again are made once
     for number, state, resumed, text, share, snapshots, note, expected, time_limit, kind in sorted(changed):
-        if number < len(known):  # its proposal never changes
-            known[number] = replace(
-                known[number],
+        if number < len(trials_now):  # its proposal never changes
+            trials_now[number] = replace(
+                trials_now[number],
                 state=_STATES[state],
                 observations=tuple(seen[number]),
                 moves=Moves(made[number]),
@@ -181,8 +181,8 @@ def _refreshed_history(
             resumed,
             _TRIAL_KINDS[kind],
         )
-        known.append(trial)
-    return History(tuple(known))
+        trials_now.append(trial)
+    return History(tuple(trials_now))
 
 
 def _configuration(space: Space, text: str, number: int) -> Configuration:

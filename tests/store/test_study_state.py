@@ -10,11 +10,11 @@ import pytest
 
 from leantune.history import TrialState
 from leantune.problem import Budget
-from leantune.store import known
+from leantune.store import study_state
 from leantune.store.database import Database
-from leantune.store.known import Known
 from leantune.store.rows import Booking
 from leantune.store.study import StudyStore
+from leantune.store.study_state import StudyState
 from leantune.testing.store_samples import FULL, SMALL, contract_space, measured
 from leantune.units import Seconds, Usd
 
@@ -44,7 +44,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 
     with monkeypatch.context() as patched:
         for name in ("read_json", "read_metrics", "read_expected"):
-            patched.setattr(known, name, counting(name, getattr(known, name)))
+            patched.setattr(study_state, name, counting(name, getattr(study_state, name)))
         yield calls
 
 
@@ -100,7 +100,7 @@ def test_one_configuration_is_made_once(database: Database, study: StudyStore, m
 
 
 def test_many_changes_are_read_at_once(database: Database, study: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "_MANY", 3)
+    monkeypatch.setattr(study_state, "_MANY", 3)
     other = database.open("mine", contract_space())
     for count in (2, 5, 1):
         for _ in range(count):
@@ -122,7 +122,7 @@ def test_an_older_copy_of_the_database_is_read_anew(database: Database, study: S
 
 
 def test_money_is_summed_exactly() -> None:
-    ones = Known().with_reserved(0, 1, 0.5)
+    ones = StudyState().with_reserved(0, 1, 0.5)
     for number in range(10):
         ones = ones.with_settled(number, 1, 0.1)
     money = ones.money(Budget(usd=2.0))
