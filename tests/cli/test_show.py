@@ -15,7 +15,8 @@ from leantune.space import Space, choice
 from leantune.store.rows import Money, WorkerRow
 from leantune.strategies.baseline import compared
 from leantune.strategies.proposals import Proposal, Recommendation
-from leantune.study.launch import DryRun, Forecast, LimitCheck, Verification
+from leantune.study.forecast import DryRun, Forecast
+from leantune.study.verification import LimitCheck, Verification
 from leantune.text import estimated
 from tests.cli.samples import CHARGED, DRAWN, FULL, PROBLEM, QUARTER, STARTED, mixed, status
 

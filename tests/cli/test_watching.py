@@ -26,7 +26,7 @@ from leantune.problem import Budget, Problem, minimize
 from leantune.run.events import Event, ReportReceived, Stopping, TrialProposed, TrialRecovered, Waiting
 from leantune.space import Space, choice
 from leantune.store.study import StudyStore
-from leantune.study.launch import OpenedStudy, open_job
+from leantune.study import Study
 from tests.cli.samples import (
     CHARGED,
     FULL,
@@ -46,13 +46,13 @@ from tests.cli.tiny import make_job
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[OpenedStudy]:
-    study = open_job(load_job(make_job(tmp_path)), clock=SimulatedClock(1000.0))
+def opened(tmp_path: Path) -> Iterator[Study]:
+    study = Study.from_job(load_job(make_job(tmp_path)), clock=SimulatedClock(1000.0))
     yield study
     study.close()
 
 
-def propose(opened: OpenedStudy) -> Trial:
+def propose(opened: Study) -> Trial:
     one = opened.problem.space.configuration({"lr": 0.1})
     return opened.store.propose(one, Fraction(1), (Fraction(1),), time=1000.0, notes=(Note(NoteKind.START, "start"),))
 
@@ -83,7 +83,7 @@ def test_a_live_view_only_where_a_terminal_can_draw_it(
 
 
 def test_events_become_lines_on_standard_output_or_beside_json(
-    opened: OpenedStudy, capsys: pytest.CaptureFixture[str]
+    opened: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for mode in (Mode.PLAIN, Mode.JSON, Mode.LIVE):
         Watcher(opened, mode, 1, Interrupts())(Waiting("a reason"))
@@ -93,7 +93,7 @@ def test_events_become_lines_on_standard_output_or_beside_json(
 
 
 def test_an_event_brings_what_the_store_knows_and_a_report_does_not_ask_it(
-    opened: OpenedStudy, monkeypatch: pytest.MonkeyPatch
+    opened: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watcher = Watcher(opened, Mode.PLAIN, 1, Interrupts())
     watcher(TrialProposed(propose(opened), 0.1))
@@ -102,7 +102,7 @@ def test_an_event_brings_what_the_store_knows_and_a_report_does_not_ask_it(
     watcher(ReportReceived(Report(0, 1.0, {"accuracy": 0.5})))
 
 
-def test_the_live_view_sees_what_other_workers_did(opened: OpenedStudy) -> None:
+def test_the_live_view_sees_what_other_workers_did(opened: Study) -> None:
     watcher = Watcher(opened, Mode.LIVE, 1, Interrupts())
     propose(opened)
     assert len(watcher.latest()[0].status.history) == 0
@@ -112,7 +112,7 @@ def test_the_live_view_sees_what_other_workers_did(opened: OpenedStudy) -> None:
     assert now == opened.clock.now()
 
 
-def test_the_last_picture_shows_what_came_of_it(opened: OpenedStudy) -> None:
+def test_the_last_picture_shows_what_came_of_it(opened: Study) -> None:
     watcher = Watcher(opened, Mode.LIVE, 1, Interrupts())
     propose(opened)
     watcher.end()
@@ -121,9 +121,7 @@ def test_the_last_picture_shows_what_came_of_it(opened: OpenedStudy) -> None:
     assert len(progress.status.history) == 1
 
 
-def test_the_picture_outlives_a_store_that_does_not_answer(
-    opened: OpenedStudy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_picture_outlives_a_store_that_does_not_answer(opened: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     watcher = Watcher(opened, Mode.LIVE, 1, Interrupts())
 
     def gone(_: StudyStore) -> None:
@@ -134,7 +132,7 @@ def test_the_picture_outlives_a_store_that_does_not_answer(
     assert watcher.latest()[0].status.name == "digits"
 
 
-def test_when_nobody_reads_the_loop_is_asked_to_stop_once(opened: OpenedStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_nobody_reads_the_loop_is_asked_to_stop_once(opened: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     loop, interrupts = Loop(), Interrupts()
     watcher = Watcher(opened, Mode.PLAIN, 1, interrupts)
     interrupts.ready(loop)
@@ -148,7 +146,7 @@ def test_when_nobody_reads_the_loop_is_asked_to_stop_once(opened: OpenedStudy, m
     assert loop.asked == 1
 
 
-def test_the_loop_that_stops_has_noticed(opened: OpenedStudy) -> None:
+def test_the_loop_that_stops_has_noticed(opened: Study) -> None:
     loop, interrupts = Loop(), Interrupts()
     watcher = Watcher(opened, Mode.PLAIN, 1, interrupts)
     interrupts.ready(loop)
@@ -158,7 +156,7 @@ def test_the_loop_that_stops_has_noticed(opened: OpenedStudy) -> None:
     assert loop.asked == 2
 
 
-def test_what_the_store_knows(opened: OpenedStudy) -> None:
+def test_what_the_store_knows(opened: Study) -> None:
     status = status_of(opened)
     assert (status.name, status.strategy, status.seed) == ("digits", "random", 0)
     assert status.store.startswith("sqlite:///")

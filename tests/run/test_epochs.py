@@ -17,7 +17,7 @@ from leantune.history import Trial, TrialKind, TrialState
 from leantune.jobfile import load_job
 from leantune.run.events import Event, RunStarted
 from leantune.run.ledger import smaller_result
-from leantune.study.launch import OpenedStudy, open_job, run
+from leantune.study import Study
 from tests.toy import told, toy_problem
 
 EPOCHS = 8
@@ -60,7 +60,7 @@ def trained(folder: Path) -> list[tuple[int, int]]:
     return [(int(trial), int(epoch)) for trial, epoch in map(str.split, lines)]
 
 
-def check_books(opened: OpenedStudy) -> None:
+def check_books(opened: Study) -> None:
     """Results are those of whole runs, and what was paid is in the ledger once."""
     trials = opened.history.trials
     assert [(trial.fraction, trial.state) for trial in trials] == [
@@ -80,9 +80,9 @@ def whole(trial: Trial) -> float:
 
 
 def test_more_epochs_go_on_from_fewer_and_pay_the_difference(tmp_path: Path) -> None:
-    opened = open_job(load_job(write_job(tmp_path)))
+    opened = Study.from_job(load_job(write_job(tmp_path)))
     events: list[Event] = []
-    run(opened, observer=events.append)
+    opened.run(observer=events.append)
     assert trained(tmp_path) == [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6), (2, 7), (2, 8)]
     assert [event.continues for event in events if isinstance(event, RunStarted)] == [None, 0, 1]
     check_books(opened)
@@ -108,22 +108,22 @@ def test_a_run_that_repeats_another_starts_from_nothing() -> None:
 
 
 def test_with_shares_of_the_data_every_run_starts_from_nothing(tmp_path: Path) -> None:
-    opened = open_job(load_job(write_job(tmp_path, "data")))
-    run(opened)
+    opened = Study.from_job(load_job(write_job(tmp_path, "data")))
+    opened.run()
     assert [epoch for _, epoch in trained(tmp_path)] == [1, 2, *range(1, 5), *range(1, 9)]
     check_books(opened)
     opened.close()
 
 
 def test_a_checkpoint_that_is_gone_is_missed_aloud(tmp_path: Path) -> None:
-    opened = open_job(load_job(write_job(tmp_path)))
+    opened = Study.from_job(load_job(write_job(tmp_path)))
 
     def vandal(event: Event) -> None:
         if isinstance(event, RunStarted) and event.trial.number == 0:
             return
         shutil.rmtree(tmp_path / "kept/longer/trial-0000", ignore_errors=True)
 
-    run(opened, observer=vandal)
+    opened.run(observer=vandal)
     assert [epoch for trial, epoch in trained(tmp_path) if trial == 1] == [1, 2, 3, 4]
     assert "started from nothing, as trial 0 left no checkpoint" in opened.history.trial(1).moves[-1].cause
     second = opened.history.trial(1)
@@ -147,7 +147,7 @@ from leantune.checkpoints.store import CheckpointStore
 from leantune.executors.local import LocalExecutor
 from leantune.jobfile import load_job
 from leantune.store.study import StudyStore
-from leantune.study.launch import open_job, run
+from leantune.study import Study
 
 left, at = int(sys.argv[2]), sys.argv[3]
 place, name, before = {
@@ -171,7 +171,7 @@ def dying(*arguments, **named):
     return found
 
 setattr(place, name, dying)
-run(open_job(load_job(Path(sys.argv[1]))))
+Study.from_job(load_job(Path(sys.argv[1]))).run()
 """
 
 
@@ -196,8 +196,8 @@ def test_killed_between_a_smaller_share_and_a_larger(tmp_path: Path, at: str, ti
         command = [sys.executable, "-c", KILLED, str(path), str(left), at]
         ended = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=60)
         assert ended.returncode == -signal.SIGKILL, (left, ended.stderr.decode())
-        opened = open_job(load_job(path))
-        run(opened)
+        opened = Study.from_job(load_job(path))
+        opened.run()
         epochs = [epoch for _, epoch in trained(folder)]
         assert epochs == list(range(1, EPOCHS + 1)), (at, left)
         check_books(opened)

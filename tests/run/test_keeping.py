@@ -20,7 +20,7 @@ from leantune.history import History, TrialKind, TrialState
 from leantune.jobfile import load_job
 from leantune.problem import Problem
 from leantune.run.keeping import Checkpoints, kept_trials, may_be_kept
-from leantune.study.launch import open_job, run, verify
+from leantune.study import Study
 from tests.toy import FRACTIONS, LIMIT, measure, seconds, told, toy_problem
 
 TENTH, HALF, FULL = FRACTIONS
@@ -183,12 +183,12 @@ def keys(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("keep", list(Keep))
 def test_a_study_keeps_what_it_was_told_to(tmp_path: Path, keep: Keep) -> None:
-    opened = open_job(load_job(write_job(tmp_path, keep)))
-    run(opened)
+    opened = Study.from_job(load_job(write_job(tmp_path, keep)))
+    opened.run()
     kept = kept_trials(opened.problem, opened.history, keep)
     assert len(kept) == {Keep.BEST: 1, Keep.ALL: 8, Keep.NONE: 0}[keep]
     assert keys(tmp_path) == [f"trial-{number:04d}" for number in sorted(kept)]
-    verify(opened)
+    opened.verify()
     assert "trial-0008" in keys(tmp_path)
     opened.close()
 
@@ -199,7 +199,7 @@ from pathlib import Path
 from leantune.checkpoints import store as module
 from leantune.executors import keeper
 from leantune.jobfile import load_job
-from leantune.study.launch import open_job, run
+from leantune.study import Study
 
 left, at = int(sys.argv[2]), sys.argv[3]
 
@@ -218,7 +218,7 @@ elif at == "delete":
     module.CheckpointStore.delete = dying(module.CheckpointStore.delete)
 else:
     keeper.RunFolder.remove_checkpoint = dying(keeper.RunFolder.remove_checkpoint)
-run(open_job(load_job(Path(sys.argv[1]))))
+Study.from_job(load_job(Path(sys.argv[1]))).run()
 """
 
 
@@ -236,8 +236,8 @@ def test_killed_while_a_checkpoint_is_removed(tmp_path: Path, at: str) -> None:
         assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
         deaths += 1
     assert deaths >= 2
-    opened = open_job(load_job(path))
-    run(opened)  # nothing is left to do but to look around
+    opened = Study.from_job(load_job(path))
+    opened.run()  # nothing is left to do but to look around
     assert all(trial.state is TrialState.DONE for trial in opened.history.trials)
     kept = kept_trials(opened.problem, opened.history, Keep.BEST)
     assert keys(tmp_path) == [f"trial-{number:04d}" for number in sorted(kept)]
@@ -247,9 +247,9 @@ def test_killed_while_a_checkpoint_is_removed(tmp_path: Path, at: str) -> None:
 @pytest.mark.slow
 def test_two_workers_remove_what_neither_wants(tmp_path: Path) -> None:
     path = write_job(tmp_path, Keep.BEST, trials=16)
-    open_job(load_job(path)).close()
+    Study.from_job(load_job(path)).close()
     code = "import sys; from pathlib import Path; from leantune.jobfile import load_job\n"
-    code += "from leantune.study.launch import open_job, run; run(open_job(load_job(Path(sys.argv[1]))))"
+    code += "from leantune.study import Study; Study.from_job(load_job(Path(sys.argv[1]))).run()"
     workers = [
         subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=tmp_path, stderr=subprocess.PIPE)
         for _ in range(2)
@@ -257,8 +257,8 @@ def test_two_workers_remove_what_neither_wants(tmp_path: Path) -> None:
     for worker in workers:
         _, said = worker.communicate(timeout=120)
         assert worker.returncode == 0, said.decode()
-    opened = open_job(load_job(path))
-    run(opened)  # what one of them held of a trial that the other one surpassed is removed by now
+    opened = Study.from_job(load_job(path))
+    opened.run()  # what one of them held of a trial that the other one surpassed is removed by now
     assert len(opened.history) == 16
     kept = kept_trials(opened.problem, opened.history, Keep.BEST)
     assert keys(tmp_path) == [f"trial-{number:04d}" for number in sorted(kept)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from leantune.history import History, Trial
 from leantune.jobfile import load_job
 from leantune.run.seeds import SEEDS, seed_of
-from leantune.study.launch import open_job, run
+from leantune.study import Study
 from tests.toy import toy_problem
 
 KEPT = 1_337_810_283
@@ -63,8 +63,8 @@ run: {{grace: 1 s}}
 def test_a_program_is_given_another_seed_where_lean_repeats_its_run(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
     (tmp_path / "job.yaml").write_text(JOB.format(python=sys.executable))
-    opened = open_job(load_job(tmp_path / "job.yaml"))
-    run(opened)
+    opened = Study.from_job(load_job(tmp_path / "job.yaml"))
+    opened.run()
     history, advice = opened.history, opened.recommendation()
     opened.close()
     lines = [line.split() for line in (tmp_path / "seeds").read_text().splitlines()]

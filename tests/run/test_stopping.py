@@ -14,7 +14,7 @@ from leantune.jobfile import load_job
 from leantune.problem import Fidelity
 from leantune.strategies.registry import at_work
 from leantune.strategies.tuner import Tuner
-from leantune.study.launch import open_job, run
+from leantune.study import Study
 from tests.run.stopping_worlds import (
     EIGHTH,
     FULL,
@@ -149,8 +149,8 @@ def test_lean_saves_dollars_and_recommends_the_best(tmp_path: Path) -> None:
 def test_real_programs_that_report_steps_are_stopped(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
     (tmp_path / "job.yaml").write_text(JOB.format(python=sys.executable))
-    opened_study = open_job(load_job(tmp_path / "job.yaml"))
-    run(opened_study)
+    opened_study = Study.from_job(load_job(tmp_path / "job.yaml"))
+    opened_study.run()
     trials = opened_study.history.trials
     level = {0.1: 0.3, 0.2: 0.5, 0.3: 0.9, 0.4: 0.4, 0.5: 0.2}
     before = 0.0  # the best level so far

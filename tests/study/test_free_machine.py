@@ -13,7 +13,7 @@ from leantune.errors import JobError
 from leantune.history import TrialState
 from leantune.jobfile import Job, parse_job
 from leantune.run.loop import Outcome
-from leantune.study import launch
+from leantune.study import Study
 
 TRAIN = """
 import json, sys
@@ -45,9 +45,9 @@ def test_other_strategies_run_on_free_machines(tmp_path: Path, strategy: str) ->
     job = job_of(tmp_path, strategy=strategy)
     assert list(job.problem.space.parameters) == ["rate"]
     assert (job.run.on, job.run.spot) == ("simcloud", True)
-    opened = launch.open_job(job)
+    opened = Study.from_job(job)
     try:
-        end = launch.run(opened)
+        end = opened.run()
         assert end.outcome is Outcome.OVER, end
         trials, stays, money = opened.history.trials, opened.store.stays(), opened.store.money()
         assert [trial.state for trial in trials] == [TrialState.DONE] * 2

@@ -1,440 +1,283 @@
-"""The Python face."""
+"""One face: whatever a study does, it does when a Python program made it, and when a job file did."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import leantune as lt
-from leantune.clock import SimulatedClock
-from leantune.errors import (
-    IllegalMove,
-    InvalidInput,
-    ObservationError,
-    SpaceError,
-    StrategyError,
-    StudyChanged,
-    StudyOver,
-    UnknownTrial,
-)
-from leantune.history import ObservationKind, TrialState
-from leantune.jobfile import parse_job
+from leantune.errors import InvalidInput, StudyChanged, StudyOver, UnknownStudy
+from leantune.history import TrialState
 from leantune.problem import Budget
-from leantune.strategies.spottune import SpotTune
-from leantune.study import AskedTrial, Snapshot, Study
-from leantune.worker.client import current_trial
-from tests.toy import FRACTIONS, LIMIT, accuracy, best_feasible, quick, seconds, toy_problem, toy_space
+from leantune.run.events import Event, RunStarted
+from leantune.study import AskedTrial, Study
 
+FULL = Fraction(1)
+RATES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+PROGRAM = """
+import sys
+rate, fraction = float(sys.argv[1]), float(sys.argv[2])
+print(f"accuracy={0.9 - (rate - 0.3) ** 2 - 0.1 * (1 - fraction)}")
+"""
 
-def toy_study(strategy: str = "eic", *, trials: int = 12, seed: int = 1, snapshots: bool = False) -> Study:
-    return Study(
-        toy_space(),
-        lt.maximize("accuracy"),
-        subject_to=[f"cost <= {LIMIT} USD"],
-        fractions=FRACTIONS,
-        budget=lt.Budget(trials=trials),
-        strategy=quick(strategy),
-        seed=seed,
-        snapshots=snapshots,
-    )
 
+def accuracy(rate: object, fraction: Fraction) -> float:
+    """What the program of the job file prints, and the function of the Python program returns."""
+    assert isinstance(rate, float)
+    return 0.9 - (rate - 0.3) ** 2 - 0.1 * (1 - float(fraction))
 
-def run(study: Study, count: int) -> None:
-    for _ in range(count):
-        trial = study.ask()
-        study.tell(
-            trial,
-            {"accuracy": accuracy(trial.configuration, trial.fraction)},
-            seconds=seconds(trial.configuration, trial.fraction),
-        )
 
+@dataclass(frozen=True)
+class Face:
+    """A way to make the same study: `open`, and what `optimize` and `verify` are given."""
 
-def test_ask_tell_recommendation() -> None:
-    study = toy_study()
-    run(study, 12)
-    assert study.stop_reason == "all 12 trials of the budget are used"
-    with pytest.raises(StudyOver, match="Raise the budget"):
-        study.ask()
-    found = study.recommendation()
-    assert found.feasible
-    assert accuracy(found.configuration, Fraction(1)) >= 0.97 * best_feasible(toy_problem())
-    trial = study.history.trials[0]
-    rate = trial.configuration.usd_per_hour
-    assert rate is not None
-    assert trial.cost == pytest.approx(seconds(trial.configuration, trial.fraction) / 3600 * rate)
+    open: Callable[..., Study]
+    train: tuple[Callable[[AskedTrial], Mapping[str, float]], ...]
 
 
-def test_optimize_measures_seconds_and_stops_at_the_budget() -> None:
-    clock = SimulatedClock()
-    study = Study(
-        toy_space(), lt.maximize("accuracy"), subject_to=[f"cost <= {LIMIT} USD"], budget=lt.Budget(trials=6),
-        strategy=quick("eic"), clock=clock,
-    )  # fmt: skip
-
-    def train(trial: AskedTrial) -> dict[str, float]:
-        clock.sleep(seconds(trial.configuration, trial.fraction))
-        return {"accuracy": accuracy(trial.configuration, trial.fraction)}
-
-    found = study.optimize(train)
-    assert len(study.history.finished) == 6
-    assert found.configuration in list(toy_space().grid())
-    assert study.history.trials[2].seconds == pytest.approx(seconds(study.history.trials[2].configuration, Fraction(1)))
-
-
-def test_optimize_records_failures_it_was_told_to_catch_and_metrics_that_are_not_finite() -> None:
-    study = toy_study(trials=6)
-
-    def train(trial: AskedTrial) -> dict[str, float]:
-        if trial.number == 1:
-            raise MemoryError("out of memory")
-        return {"accuracy": float("nan") if trial.number == 2 else 0.5 + 0.01 * trial.number}
-
-    study.optimize(train, catch=(MemoryError,))
-    states = [trial.state for trial in study.history.trials]
-    assert states[1] is states[2] is TrialState.FAILED
-    assert states.count(TrialState.DONE) == 4
-    assert "out of memory" in study.history.trials[1].observations[0].cause
-    assert "accuracy is nan" in study.history.trials[2].observations[0].cause
-
-
-def test_optimize_does_not_swallow_other_exceptions() -> None:
-    study = toy_study()
-
-    def train(trial: AskedTrial) -> dict[str, float]:
-        raise KeyError("a bug")
-
-    with pytest.raises(KeyError, match="a bug"):
-        study.optimize(train)
-    assert len(study.history.pending) == 1
-
-
-def test_optimize_needs_an_end() -> None:
-    study = Study(toy_space(), lt.maximize("accuracy"), strategy=quick("eic"))
-    with pytest.raises(InvalidInput, match="no end"):
-        study.optimize(lambda trial: {"accuracy": 0.5})
-    study.optimize(lambda trial: {"accuracy": accuracy(trial.configuration, trial.fraction)}, trials=2)
-    assert len(study.history) == 2
-
-
-def test_snapshots_of_one_run_are_charged_once() -> None:
-    study = toy_study("trimtuner-gp", snapshots=True)
-    trial = study.ask()
-    assert trial.snapshots == FRACTIONS[:-1]
-    shots = [
-        Snapshot(share, {"accuracy": accuracy(trial.configuration, share)}, seconds=seconds(trial.configuration, share))
-        for share in trial.snapshots
-    ]
-    study.tell(trial, snapshots=shots)
-    told = study.history.trials[0]
-    assert len(told.observations) == 2
-    assert told.cost == told.observations[-1].cost
-
-
-def test_batches_and_enqueued_trials() -> None:
-    study = toy_study()
-    run(study, 4)
-    batch = study.ask(3)
-    assert len({trial.configuration.id for trial in batch}) == 3
-    mine = study.enqueue(toy_space().grid()[0], "1/2")
-    assert (mine.number, mine.fraction) == (7, Fraction(1, 2))
-    assert mine["lr"] == 1e-4
-    assert len(study.ask(50)) == 12 - 8
-    with pytest.raises(InvalidInput, match="whole number"):
-        study.ask(0)
-
-
-def test_cut_and_failed_results() -> None:
-    study = toy_study()
-    first, second = study.ask(2)
-    study.tell(first, {"accuracy": 0.5}, seconds=600.0, cut=True)
-    study.tell(second, failed="out of memory", seconds=4.0)
-    kinds = [trial.observations[0].kind for trial in study.history.trials]
-    assert kinds == [ObservationKind.CENSORED, ObservationKind.FAILED]
-
-
-def test_the_same_seed_gives_the_same_study_and_another_another() -> None:
-    def configurations(seed: int) -> list[str]:
-        study = toy_study("trimtuner-gp", seed=seed)
-        run(study, 8)
-        return [trial.configuration.id for trial in study.history.trials]
-
-    assert configurations(3) == configurations(3)
-    assert configurations(3) != configurations(4)
-
-
-def test_several_constraints_at_once() -> None:
-    study = Study(
-        toy_space(),
-        lt.maximize("accuracy"),
-        subject_to=[f"cost <= {LIMIT} USD", "time <= 200 s", "latency_ms <= 20"],
-        strategy=quick("eic"),
-        budget=lt.Budget(trials=10),
-    )
-    for _ in range(10):
-        trial = study.ask()
-        latency = 30.0 if trial["batch"] == "few" else 10.0
-        study.tell(
-            trial,
-            {"accuracy": accuracy(trial.configuration, Fraction(1)), "latency_ms": latency},
-            seconds=seconds(trial.configuration, Fraction(1)),
-        )
-    found = study.recommendation()
-    assert found.configuration["batch"] == "many"
-    assert set(found.probabilities) == {f"cost <= {LIMIT} USD", "time <= 200 s", "latency_ms <= 20"}
-
-
-@pytest.mark.parametrize(
-    ("tell", "error", "message"),
-    [
-        ({"metrics": {"acuracy": 0.5}, "seconds": 1.0}, ObservationError, "Did you mean"),
-        ({"metrics": {"accuracy": float("nan")}, "seconds": 1.0}, ObservationError, "finite"),
-        ({"metrics": {"accuracy": 0.5}}, ObservationError, "dollars"),
-        ({"seconds": 1.0}, ObservationError, "nothing was told"),
-        ({"metrics": {"accuracy": 0.5}, "failed": "crash"}, ObservationError, "one or the other"),
-        ({"metrics": {"accuracy": 0.5}, "seconds": -1.0}, ObservationError, "at least 0"),
-    ],
-)
-def test_wrong_results_lose_nothing(tell: dict[str, object], error: type[Exception], message: str) -> None:
-    study = toy_study()
-    trial = study.ask()
-    before = study.history
-    with pytest.raises(error, match=message):
-        study.tell(trial, **tell)  # type: ignore[arg-type]
-    assert study.history == before
-    study.tell(trial, {"accuracy": 0.5}, seconds=1.0)
-
-
-def test_results_for_trials_that_are_not_there_or_were_told() -> None:
-    study = toy_study()
-    with pytest.raises(UnknownTrial):
-        study.tell(3, {"accuracy": 0.5}, seconds=1.0)
-    trial = study.ask()
-    study.tell(trial, {"accuracy": 0.5}, seconds=1.0)
-    with pytest.raises(IllegalMove, match="told once"):
-        study.tell(trial, {"accuracy": 0.5}, seconds=1.0)
-
-
-def test_wrong_strategy_and_seed() -> None:
-    with pytest.raises(StrategyError, match="Did you mean 'fabolas'"):
-        Study(toy_space(), lt.maximize("accuracy"), strategy="fabola")
-    with pytest.raises(InvalidInput, match="seed"):
-        Study(toy_space(), lt.maximize("accuracy"), seed="one")  # type: ignore[arg-type]
-
-
-def stored(folder: Path, **options: object) -> Study:
-    chosen: dict[str, object] = {"budget": Budget(trials=6), "seed": 1, **options}
-    problem = toy_problem()
-    return Study(
-        problem.space,
-        problem.goal,
-        subject_to=problem.constraints,
-        fractions=problem.fractions,
-        strategy="eic",
-        store=f"sqlite:///{folder / 'study.db'}",
-        name="kept",
-        **chosen,  # type: ignore[arg-type]
-    )
-
-
-def shown(trial: AskedTrial) -> dict[str, float]:
-    return {"accuracy": accuracy(trial.configuration, trial.fraction)}
-
-
-def test_a_stored_study_goes_on_in_another_object_with_the_same_proposals(tmp_path: Path) -> None:
-    def now_and_then(trial: AskedTrial) -> dict[str, float]:
-        if trial.number == 3 and not (tmp_path / "broke").exists():
-            (tmp_path / "broke").touch()
-            raise RuntimeError("a bug in the training function")
-        return shown(trial)
-
-    first = stored(tmp_path)
-    with pytest.raises(RuntimeError, match="a bug"):
-        first.optimize(now_and_then)
-    assert first.history.trial(3).state is TrialState.QUEUED
-    first.close()
-    second = stored(tmp_path)
-    assert len(second.history) == 4
-    second.optimize(now_and_then)
-    assert [trial.state for trial in second.history.trials] == [TrialState.DONE] * 6
-    (tmp_path / "unharmed").mkdir()
-    unharmed = stored(tmp_path / "unharmed")
-    unharmed.optimize(shown)
-    proposed = [[(t.configuration.id, t.fraction) for t in s.history.trials[:4]] for s in (second, unharmed)]
-    assert proposed[0] == proposed[1]  # later ones depend on measured seconds
-    second.close()
-    unharmed.close()
-
-
-def test_a_stored_study_that_is_defined_differently_is_refused_and_a_larger_budget_goes_on(tmp_path: Path) -> None:
-    stored(tmp_path).close()
-    with pytest.raises(StudyChanged, match="seed was 1 and is 2"):
-        stored(tmp_path, seed=2)
-    longer = stored(tmp_path, budget=Budget(trials=8))
-    longer.optimize(shown)
-    assert len(longer.history) == 8
-    longer.close()
-
-
-def test_two_objects_share_a_stored_study(tmp_path: Path) -> None:
-    one, other = stored(tmp_path), stored(tmp_path)
-    asked = [one.ask(), other.ask(), one.ask()]
-    assert [trial.number for trial in asked] == [0, 1, 2]
-    other.tell(asked[0], shown(asked[0]), seconds=1.0)
-    assert one.history.trial(0).state is TrialState.DONE
-    assert one.history == other.history
-    one.close()
-    other.close()
-
-
-def test_a_training_function_reports_as_a_program_does(tmp_path: Path) -> None:
-    study = stored(tmp_path)
-
-    def train(trial: AskedTrial) -> None:
-        (trial.checkpoint_dir / "weights").write_text("1")
-        for step in range(3):
-            trial.report(step=step, accuracy=0.1 * step)
-        current_trial().report(step=3, **shown(trial))
-
-    study.optimize(train, trials=2)
-    assert [t.observations[-1].metrics["accuracy"] for t in study.history.trials] == [
-        accuracy(t.configuration, t.fraction) for t in study.history.trials
-    ]
-    assert [row.step for row in study.store.reports(0)] == [0.0, 1.0, 2.0, 3.0]
-    study.close()
-
-
-def test_a_function_that_tells_no_result_has_failed(tmp_path: Path) -> None:
-    study = stored(tmp_path)
-    study.optimize(lambda trial: {"acuracy": 0.5} if trial.number == 1 else shown(trial), trials=3)
-    failed = study.history.trial(1)
-    assert failed.state is TrialState.FAILED
-    assert "accuracy" in failed.moves[-1].cause
-    assert "acuracy" in failed.moves[-1].cause
-    study.close()
-
-
-def spottune(strategy: str | SpotTune = "spottune", store: str = "sqlite://") -> Study:
-    space, listed = lt.Space(lr=lt.log(1e-3, 1.0)), [{"lr": 0.1}, {"lr": 0.3}, {"lr": 0.2}]
-    return Study(space, lt.minimize("loss"), strategy=strategy, steps=10, settings=listed, store=store)
-
-
-def test_spottune_asks_for_the_listed_settings() -> None:
-    study = spottune()
-    batch = study.ask(5)
-    assert [trial["lr"] for trial in batch] == [0.1, 0.3, 0.2]
-    with pytest.raises(StudyOver, match="all 3 settings are proposed"):
-        study.ask()
-    with pytest.raises(StudyOver, match="nothing to recommend yet"):
-        study.recommendation()
-    for trial in batch:
-        study.tell(trial, {"loss": abs(trial["lr"] - 0.2)}, seconds=1.0)
-    assert study.recommendation().configuration["lr"] == 0.2
-
-
-def test_spottune_needs_no_budget_to_end_and_reads_its_reports() -> None:
-    study = spottune()
-
-    def train(trial: AskedTrial) -> dict[str, float]:
-        for step in range(1, 11):
-            trial.report(step=step, loss=trial["lr"] + 1.0 / step)
-        return {"loss": trial["lr"] + 0.1}
-
-    found = study.optimize(train)
-    assert (found.configuration["lr"], found.tested) == (0.1, True)
-    assert len(study.history) == 3
-
-
-def test_a_tuner_of_ones_own_is_part_of_the_definition(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/study.db"
-    spottune(SpotTune(theta=0.5), url).close()
-    spottune(SpotTune(theta=0.5), url).close()
-    with pytest.raises(StudyChanged, match="strategy"):
-        spottune(SpotTune(theta=0.6), url)
-
-
-def test_nothing_but_the_settings_can_be_enqueued() -> None:
-    study = spottune()
-    assert study.enqueue({"lr": 0.3}).configuration["lr"] == 0.3
-    with pytest.raises(SpaceError, match="is not listed"):
-        study.enqueue({"lr": 0.4})
-    assert [trial["lr"] for trial in study.ask(2)] == [0.1, 0.2]
-
-
-def test_the_present_setting_is_asked_for_first_and_compared_with() -> None:
-    study = Study(lt.Space(lr=lt.choice(1, 2, 3)), lt.maximize("a"), strategy="random", baseline={"lr": 2})
-    first, second = study.ask(2)
-    assert first["lr"] == 2 != second["lr"] and first.fraction == 1
-    study.tell(first, {"a": 0.5}, seconds=3.0)
-    beside = study.comparison()
-    assert beside is not None and beside.basis == "same"
-    study.tell(second, {"a": 0.75}, seconds=2.0)
-    beside = study.comparison()
-    assert beside is not None
-    assert beside.words == "Better than your setting by 0.25, in 1\u00a0s less a run (yours: a 0.5, against 0.75)."
-    plain = Study(lt.Space(lr=lt.choice(1, 2)), lt.maximize("a"), strategy="random")
-    plain.tell(plain.ask(), {"a": 0.5}, seconds=3.0)
-    assert plain.comparison() is None
-
-
-def test_a_function_is_given_another_seed_when_a_configuration_is_run_again(tmp_path: Path) -> None:
-    def opened() -> Study:
+def from_python(folder: Path) -> Face:
+    def opened(
+        *, trials: int = 4, seed: int = 1, limit: str = "accuracy >= 0.5", baseline: float | None = None, **more: object
+    ) -> Study:
         return Study(
-            lt.Space(x=lt.ordinal(1, 2)), lt.maximize("accuracy"), budget=lt.Budget(trials=6), strategy="lean", seed=4,
-            repeats=3, store=f"sqlite:///{tmp_path}/s.db",
-        )  # fmt: skip
+            lt.Space(rate=lt.choice(*RATES)),
+            lt.maximize("accuracy"),
+            subject_to=[limit],
+            fractions=["1/2", 1],
+            budget=Budget(trials=trials),
+            seed=seed,
+            baseline=None if baseline is None else {"rate": baseline},
+            store=f"sqlite:///{folder / 'python.db'}",
+            name="both",
+            **{"strategy": "random", **more},  # type: ignore[arg-type]
+        )
 
-    study, seen = opened(), []
-    asked = [study.enqueue({"x": 1}), study.enqueue({"x": 2}), study.enqueue({"x": 1})]
-    study.close()
-    again = opened()
-    for trial in asked:
-        again.tell(trial, {"accuracy": 0.8 + 0.01 * trial.number})
+    def train(trial: AskedTrial) -> Mapping[str, float]:
+        return {"accuracy": accuracy(trial["rate"], trial.fraction)}
 
-    def train(trial: AskedTrial) -> dict[str, float]:
-        assert current_trial().seed == trial.seed
-        seen.append(trial.seed)
-        return {"accuracy": 0.9 + 0.01 * len(seen)}
-
-    again.optimize(train, trials=1)
-    assert [trial.seed for trial in asked[:2]] == [4, 4]
-    assert len({4, asked[2].seed, seen[0]}) == 3
-    assert again.enqueue({"x": 1}).seed not in (4, asked[2].seed)
-    again.close()
+    return Face(opened, (train,))
 
 
-def test_repeats_that_nobody_would_make_are_refused() -> None:
-    with pytest.raises(StrategyError, match="only lean runs a configuration again"):
-        Study(toy_space(), lt.maximize("accuracy"), strategy="random", repeats=2)
-    with pytest.raises(InvalidInput, match="0 is no number of runs"):
-        Study(toy_space(), lt.maximize("accuracy"), repeats=0)
+def from_job_file(folder: Path) -> Face:
+    (folder / "train.py").write_text(PROGRAM, encoding="utf-8")
+
+    def opened(
+        *, trials: int = 4, seed: int = 1, limit: str = "accuracy >= 0.5", baseline: float | None = None, **more: object
+    ) -> Study:
+        document = {
+            "name": "both",
+            "train": [sys.executable, "-I", "-S", "train.py", "{rate}", "{fraction}"],
+            "maximize": "accuracy",
+            "subject_to": [limit],
+            "space": {"rate": list(RATES)},
+            "fractions": ["1/2", 1],
+            "budget": {"trials": trials},
+            "seed": seed,
+            "store": f"sqlite:///{folder / 'job.db'}",
+            "run": {"grace": "1 s", "time_limit": "20 s"},
+            **({} if baseline is None else {"baseline": {"rate": baseline}}),
+            **{key: value for key, value in {"strategy": "random", **more}.items() if value is not None},
+        }
+        (folder / "job.yaml").write_text(json.dumps(document), encoding="utf-8")
+        return Study.from_job(folder / "job.yaml")
+
+    return Face(opened, ())
 
 
-@pytest.mark.parametrize(("fractions", "name"), [((1,), "eic"), (("1/4", 1), "lean")])
-def test_the_default_strategy_is_that_of_a_job_file(tmp_path: Path, fractions: tuple[object, ...], name: str) -> None:
-    job = parse_job(
-        f"name: s\ntrain: echo {{lr}}\nmaximize: a\nspace: {{lr: [1, 2]}}\n"
-        f"budget: {{trials: 2}}\nfractions: {[str(share) for share in fractions]}\n",
-        folder=tmp_path,
-    )
-    study = Study(lt.Space(lr=lt.choice(1, 2)), lt.maximize("a"), fractions=fractions)  # type: ignore[arg-type]
-    stored = study.store.definition["strategy"]
-    assert job.strategy == name
-    assert stored == {"name": name}
+@pytest.fixture(params=[from_python, from_job_file])
+def face(request: pytest.FixtureRequest, tmp_path: Path) -> Face:
+    made: Face = request.param(tmp_path)
+    return made
 
 
-def test_a_budget_is_raised_for_every_program_that_shares_the_study(tmp_path: Path) -> None:
-    study, other = stored(tmp_path, budget=Budget(trials=2)), stored(tmp_path, budget=Budget(trials=2))
-    study.optimize(shown)
-    assert other.stop_reason is not None
-    with pytest.raises(InvalidInput, match="trials is 2 and cannot become 1"):
-        study.extend(Budget(trials=1))
-    with pytest.raises(InvalidInput, match="hours is unlimited"):
-        study.extend(Budget(hours=1))
-    assert study.extend(Budget(trials=4)) == Budget(trials=4)
-    assert study.stop_reason is other.stop_reason is None
-    study.optimize(shown)
-    assert len(other.history) == 4
-    study.close()
-    other.close()
+def test_a_study_runs_to_its_end_and_goes_on_where_it_was(face: Face) -> None:
+    with face.open() as study:
+        assert study.stop_reason is None
+        with pytest.raises(StudyOver, match="nothing to recommend yet"):
+            study.recommendation()
+        study.optimize(*face.train, trials=2)
+        before = study.history
+    with face.open() as again:
+        assert again.history == before
+        advice = again.optimize(*face.train)
+        assert [trial.state for trial in again.history.trials] == [TrialState.DONE] * 4
+        assert again.stop_reason == "all 4 trials of the budget are used"
+        best = max((trial.configuration["rate"] for trial in again.history.trials), key=lambda r: accuracy(r, FULL))
+        assert advice.configuration["rate"] == best
+        assert again.recommendation() == advice
+
+
+@pytest.mark.parametrize("strategy", ["random", "eic", "trimtuner-gp", "lean"])
+def test_both_faces_propose_the_same(tmp_path: Path, strategy: str) -> None:
+    proposed = []
+    for made in (from_python(tmp_path), from_job_file(tmp_path)):
+        with made.open(strategy=strategy, trials=5) as study:
+            for _ in range(5):
+                trial = study.ask()
+                study.tell(trial, {"accuracy": accuracy(trial["rate"], trial.fraction)}, seconds=1.0 + trial["rate"])
+            proposed.append([(t.configuration, t.fraction, t.notes, dict(t.expected)) for t in study.history.trials])
+            proposed[-1].append(study.recommendation())  # type: ignore[arg-type]
+    assert proposed[0] == proposed[1]
+
+
+def test_what_is_proposed_and_recommended_without_a_strategy_is_the_same_too(tmp_path: Path) -> None:
+    names = []
+    for made in (from_python(tmp_path), from_job_file(tmp_path)):
+        with made.open(strategy=None) as study:
+            names.append(study.strategy_name)
+    assert names == ["lean", "lean"]
+
+
+def test_another_definition_is_refused_and_another_budget_taken_over(face: Face) -> None:
+    face.open().close()
+    with pytest.raises(StudyChanged, match="seed was 1 and is 2"):
+        face.open(seed=2)
+    with face.open(trials=6) as study:
+        assert study.problem.budget == Budget(trials=6)
+
+
+def test_a_budget_is_only_raised_and_every_object_sees_it(face: Face) -> None:
+    with face.open(trials=2) as study, face.open(trials=2) as other:
+        study.optimize(*face.train)
+        with pytest.raises(InvalidInput, match="trials is 2 and cannot become 1"):
+            study.extend(Budget(trials=1))
+        with pytest.raises(InvalidInput, match="hours is unlimited"):
+            study.extend(Budget(hours=1))
+        with pytest.raises(InvalidInput, match="nothing to extend"):
+            study.extend(Budget())
+        assert study.extend(Budget(trials=3)) == Budget(trials=3) == other.problem.budget
+        assert study.stop_reason is other.stop_reason is None
+        study.optimize(*face.train)
+        assert len(other.history) == 3
+
+
+def test_a_recommendation_is_verified_once_and_stands(face: Face) -> None:
+    started: list[Event] = []
+    with face.open() as study:
+        advice = study.optimize(*face.train)
+        checked = study.verify(*face.train, observer=started.append)
+        assert checked.held and checked.trial.verifies
+        assert [(check.text, check.held) for check in checked.limits] == [("accuracy >= 0.5", True)]
+        assert checked.trial.configuration == advice.configuration
+        assert checked.measured is not None
+        assert checked.measured.metrics["accuracy"] == pytest.approx(accuracy(advice.configuration["rate"], FULL))
+        assert sum(isinstance(event, RunStarted) for event in started) == 1
+        stands = study.recommendation()
+        assert stands.why == f"{advice.why} Trial 4 has verified it since."
+        assert study.verify(*face.train).trial == checked.trial  # nothing was tested since: not run again
+        assert study.stop_reason == "all 4 trials of the budget are used"  # a verification is none of them
+
+
+def test_a_limit_that_does_not_hold_is_said(face: Face) -> None:
+    with face.open(limit="accuracy >= 0.99") as study:
+        study.optimize(*face.train)
+        checked = study.verify(*face.train)
+        assert not checked.held
+        assert [check.held for check in checked.limits] == [False]
+        assert "has verified it" not in study.recommendation().why
+
+
+def test_nothing_is_verified_before_there_is_a_recommendation(face: Face) -> None:
+    with face.open() as study:
+        with pytest.raises(StudyOver, match="nothing to recommend yet"):
+            study.verify(*face.train)
+        assert len(study.history) == 0
+
+
+def test_the_present_setting_is_tested_first_and_compared_with(face: Face) -> None:
+    with face.open(baseline=0.5) as study:
+        study.optimize(*face.train)
+        assert study.history.trial(0).configuration["rate"] == 0.5
+        beside = study.comparison()
+        assert beside is not None and "your setting" in beside.words.lower()
+    with face.open(baseline=0.5) as again:  # of any recommendation, not only of the present one
+        assert again.comparison(again.recommendation()) == beside
+
+
+def test_a_report_says_what_the_study_says(face: Face, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with face.open() as study:
+        assert "nothing to recommend yet" in study.report("early.html").read_text(encoding="utf-8").lower()
+        advice = study.optimize(*face.train)
+        study.verify(*face.train)
+        written = study.report()
+        assert written == Path("both-report.html")
+        page = written.read_text(encoding="utf-8")
+        assert f"{advice.configuration['rate']}" in page and "verified" in page.lower()
+
+
+def test_trials_may_be_run_by_the_user(face: Face) -> None:
+    with face.open() as study:
+        mine = study.enqueue({"rate": 0.6}, "1/2")
+        study.tell(mine, {"accuracy": accuracy(0.6, mine.fraction)}, seconds=1.0)
+        first, second = study.ask(2)
+        study.tell(first, failed="out of memory", seconds=2.0)
+        study.tell(second, {"accuracy": accuracy(second["rate"], second.fraction)}, seconds=1.0)
+        assert [trial.state.value for trial in study.history.trials] == ["done", "failed", "done"]
+        assert study.recommendation().configuration == second.configuration
+
+
+def test_spottune_ranks_its_settings_and_others_none(face: Face) -> None:
+    with face.open() as study:
+        study.optimize(*face.train)
+        assert study.ranking() == ()
+
+
+# -- what only one of them has
+
+
+def test_the_program_of_a_job_file_is_run_and_no_function(tmp_path: Path) -> None:
+    with from_job_file(tmp_path).open() as study:
+        assert study.job.name == study.name == "both"
+        with pytest.raises(InvalidInput, match="the job file names the program"):
+            study.optimize(lambda trial: {"accuracy": 1.0})
+        with pytest.raises(InvalidInput, match="the job file names the program"):
+            study.verify(lambda trial: {"accuracy": 1.0})
+        assert len(study.history) == 0
+
+
+def test_a_study_of_a_python_program_needs_its_function(tmp_path: Path) -> None:
+    with from_python(tmp_path).open() as study:
+        for act in (study.optimize, study.run):
+            with pytest.raises(InvalidInput, match="not a job file") as refused:
+                act()
+            assert "study.optimize(train)" in refused.value.hint
+        with pytest.raises(InvalidInput, match="not a job file"):
+            study.job  # noqa: B018 - the property refuses
+        study.optimize(*from_python(tmp_path).train)
+        with pytest.raises(InvalidInput, match="not a job file"):
+            study.verify()
+        url = study.url
+    with pytest.raises(InvalidInput, match="made by a Python program"):
+        Study.open(url, "both")
+
+
+def test_a_failing_verification_says_why(tmp_path: Path) -> None:
+    made = from_python(tmp_path)
+    with made.open() as study:
+        advice = study.optimize(*made.train)
+
+        def broken(trial: AskedTrial) -> Mapping[str, float]:
+            return {"accuracy": float("nan")}
+
+        checked = study.verify(broken)
+        assert not checked.held and checked.measured is None
+        assert "accuracy is nan" in checked.failed
+        assert study.recommendation().configuration["rate"] in RATES
+        assert checked.trial.configuration == advice.configuration
+
+
+def test_a_study_that_was_never_run_is_not_created_to_look_at_it(tmp_path: Path) -> None:
+    from_job_file(tmp_path).open().close()
+    (tmp_path / "job.db").unlink()
+    with pytest.raises(UnknownStudy, match="'both' was never run"):
+        Study.from_job(tmp_path / "job.yaml", create=False)
+    assert not (tmp_path / "job.db").exists()
+    with pytest.raises(UnknownStudy, match="no such store"):
+        Study.open(f"sqlite:///{tmp_path / 'job.db'}", "both")

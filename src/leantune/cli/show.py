@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
 from leantune.cli.status import Best, StudyStatus, cause_words, expected_words, trial_words
@@ -20,7 +21,6 @@ from leantune.space import Cluster
 from leantune.store.rows import WorkerRow
 from leantune.strategies.baseline import Comparison
 from leantune.strategies.proposals import Recommendation
-from leantune.study.launch import DryRun, Forecast, Verification
 from leantune.text import (
     budget_words,
     counted,
@@ -35,6 +35,10 @@ from leantune.text import (
     share_of_data,
     usd,
 )
+
+if TYPE_CHECKING:
+    from leantune.study.forecast import DryRun, Forecast
+    from leantune.study.verification import Verification
 
 encoded.register(Cluster, lambda cluster: picked(cluster, "type nodes vcpus memory_gib usd_per_hour"))
 encoded.register(Note, str)

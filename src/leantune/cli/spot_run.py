@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 import math
-from contextlib import closing
 from pathlib import Path
 
 from leantune.cli.command import Answer, ExitCode, Json, picked
 from leantune.cli.studies import CODE_OF_OUTCOME, warned, worked
 from leantune.cli.terminal import Mode, columned
 from leantune.executors.rented import Purpose
-from leantune.jobfile.edit import SpotTuneOptions
+from leantune.jobfile.edit import SpotTuneOptions, load_spottune
 from leantune.run.loop import End, Outcome
 from leantune.store.rows import StayRow
 from leantune.strategies.spottune import RankedTrial
-from leantune.study import launch
-from leantune.study.launch import OpenedStudy
-from leantune.study.program import JobProgram
+from leantune.study import Study
 from leantune.text import duration, setting_words
 
 
 def run(path: Path, options: SpotTuneOptions, mode: Mode) -> Answer:
     """Work on the study until it is over, and rank its settings."""
-    job = warned(launch.load_spottune(path, options))
-    JobProgram(job).check_place()
-    with closing(launch.open_job(job)) as opened:
-        end = worked(opened, mode, job.run.parallel)
-        return _answer(opened, end, opened.ranking(), opened.store.stays())
+    job = warned(load_spottune(path, options))
+    with Study.from_job(job) as study:
+        end = worked(study, mode, job.run.parallel)
+        return _answer(study, end, study.ranking(), study.store.stays())
 
 
-def _answer(opened: OpenedStudy, end: End, ranking: tuple[RankedTrial, ...], stays: list[StayRow]) -> Answer:
-    options, steps, spent = opened.job.strategy_options, opened.problem.steps, opened.store.money().spent
+def _answer(study: Study, end: End, ranking: tuple[RankedTrial, ...], stays: list[StayRow]) -> Answer:
+    options, steps, spent = study.job.strategy_options, study.problem.steps, study.store.money().spent
     refund, revocations = math.fsum(stay.refund_usd or 0.0 for stay in stays), sum(stay.revoked for stay in stays)
-    selected, finished = _times(opened, stays)
+    selected, finished = _times(study, stays)
     document = {
-        "study": opened.job.name,
+        "study": study.name,
         **picked(end, "outcome reason"),
         "theta": options.get("theta", 0.7),
         "mcnt": options.get("mcnt", 3),
@@ -49,10 +45,10 @@ def _answer(opened: OpenedStudy, end: End, ranking: tuple[RankedTrial, ...], sta
         "simulated": True,
     }
     free = sum(stay.usd == 0 for stay in stays)
-    failed = [trial for trial in opened.history.trials if trial.state == "failed"]
+    failed = [trial for trial in study.history.trials if trial.state == "failed"]
     headings = ("", "setting", "at the end", "trained to", "how it ended")
     lines = [
-        f"{opened.job.name}: {end.outcome.value}, {end.reason}",
+        f"{study.name}: {end.outcome.value}, {end.reason}",
         f"{len(ranking)} settings, the best {sum(row.selected for row in ranking)} trained to step {steps or 0:g}",
         *columned(headings, map(_setting_cells, ranking), left=2),
         f"dollars   ${spent:.4g} for {len(stays)} machines ({free} of them free, ${refund:.4g})",
@@ -104,13 +100,13 @@ def _notes(ranking: tuple[RankedTrial, ...], steps: float) -> list[str]:
     return [f"note      {text}" for text in notes]
 
 
-def _times(opened: OpenedStudy, stays: list[StayRow]) -> tuple[float, float]:
+def _times(study: Study, stays: list[StayRow]) -> tuple[float, float]:
     """Seconds of the market until the best were known, and until they were trained."""
     if not stays:
         return 0.0, 0.0
     began = min(stay.launched for stay in stays)
     ends = {stay.number: max(stay.left or stay.launched, began) for stay in stays}
-    chosen = [trial.number for trial in opened.history.trials if trial.runs.paused]
+    chosen = [trial.number for trial in study.history.trials if trial.runs.paused]
     paused = [_paused_at(stays, number) for number in chosen]
     finished = max(ends.values()) - began
     return max(paused, default=finished + began) - began, finished

@@ -33,7 +33,7 @@ from leantune.run.events import (
     TrialRecovered,
     Waiting,
 )
-from leantune.study.launch import OpenedStudy
+from leantune.study import Study
 from leantune.text import budget_words, duration, goal_words, usd
 
 LOOK_SECONDS = 1.0  # after which the live view asks the store what other workers did
@@ -137,22 +137,21 @@ def _with_money(words: str, progress: Progress) -> str:
 # -- watching
 
 
-def status_of(opened: OpenedStudy) -> StudyStatus:
+def status_of(study: Study) -> StudyStatus:
     """What the store knows of a study now."""
-    job = opened.job
     return StudyStatus(
-        job.name, opened.database.url, job.strategy, job.seed, opened.problem, opened.history, opened.store.money()
+        study.name, study.url, study.strategy_name, study.seed, study.problem, study.history, study.store.money()
     )
 
 
 class Watcher:
     """An observer of the loop. The live view asks for `latest` from a thread of its own."""
 
-    def __init__(self, opened: OpenedStudy, mode: Mode, parallel: int, interrupts: Interrupts) -> None:
+    def __init__(self, study: Study, mode: Mode, parallel: int, interrupts: Interrupts) -> None:
         self.interrupts = interrupts
-        self._opened, self._mode, self._lock = opened, mode, Lock()
-        self._looked = opened.clock.now()
-        self._progress = Progress(status_of(opened), self._looked, parallel)
+        self._study, self._mode, self._lock = study, mode, Lock()
+        self._looked = study.clock.now()
+        self._progress = Progress(status_of(study), self._looked, parallel)
         self._heard = True
         self._tell(opening_lines(self._progress))
 
@@ -163,13 +162,13 @@ class Watcher:
         with self._lock:
             before = self._progress
             status = before.status if isinstance(event, ReportReceived) else self._look()
-            self._progress = now = replace(before, status=status).after(event, self._opened.clock.now())
+            self._progress = now = replace(before, status=status).after(event, self._study.clock.now())
         self._tell(event_lines(event, before, now))
 
     def latest(self) -> tuple[Progress, float]:
         """The state, not older than a second, and the time."""
         with self._lock:
-            now = self._opened.clock.now()
+            now = self._study.clock.now()
             if now - self._looked > LOOK_SECONDS:
                 try:
                     self._progress = replace(self._progress, status=self._look())
@@ -183,8 +182,8 @@ class Watcher:
             self._progress = replace(self._progress, status=self._look(), over=True)
 
     def _look(self) -> StudyStatus:
-        self._looked = self._opened.clock.now()
-        return status_of(self._opened)
+        self._looked = self._study.clock.now()
+        return status_of(self._study)
 
     def _tell(self, lines: list[str]) -> None:
         """Plain lines; when nobody reads them any more (`| head`), the study stops gently."""
@@ -200,10 +199,10 @@ class Watcher:
 
 
 @contextmanager
-def watching(opened: OpenedStudy, mode: Mode, parallel: int) -> Iterator[Watcher]:
+def watching(study: Study, mode: Mode, parallel: int) -> Iterator[Watcher]:
     """Within the block, the loop is watched and Ctrl-C goes to it."""
     with interruptible() as interrupts:
-        watcher = Watcher(opened, mode, parallel, interrupts)
+        watcher = Watcher(study, mode, parallel, interrupts)
         if mode is not Mode.LIVE:
             yield watcher
             return

@@ -14,7 +14,7 @@ from typing import Any
 from leantune.errors import JobError
 from leantune.executors.registry import DEFAULT
 from leantune.files import write_whole
-from leantune.jobfile.job import parse_job, read_text
+from leantune.jobfile.job import Job, parse_job, read_text
 from leantune.jobfile.settings import FREE
 from leantune.jobfile.tree import Entry, read_plain, read_tree, write_plain
 from leantune.problem import Budget
@@ -53,6 +53,13 @@ class SpotTuneOptions:
 def spottune_name(name: str) -> str:
     """What the study of the short form is called: it is another study than that of the job file itself."""
     return f"{name}-{SPOTTUNE}"
+
+
+def load_spottune(path: Path, options: SpotTuneOptions) -> Job:
+    """The job that `leantune spot run` makes of a job file; its errors name the lines of that file."""
+    own, source = read_text(path), str(path)
+    lines = read_tree(own, source).lines()
+    return parse_job(as_spottune(own, options, source), folder=path.absolute().parent, source=source, lines=lines)
 
 
 def as_spottune(text: str, options: SpotTuneOptions, source: str) -> str:

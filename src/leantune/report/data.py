@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from importlib.metadata import version
 
-from leantune.errors import StudyOver
 from leantune.history import Estimate, History, NoteKind, Observation, ObservationKind, Trial, TrialKind, TrialState
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
 from leantune.space import Configuration
@@ -19,7 +17,6 @@ from leantune.strategies.baseline import Comparison
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Recommendation
 from leantune.strategies.recommending import excess
-from leantune.study.launch import OpenedStudy
 from leantune.units import SECONDS_PER_HOUR
 
 INTERVAL = 1.96  # standard deviations on either side: 95 % of a Gaussian
@@ -160,34 +157,6 @@ class StudyView:
         """What a reader wants to know of a run: the goal, what is limited, dollars and seconds."""
         limits = (limit.metric for limit in self.problem.constraints)
         return list(dict.fromkeys([self.problem.goal.metric, *limits, COST, TIME]))
-
-
-def view_of(opened: OpenedStudy) -> StudyView:
-    """A study in its store, as it is now."""
-    job, store = opened.job, opened.store
-    recommendation, why_none = None, ""
-    try:
-        recommendation = opened.recommendation()
-    except StudyOver as nothing:
-        why_none = nothing.what
-    row, verified = opened.database.find(job.name), opened.verification()
-    return StudyView(
-        job.name,
-        opened.problem,
-        opened.history,
-        job.strategy,
-        job.seed,
-        recommendation,
-        why_none,
-        opened.stop_reason,
-        store.ledger(),
-        store.money(),
-        store.reports(),
-        opened.clock.now() if row is None else row.created,
-        version("leantune"),
-        None if verified is None else verified.number,
-        None if recommendation is None else opened.comparison(recommendation),
-    )
 
 
 def outcome_of(problem: Problem, seen: Observation) -> ResultOutcome:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from leantune.checkpoints import Keep
 from leantune.clock import Clock
@@ -25,7 +25,7 @@ from leantune.strategies.tuner import Tuner
 
 if TYPE_CHECKING:
     from leantune.cloud.provider import Offer
-    from leantune.executors.function import FunctionExecutor
+    from leantune.worker.client import CurrentTrial
 
 
 class JobProgram:
@@ -136,17 +136,20 @@ class FunctionProgram:
     folder: for checkpoints of trials; None: each lives as long as its run. lease: None where nobody shares the study.
     """
 
-    make_executor: Callable[[Clock, Path | None], FunctionExecutor]
+    problem: Problem
+    train: Callable[[CurrentTrial], object]
+    catch: tuple[type[Exception], ...]
     folder: Path | None
     keep: Keep
     lease: float | None
+    rules: ClassVar[TimeRules] = TimeRules(enforced=False)
 
     def executor(self, _store: StudyStore, clock: Clock) -> Executor:
         """Calls the function."""
-        return self.make_executor(clock, self.folder)
+        from leantune.executors.function import FunctionExecutor
+
+        return FunctionExecutor(self.problem, self.train, clock, catch=self.catch, runs=self.folder)
 
     def loop_settings(self, problem: Problem, tuner: Tuner, seed: int) -> LoopSettings:
         """How this process works on the study."""
-        return LoopSettings(
-            problem, tuner, seed, TimeRules(enforced=False), lease=self.lease, max_failures=None, keep=self.keep
-        )
+        return LoopSettings(problem, tuner, seed, self.rules, lease=self.lease, max_failures=None, keep=self.keep)

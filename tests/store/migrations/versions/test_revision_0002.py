@@ -21,7 +21,7 @@ from leantune.history import NoteKind, TrialKind, TrialState
 from leantune.run.loop import Outcome
 from leantune.store.database import Database
 from leantune.store.rows import JudgedMove
-from leantune.study.launch import OpenedStudy, open_stored, run, verify
+from leantune.study import Study
 from tests.postgres import Postgres
 from tests.store.frozen.loading import HERE, load_postgres, load_sqlite
 from tests.store.frozen.make import frozen_space
@@ -142,7 +142,7 @@ def test_a_study_whose_worker_was_killed_goes_on(url: str, tmp_path: Path) -> No
     with open_stored_in(tmp_path, url, "killed") as opened:
         before = opened.history
         assert [trial.state.value for trial in before.trials] == ["done", "done", "running", "running"]
-        assert run(opened).outcome is Outcome.OVER
+        assert opened.run().outcome is Outcome.OVER
         after = opened.history
         assert [trial.state for trial in after.trials] == [TrialState.DONE] * 6
         assert after.trials[:2] == before.trials[:2]
@@ -153,16 +153,16 @@ def test_a_study_whose_worker_was_killed_goes_on(url: str, tmp_path: Path) -> No
 
 def test_a_verification_stands_and_is_no_trial_of_the_budget(url: str, tmp_path: Path) -> None:
     with open_stored_in(tmp_path, url, "verified") as opened:
-        assert verify(opened).trial.number == 4
+        assert opened.verify().trial.number == 4
         assert len(opened.history) == 5
-        assert run(opened).reason == "all 4 trials of the budget are used"
+        assert opened.run().reason == "all 4 trials of the budget are used"
 
 
 @contextmanager
-def open_stored_in(folder: Path, url: str, name: str) -> Iterator[OpenedStudy]:
+def open_stored_in(folder: Path, url: str, name: str) -> Iterator[Study]:
     """A job of the store at work in a folder of the test."""
     (folder / "train.sh").write_text(TRAIN, encoding="utf-8")
-    opened = open_stored(url, name, folder=folder)
+    opened = Study.open(url, name, folder=folder)
     try:
         yield opened
     finally:

@@ -12,20 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from leantune.errors import InvalidInput, JobError, SpaceError, StudyChanged, StudyOver, UnknownStudy
+from leantune.errors import JobError, SpaceError, StudyChanged, StudyOver, UnknownStudy
 from leantune.history import TrialState
 from leantune.jobfile import load_job
 from leantune.problem import Budget
 from leantune.run.events import Event, RunStarted
 from leantune.run.loop import Loop, Outcome
-from leantune.study.launch import (
-    dry_run,
-    extend,
-    open_job,
-    open_stored,
-    run,
-    verify,
-)
+from leantune.study import Study
+from leantune.study.forecast import dry_run
 from leantune.study.program import JobProgram
 
 PROGRAM = """
@@ -78,27 +72,27 @@ def write_job(
 
 def test_a_job_runs_is_verified_and_extended(tmp_path: Path) -> None:
     path = write_job(tmp_path)
-    opened = open_job(load_job(path))
+    opened = Study.from_job(load_job(path))
     events: list[Event] = []
-    end = run(opened, observer=events.append)
+    end = opened.run(observer=events.append)
     assert end.outcome is Outcome.OVER
     assert [trial.state for trial in opened.history.trials] == [TrialState.DONE] * 3
     assert sum(isinstance(event, RunStarted) for event in events) == 3
     advice = opened.recommendation()
 
-    verified = verify(opened)
+    verified = opened.verify()
     assert verified.held
     assert verified.trial.verifies
-    assert verify(opened).trial == verified.trial  # nothing was tested since: not paid for again
+    assert opened.verify().trial == verified.trial  # nothing was tested since: not paid for again
     assert verified.trial.configuration == advice.configuration
     assert [check.text for check in verified.limits] == ["cost <= 0.5 USD"]
     stands = opened.recommendation()
     assert stands.configuration == advice.configuration
     assert stands.why == f"{advice.why} Trial 3 has verified it since."
 
-    assert run(opened).outcome is Outcome.OVER
-    assert extend(opened, Budget(trials=6)).trials == 6
-    run(opened)
+    assert opened.run().outcome is Outcome.OVER
+    assert opened.extend(Budget(trials=6)).trials == 6
+    opened.run()
     assert len(opened.history) == 7  # the verification is not one of the six
     opened.close()
 
@@ -109,8 +103,8 @@ def test_the_present_setting_runs_first_and_is_compared_with(tmp_path: Path) -> 
     job = load_job(path)
     first = dry_run(job).first[0].proposal
     assert (first.configuration, first.fraction) == (job.problem.baseline, Fraction(1))
-    opened = open_job(job)
-    run(opened)
+    opened = Study.from_job(job)
+    opened.run()
     trials = opened.history.trials
     assert [trial.configuration == job.problem.baseline for trial in trials] == [True, False]
     beside = opened.comparison(opened.recommendation())
@@ -120,15 +114,15 @@ def test_the_present_setting_runs_first_and_is_compared_with(tmp_path: Path) -> 
 
 def test_a_present_setting_may_be_added_and_is_tested_next(tmp_path: Path) -> None:
     path = write_job(tmp_path, trials=2)
-    opened = open_job(load_job(path))
-    run(opened)
+    opened = Study.from_job(load_job(path))
+    opened.run()
     opened.close()
     path.write_text(path.read_text().replace("trials: 2", "trials: 3") + "baseline: {lr: 0.05}\n")
-    opened = open_job(load_job(path))
-    run(opened)
+    opened = Study.from_job(load_job(path))
+    opened.run()
     assert [trial.configuration["lr"] == 0.05 for trial in opened.history.trials] == [False, False, True]
     opened.close()
-    stored = open_stored(opened.job.store, "tiny", folder=tmp_path)  # other workers know it too
+    stored = Study.open(opened.job.store, "tiny", folder=tmp_path)  # other workers know it too
     assert stored.job.problem.baseline == opened.job.problem.baseline
     stored.close()
 
@@ -145,32 +139,23 @@ def test_a_present_setting_that_cannot_be_paid_does_not_end_the_study(tmp_path: 
     path.write_text(text.replace("strategy: random", "strategy: random\nbaseline: {lr: 0.1, cluster: 1 x n}"))
     job = load_job(path)
     assert dry_run(job).first[0].proposal.configuration != job.problem.baseline
-    opened = open_job(job)
-    run(opened)
+    opened = Study.from_job(job)
+    opened.run()
     tested = [trial.configuration for trial in opened.history.trials]
     assert tested and job.problem.baseline not in tested
-    opened.close()
-
-
-def test_a_limit_that_does_not_hold_is_said(tmp_path: Path) -> None:
-    opened = open_job(load_job(write_job(tmp_path, limit=1e-6)))
-    run(opened)
-    verified = verify(opened)
-    assert not verified.held
-    assert [check.held for check in verified.limits] == [False]
     opened.close()
 
 
 def test_a_verification_beyond_the_budget_must_be_allowed(tmp_path: Path) -> None:
     path = write_job(tmp_path, slow=0.6)  # the first trial spends what the budget has beyond one worst case
     path.write_text(path.read_text().replace("budget: {usd: 1, trials: 3}", "budget: {usd: 0.0221, trials: 3}"))
-    opened = open_job(load_job(path))
-    run(opened)
+    opened = Study.from_job(load_job(path))
+    opened.run()
     before = opened.store.money()
     with pytest.raises(StudyOver, match="do not cover the worst case") as refused:
-        verify(opened)
+        opened.verify()
     assert "--beyond-budget" in refused.value.hint
-    assert verify(opened, beyond_budget=True).held
+    assert opened.verify(beyond_budget=True).held
     after = opened.store.money()
     assert after.left >= 0.0
     assert after.budget_usd is not None and before.budget_usd is not None
@@ -182,8 +167,8 @@ def test_a_verification_beyond_the_budget_must_be_allowed(tmp_path: Path) -> Non
 def test_an_interrupted_verification_beyond_the_budget_goes_on(tmp_path: Path) -> None:
     path = write_job(tmp_path, slow=1.0)
     path.write_text(path.read_text().replace("budget: {usd: 1, trials: 3}", "budget: {usd: 0.0226, trials: 3}"))
-    opened = open_job(load_job(path))
-    run(opened)
+    opened = Study.from_job(load_job(path))
+    opened.run()
     loops: list[Loop] = []
 
     def stop(event: Event) -> None:
@@ -192,8 +177,8 @@ def test_an_interrupted_verification_beyond_the_budget_goes_on(tmp_path: Path) -
             loops[-1].interrupt()
 
     with pytest.raises(StudyOver, match="did not end"):
-        verify(opened, observer=stop, ready=loops.append, beyond_budget=True)
-    assert verify(opened, beyond_budget=True).held
+        opened.verify(observer=stop, ready=loops.append, beyond_budget=True)
+    assert opened.verify(beyond_budget=True).held
     assert opened.store.money().left >= 0.0
     opened.close()
 
@@ -210,19 +195,19 @@ def test_a_dry_run_creates_nothing(tmp_path: Path) -> None:
 
 def test_a_changed_job_is_refused_and_a_raised_budget_taken_over(tmp_path: Path) -> None:
     path = write_job(tmp_path)
-    opened = open_job(load_job(path))
-    run(opened)
+    opened = Study.from_job(load_job(path))
+    opened.run()
     opened.close()
     path.write_text(path.read_text().replace("seed: 3", "seed: 4"))
     with pytest.raises(StudyChanged, match="seed was 3 and is 4"):
-        open_job(load_job(path))
+        Study.from_job(load_job(path))
     path.write_text(path.read_text().replace("train.py", "trian.py"))
     with pytest.raises(StudyChanged, match="train was"):
-        open_job(load_job(path))
+        Study.from_job(load_job(path))
     path.write_text(path.read_text().replace("trian.py", "train.py"))
     path.write_text(path.read_text().replace("seed: 4", "seed: 3").replace("trials: 3", "trials: 4"))
-    again = open_job(load_job(path))
-    run(again)
+    again = Study.from_job(load_job(path))
+    again.run()
     assert len(again.history) == 4
     again.close()
 
@@ -230,15 +215,15 @@ def test_a_changed_job_is_refused_and_a_raised_budget_taken_over(tmp_path: Path)
 def test_a_training_command_may_be_repaired_while_nothing_came_through(tmp_path: Path) -> None:
     path = write_job(tmp_path)
     path.write_text(path.read_text().replace("train.py", "trian.py").replace("trials: 3", "trials: 9"))
-    opened = open_job(load_job(path))
-    assert run(opened).outcome is Outcome.FAILING
+    opened = Study.from_job(load_job(path))
+    assert opened.run().outcome is Outcome.FAILING
     opened.close()
     path.write_text(path.read_text().replace("trian.py", "train.py"))
-    again = open_job(load_job(path))
-    assert run(again).outcome is Outcome.OVER
+    again = Study.from_job(load_job(path))
+    assert again.run().outcome is Outcome.OVER
     assert [trial.state for trial in again.history.trials].count(TrialState.DONE) == 4
     again.close()
-    joined = open_stored(load_job(path).store, "tiny", folder=tmp_path)
+    joined = Study.open(load_job(path).store, "tiny", folder=tmp_path)
     assert joined.job.command == load_job(path).command
     joined.close()
 
@@ -246,15 +231,15 @@ def test_a_training_command_may_be_repaired_while_nothing_came_through(tmp_path:
 def test_a_study_is_found_by_its_store_alone(tmp_path: Path) -> None:
     job = load_job(write_job(tmp_path))
     with pytest.raises(UnknownStudy, match="tiny"):
-        open_job(job, create=False)
-    opened = open_job(job)
-    run(opened)
+        Study.from_job(job, create=False)
+    opened = Study.from_job(job)
+    opened.run()
     opened.close()
-    other = open_stored(job.store, "tiny", folder=tmp_path)
+    other = Study.open(job.store, "tiny", folder=tmp_path)
     assert len(other.history) == 3
     other.close()
     with pytest.raises(UnknownStudy, match="tinny"):
-        open_stored(job.store, "tinny")
+        Study.open(job.store, "tinny")
 
 
 def test_a_place_that_this_machine_is_not_is_refused(tmp_path: Path) -> None:
@@ -265,7 +250,7 @@ def test_a_place_that_this_machine_is_not_is_refused(tmp_path: Path) -> None:
         JobProgram(load_job(path)).check_place()
     path.write_text(text.replace("vcpus: 0.5", "vcpus: 500"))
     with pytest.raises(SpaceError, match="500"):
-        run(open_job(load_job(path)))
+        Study.from_job(load_job(path)).run()
     assert not (tmp_path / "leantune-runs").exists()
 
 
@@ -287,9 +272,9 @@ def test_a_job_runs_on_spot_machines_of_the_simulated_cloud(tmp_path: Path) -> N
     assert job.run.on == "simcloud"
     forecast = dry_run(job).first[0]
     assert forecast.worst_case_usd == pytest.approx(3.6 * (1200 + JobProgram(job).rules.overhead) / 3600)
-    opened = open_job(job)
+    opened = Study.from_job(job)
     events: list[Event] = []
-    end = run(opened, observer=events.append)
+    end = opened.run(observer=events.append)
     history, money = opened.history, opened.store.money()
     ledger = opened.store.ledger()
     opened.close()
@@ -307,8 +292,8 @@ def test_a_job_runs_on_spot_machines_of_the_simulated_cloud(tmp_path: Path) -> N
 
 def test_machines_of_the_simulated_cloud_may_be_on_demand(tmp_path: Path) -> None:
     text = "run: {on: simcloud, grace: 0.5 s, time_limit: 20 min, market: {speed: 600}}"
-    opened = open_job(load_job(write_spot_job(tmp_path, text)))
-    run(opened)
+    opened = Study.from_job(load_job(write_spot_job(tmp_path, text)))
+    opened.run()
     (first, *_), spent = opened.store.ledger(), opened.store.money().spent
     opened.close()
     assert first.settled is not None and first.settled >= 3.6 * 120 / 3600
@@ -323,21 +308,10 @@ def test_a_spot_job_needs_machines_with_prices(tmp_path: Path) -> None:
         JobProgram(load_job(path)).check_place()
 
 
-def test_a_budget_is_only_raised(tmp_path: Path) -> None:
-    opened = open_job(load_job(write_job(tmp_path)))
-    with pytest.raises(InvalidInput, match="trials is 3 and cannot become 2"):
-        extend(opened, Budget(trials=2))
-    with pytest.raises(InvalidInput, match="hours is unlimited"):
-        extend(opened, Budget(hours=1))
-    with pytest.raises(InvalidInput, match="nothing to extend"):
-        extend(opened, Budget())
-    opened.close()
-
-
 def worker(path: Path) -> subprocess.Popen[bytes]:
     program = (
         "import sys; from pathlib import Path; from leantune.jobfile import load_job; "
-        "from leantune.study.launch import open_job, run; run(open_job(load_job(Path(sys.argv[1]))))"
+        "from leantune.study import Study; Study.from_job(load_job(Path(sys.argv[1]))).run()"
     )
     return subprocess.Popen([sys.executable, "-c", program, str(path)])
 
@@ -360,7 +334,7 @@ def test_real_workers_killed_again_and_again_lose_nothing(tmp_path: Path) -> Non
     assert kills == 4
     assert not (marks / "twice").exists()
     assert [process.returncode for process in workers] == [0, 0]
-    opened = open_job(load_job(path), create=False)
+    opened = Study.from_job(load_job(path), create=False)
     history, ledger = opened.history, opened.store.ledger()
     assert [trial.state for trial in history.trials] == [TrialState.DONE] * 12
     assert sum(row.settled or 0.0 for row in ledger) == pytest.approx(history.cost)
@@ -389,17 +363,17 @@ def programs_left(marks: Path) -> list[str]:
 @pytest.mark.slow
 def test_a_gentle_stop_queues_the_running_trial_and_the_same_command_goes_on(tmp_path: Path) -> None:
     path = write_job(tmp_path, trials=3, slow=1.0)
-    opened = open_job(load_job(path))
+    opened = Study.from_job(load_job(path))
     loops: list[Loop] = []
 
     def stop(event: Event) -> None:
         if isinstance(event, RunStarted) and event.trial.number == 1:
             loops[0].interrupt()
 
-    assert run(opened, observer=stop, ready=loops.append).outcome is Outcome.INTERRUPTED
+    assert opened.run(observer=stop, ready=loops.append).outcome is Outcome.INTERRUPTED
     assert opened.history.trial(1).state is TrialState.QUEUED
     assert opened.store.money().reserved == 0.0
-    assert run(opened).outcome is Outcome.OVER
+    assert opened.run().outcome is Outcome.OVER
     assert [trial.state for trial in opened.history.trials] == [TrialState.DONE] * 3
     assert [row.attempt for row in opened.store.ledger() if row.trial == 1] == [1, 2]
     opened.close()
