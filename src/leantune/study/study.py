@@ -66,8 +66,8 @@ PENDING = (TrialState.QUEUED, TrialState.RUNNING, TrialState.PAUSED)  # of a run
 Train = Callable[[AskedTrial], Metrics | Sequence[Snapshot] | None]
 
 
-def nothing_to_interrupt(_loop: Loop) -> None:
-    """Who does not want to interrupt a loop need not know it."""
+def no_interrupts(_loop: Loop) -> None:
+    """For callers that never interrupt the loop."""
 
 
 class Study:
@@ -221,12 +221,12 @@ class Study:
         return self.store.history()
 
     def _view(self, history: History | None = None) -> View:
-        problem, known = self.problem, self.history if history is None else history
+        view = View(self.problem, self.history if history is None else history, self.seed)
         if not self.strategy.judges:
-            return View(problem, known, self.seed)
+            return view
         from leantune.run.curves import learning_curves
 
-        return View(problem, known, self.seed, learning_curves(self.store, problem))
+        return replace(view, curves=learning_curves(self.store, view.problem))
 
     @property
     def stop_reason(self) -> str | None:
@@ -355,7 +355,7 @@ class Study:
         self,
         *,
         observer: Observer = nobody,
-        ready: Callable[[Loop], None] = nothing_to_interrupt,
+        ready: Callable[[Loop], None] = no_interrupts,
         parallel: int | None = None,
     ) -> End:
         """Work on the study of a job file until it is over, and say why it ended.
@@ -453,7 +453,7 @@ class Study:
         *,
         beyond_budget: bool = False,
         observer: Observer = nobody,
-        ready: Callable[[Loop], None] = nothing_to_interrupt,
+        ready: Callable[[Loop], None] = no_interrupts,
     ) -> Verification:
         """Run the recommendation once on all the data, and say whether the limits held.
 
