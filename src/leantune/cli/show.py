@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
-from leantune.cli.status import Best, StudyStatus, cause_words, expected_words, trial_words
+from leantune.cli.status import Best, StudyStatus, cause_words, expected_clause, trial_words
 from leantune.cli.terminal import aligned
 from leantune.history import Note, TrialState
 from leantune.problem import COST, TIME, Fidelity, Problem
@@ -270,10 +270,9 @@ def _forecast_lines(place: int, forecast: Forecast, fidelity: Fidelity) -> list[
     proposal = forecast.proposal
     limit = "no time limit" if forecast.time_limit is None else f"at most {duration(forecast.time_limit)}"
     cost = "no price" if forecast.worst_case_usd is None else f"at most {usd(forecast.worst_case_usd)}"
-    expected = expected_words(proposal.expected)
     return [
         f"  trial {place}: {described(proposal.configuration)}; {share_of_data(proposal.fraction, fidelity)}",
-        f"    {limit}, {cost}" + (f"; expected {expected}" if expected else ""),
+        f"    {limit}, {cost}{expected_clause(proposal.expected)}",
         f"    why: {'; '.join(map(str, proposal.notes))}",
     ]
 

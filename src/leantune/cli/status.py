@@ -10,19 +10,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
 
 from leantune.executors.base import Report
-from leantune.history import (
-    Estimate,
-    History,
-    Note,
-    NoteKind,
-    Observation,
-    Trial,
-    TrialState,
-    counted_notes,
-)
+from leantune.history import Estimate, History, Note, NoteKind, Observation, Trial, TrialState, counted_notes
 from leantune.problem import COST, TIME, Constraint, Fidelity, Problem
 from leantune.run.events import (
     Event,
@@ -36,7 +26,7 @@ from leantune.run.events import (
     TrialRecovered,
     Waiting,
 )
-from leantune.store.rows import Booking, Money
+from leantune.store.rows import Money
 from leantune.strategies.baseline import Comparison, compared
 from leantune.strategies.recommending import answers, best_result, excess
 from leantune.text import counted, described, estimated, limit_text, listed, quantity, share_of_data, usd
@@ -157,13 +147,11 @@ class StudyStatus:
 
 
 @dataclass(frozen=True)
-class LocalRun:
-    """A run of a trial on this worker; `began` is when it was started."""
+class WatchedRun:
+    """A run on this worker: the event that told of its start, when that came, and the run's last report."""
 
-    trial: Trial
-    attempt: int
+    started: RunStarted
     began: float
-    booking: Booking
     report: Report | None = None
 
 
@@ -177,7 +165,7 @@ class Progress:
     status: StudyStatus
     began: float
     parallel: int
-    runs: Mapping[int, LocalRun] = field(default_factory=lambda: MappingProxyType({}))
+    runs: Mapping[int, WatchedRun] = field(default_factory=dict)
     ended: tuple[RunEnded, ...] = ()
     proposed: TrialProposed | None = None
     recovered: int = 0
@@ -190,29 +178,23 @@ class Progress:
         match event:
             case TrialProposed():
                 new = replace(self, proposed=event, waiting="")
-            case RunStarted(trial, attempt, booking):
-                new = self._with_run(LocalRun(trial, attempt, now, booking))
-            case ReportReceived(report):
-                run = self.runs.get(report.number)
-                new = self if run is None else self._with_run(replace(run, report=report))
-            case RunEnded():
-                new = replace(self._without_run(event.trial.number), ended=(*self.ended, event)[-ENDED_SHOWN:])
-            case MachineRented() | TrialJudged():
-                new = self
+            case RunStarted(trial):
+                new = replace(self, runs={**self.runs, trial.number: WatchedRun(event, now)}, waiting="")
+            case ReportReceived(report) if report.number in self.runs:
+                run = replace(self.runs[report.number], report=report)
+                new = replace(self, runs={**self.runs, report.number: run}, waiting="")
+            case RunEnded(trial):
+                runs = {number: run for number, run in self.runs.items() if number != trial.number}
+                new = replace(self, runs=runs, ended=(*self.ended, event)[-ENDED_SHOWN:], waiting="")
             case TrialRecovered():
                 new = replace(self, recovered=self.recovered + 1)
             case Waiting(reason):
                 new = replace(self, waiting=reason)
             case Stopping():
                 new = replace(self, stopping=event)
+            case ReportReceived() | MachineRented() | TrialJudged():
+                new = self
         return new
-
-    def _with_run(self, run: LocalRun) -> Progress:
-        return replace(self, runs=MappingProxyType({**self.runs, run.trial.number: run}), waiting="")
-
-    def _without_run(self, number: int) -> Progress:
-        others = {other: run for other, run in self.runs.items() if other != number}
-        return replace(self, runs=MappingProxyType(others), waiting="")
 
     @property
     def elsewhere(self) -> tuple[Trial, ...]:
@@ -224,9 +206,10 @@ class Progress:
 # -- words
 
 
-def expected_words(expected: Mapping[str, Estimate]) -> str:
-    """What the models predict, on one line."""
-    return ", ".join(f"{name} {estimated(name, estimate)}" for name, estimate in expected.items())
+def expected_clause(expected: Mapping[str, Estimate]) -> str:
+    """What the models predict, as the end of a line; empty where they predict nothing."""
+    values = ", ".join(f"{name} {estimated(name, estimate)}" for name, estimate in expected.items())
+    return f"; expected {values}" if values else ""
 
 
 def cause_words(cause: str) -> str:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from threading import Lock
 
 from leantune.cli.status import (
-    LocalRun,
     Progress,
     StudyStatus,
-    expected_words,
+    WatchedRun,
+    expected_clause,
     reported_words,
     stopping_words,
     trial_words,
@@ -79,12 +79,10 @@ def event_lines(event: Event, before: Progress, now: Progress) -> list[str]:
 
 
 def _proposed_line(event: TrialProposed, before: Progress) -> str:
-    trial, expected = event.trial, expected_words(event.trial.expected)
-    promise = f"; expected {expected}" if expected else ""
-    what = trial_words(trial, before.status.problem.fidelity)
-    words = f"trial {trial.number} proposed in {duration(event.seconds)}: {what}"
-    why = before.status.reasons(trial)
-    return f"{words}; why: {why}{promise}" if why else f"{words}{promise}"
+    trial, reasons = event.trial, before.status.reasons(event.trial)
+    why = f"; why: {reasons}" if reasons else ""
+    words = f"{trial_words(trial, before.status.problem.fidelity)}{why}{expected_clause(trial.expected)}"
+    return f"trial {trial.number} proposed in {duration(event.seconds)}: {words}"
 
 
 def _started_line(event: RunStarted) -> str:
@@ -104,7 +102,7 @@ def _rented_lines(event: MachineRented) -> list[str]:
     return [f"trial {event.trial.number} goes on {stay.machine}, {stay.market}, {price}"]
 
 
-def _report_lines(before: LocalRun | None, now: LocalRun | None, fidelity: Fidelity) -> list[str]:
+def _report_lines(before: WatchedRun | None, now: WatchedRun | None, fidelity: Fidelity) -> list[str]:
     """A run's first report, each snapshot, and what else it says every few seconds."""
     if now is None or now.report is None:
         return []
