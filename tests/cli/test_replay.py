@@ -53,6 +53,10 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write(tmp_path)
 
 
+def task(settings: Settings, seed: int) -> Task:
+    return Task(Source("t"), settings, seed)
+
+
 def compared(*arguments: object) -> Any:
     return told("replay", *arguments, *QUICK)
 
@@ -306,16 +310,16 @@ def test_an_error_is_json_too(table: Path) -> None:
 def test_progress_counts_and_knows_how_long_it_takes() -> None:
     clock = SimulatedClock()
     progress = ReplayProgress(5, clock)
-    task = Task(Source("t"), Settings("eic", "cea:0.2"), 0)
+    done = task(Settings("eic", "cea:0.2"), 0)
     assert progress.words == "0 of 5 runs"
     clock.sleep(100.0)
-    progress.after(Done(task, [], fresh=False))
+    progress.after(Done(done, [], fresh=False))
     assert progress.words == "1 of 5 runs, 1 found"
     clock.sleep(60.0)
-    progress.after(Done(task, [], fresh=True))
+    progress.after(Done(done, [], fresh=True))
     assert progress.words.replace("\u00a0", " ") == "2 of 5 runs, 1 found, eic, cea:0.2 done, about 3 min left"
     for _ in range(3):
-        progress.after(Done(task, [], fresh=True))
+        progress.after(Done(done, [], fresh=True))
     assert progress.words == "5 of 5 runs, 1 found, eic, cea:0.2 done"
 
 
@@ -436,7 +440,7 @@ def test_a_table_without_dollars_tells_none(measured: MeasuredTable) -> None:
 
 
 def test_rows_in_json_and_csv_tell_the_same(measured: MeasuredTable) -> None:
-    runs = {Settings("eic"): {0: [row(1, None, start=True), row(2, verdict(feasible=False, ratio=math.inf))]}}
+    runs = {task(Settings("eic"), 0): [row(1, None, start=True), row(2, verdict(feasible=False, ratio=math.inf))]}
     told = list(show.rows_json(Truth.of(measured), runs, "paper"))
     json.dumps(encoded(told), allow_nan=False)
     assert told[0]["recommendation"] is None
@@ -450,7 +454,8 @@ def test_rows_in_json_and_csv_tell_the_same(measured: MeasuredTable) -> None:
 
 def test_dollars_to_minimise_tell_both_ratios(tmp_path: Path) -> None:
     truth = Truth.of(small(tmp_path, "cheapest"))
-    (told,) = show.rows_json(truth, {Settings("x"): {3: [row(1, verdict(ratio=1.5, ratio_full=math.inf))]}}, "paper")
+    runs = {task(Settings("x"), 3): [row(1, verdict(ratio=1.5, ratio_full=math.inf))]}
+    (told,) = show.rows_json(truth, runs, "paper")
     recommendation = encoded(told["recommendation"])
     assert isinstance(recommendation, dict)
     assert (recommendation["cno"], recommendation["cno_full"], told["seed"]) == (1.5, None, 3)

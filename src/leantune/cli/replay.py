@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -43,8 +43,6 @@ from leantune.text import (
     significant,
     usd,
 )
-
-Runs = Mapping[Settings, Mapping[int, Sequence[Row]]]  # the rows of each seed
 
 
 def presets(data: Path | None) -> Answer:
@@ -87,7 +85,8 @@ def _at(at: At, fidelity: Fidelity) -> str:
 def table_facts(source: Source) -> Answer:
     """Say what is true of a table."""
     table = source.load()
-    return Answer(facts(table), facts_lines(table, facts(table)))
+    document = facts(table)
+    return Answer(document, facts_lines(table, document))
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def compare(
     table = source.load()
     _check_target(evaluation.rows)
     contestants = _contestants(source, table, strategies, common)
-    tasks = {(settings, seed): Task(source, settings, seed) for settings in contestants for seed in seeds}
+    tasks = [Task(source, settings, seed) for settings in contestants for seed in seeds]
     kept, progress = Kept(results), ReplayProgress(len(tasks), RealClock())
     with activity("replay", len(tasks)) as tell, interruptible():
 
@@ -142,14 +141,14 @@ def compare(
             tell(progress.words, progress.count)
 
         try:
-            rows_by_task = run_all([*tasks.values()], kept, processes=processes, done=done)
+            rows_by_task = run_all(tasks, kept, processes=processes, done=done)
         except KeyboardInterrupt:
             say(f"{progress.count} of {counted(len(tasks), 'run')} are kept in {results}", err=True)
             raise
     if kept.damaged:
         warn(f"{counted(len(kept.damaged), 'kept result')} could not be read and ran again: {kept.damaged[0]}")
-    runs = {settings: {seed: rows_by_task[tasks[settings, seed]] for seed in seeds} for settings in contestants}
-    labelled = {settings.label: [*ran.values()] for settings, ran in runs.items()}
+    runs = {task: rows_by_task[task] for task in tasks}
+    labelled = {settings.label: [runs[Task(source, settings, seed)] for seed in seeds] for settings in contestants}
     truth, rule = Truth.of(table), evaluation.rule
     summaries = summarise(truth, labelled, rule, dollars)
     rows = [*rows_json(truth, runs, rule)]
@@ -372,7 +371,7 @@ def comparison_json(table: MeasuredTable, rule: str, summaries: Sequence[Summary
 # -- rows
 
 
-def rows_json(truth: Truth, runs: Runs, rule: str) -> Iterator[Json]:
+def rows_json(truth: Truth, runs: Mapping[Task, Sequence[Row]], rule: str) -> Iterator[Json]:
     """[{strategy, seed, test, start, configuration, fraction, test_dollars, test_seconds, cut, dollars, seconds,
     ask_seconds, notes, recommendation: {configuration, fraction, sure, tested, predicted: {metric: {mean, sd}},
     probabilities: {limit: p}, modelled: {scale, mean, sd, truth}, feasible, metrics, accuracy_c, cno, cno_full,
@@ -383,17 +382,14 @@ def rows_json(truth: Truth, runs: Runs, rule: str) -> Iterator[Json]:
     modelled; null where no model predicted it. Goals to maximise have an accuracy_c, goals to minimise a cno (over the
     best of all fractions) and a cno_full (over the best at full data).
     """
-    for settings, seeds in runs.items():
-        for seed, rows in seeds.items():
-            for row in rows:
-                test = asdict(row)
-                del test["advice"]
-                yield {
-                    "strategy": settings.label,
-                    "seed": seed,
-                    **test,
-                    "recommendation": _advice_json(truth, row, rule),
-                }
+    test = "test start configuration fraction test_dollars test_seconds cut dollars seconds ask_seconds notes"
+    for task, rows in runs.items():
+        for row in rows:
+            yield {
+                **picked(task, "strategy=settings.label seed"),
+                **picked(row, test),
+                "recommendation": _advice_json(truth, row, rule),
+            }
 
 
 def _advice_json(truth: Truth, row: Row, rule: str) -> Json | None:

@@ -207,10 +207,9 @@ def headline(summary: SimulationSummary) -> str:
     share = saved_share(first, plain)
     times = f"finished after {duration(first.finished_seconds)} instead of {duration(plain.finished_seconds)}"
     if share < 0:
-        return f"{_name(first)} costs {usd(first.usd)}, more than the {usd(plain.usd)} on demand; {times}."
-    return (
-        f"{_name(first)} costs {usd(first.usd)} instead of {usd(plain.usd)} on demand: {percent(share)} saved, {times}."
-    )
+        return f"{first.policy.capitalize()} costs {usd(first.usd)}, more than the {usd(plain.usd)} on demand; {times}."
+    saved = f"{percent(share)} saved, {times}"
+    return f"{first.policy.capitalize()} costs {usd(first.usd)} instead of {usd(plain.usd)} on demand: {saved}."
 
 
 def sentences(summary: SimulationSummary) -> list[str]:
@@ -255,10 +254,6 @@ def _beyond(summary: SimulationSummary, moment: float) -> str:
 
 def _minute(time: float) -> str:
     return f"{utc(time):%Y-%m-%d %H:%M} UTC"
-
-
-def _name(tally: Tally) -> str:
-    return tally.policy[0].upper() + tally.policy[1:]
 
 
 def _kicker(summary: SimulationSummary) -> str:
