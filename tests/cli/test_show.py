@@ -259,11 +259,11 @@ def test_the_present_setting_is_told_beside_what_was_found() -> None:
     assert json.loads(json_of(document))["baseline"]["basis"] == "untested"
     history, trial = history.propose(problem.baseline, FULL)
     history = history.record(trial.number, [observe(problem, trial, {"accuracy": 0.9}, seconds=20.0)], time=300.0)
-    beside = compared(problem, history, CONFIGURATION, FULL, RECOMMENDED.metrics)
-    shown = text(show.recommendation_lines(RECOMMENDED, beside))
+    comparison = compared(problem, history, CONFIGURATION, FULL, RECOMMENDED.metrics)
+    shown = text(show.recommendation_lines(RECOMMENDED, comparison))
     # Of the two results of the configuration on all data, 0.99 and 0.91, the mean counts.
     assert "Compared: Better than your setting by 0.05, for $0.015 less a run (yours: accuracy 0.9" in shown
-    keys = json.loads(json_of(show.recommendation_json(RECOMMENDED, beside)))["baseline"]
+    keys = json.loads(json_of(show.recommendation_json(RECOMMENDED, comparison)))["baseline"]
     assert (keys["trial"], keys["fraction"], keys["metrics"]["accuracy"]) == (5, "1", 0.9)
     assert "baseline" not in show.recommendation_json(RECOMMENDED)
 

@@ -42,7 +42,7 @@ from tests.cli.samples import (
 def test_the_best_keeps_all_limits_on_all_data() -> None:
     best = status(mixed()).best
     assert best is not None
-    assert (best.trial.number, best.answers, best.kept, best.broken) == (3, True, True, ())
+    assert (best.trial.number, best.on_answer, best.limits_kept, best.broken) == (3, True, True, ())
 
 
 def test_a_result_on_all_data_that_breaks_a_limit_comes_before_any_on_a_part() -> None:
@@ -51,7 +51,7 @@ def test_a_result_on_all_data_that_breaks_a_limit_comes_before_any_on_a_part() -
     history = done(done(history, 0, 0.99, 1.0), 1, 0.5, 90.0)
     best = status(history).best
     assert best is not None
-    assert (best.trial.number, best.answers, best.kept) == (1, True, False)
+    assert (best.trial.number, best.on_answer, best.limits_kept) == (1, True, False)
     assert [limit.metric for limit in best.broken] == ["time"]
 
 
@@ -59,7 +59,7 @@ def test_a_result_on_a_part_is_better_than_nothing_and_says_so() -> None:
     history, _ = proposed(History(), QUARTER)
     best = status(done(history, 0, 0.7, 1.0)).best
     assert best is not None
-    assert (best.trial.number, best.answers) == (0, False)
+    assert (best.trial.number, best.on_answer) == (0, False)
 
 
 @pytest.mark.parametrize("history", [History(), failed(proposed(History(), FULL)[0], 0, "boom")], ids=["new", "failed"])
@@ -72,8 +72,8 @@ def test_where_answers_lie_anywhere_a_part_is_an_answer() -> None:
     history, _ = proposed(History(), QUARTER)
     best = status(done(history, 0, 0.7, 1.0), problem).best
     assert best is not None
-    assert best.answers
-    assert best.kept
+    assert best.on_answer
+    assert best.limits_kept
 
 
 def test_notes_are_counted_once_a_trial_whatever_their_numbers() -> None:

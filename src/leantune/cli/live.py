@@ -71,7 +71,7 @@ def _summary(status: StudyStatus) -> Table:
         used = f"{duration(history.seconds)} of {budget.hours:g} h"
         grid.add_row("training", _measure(used, history.seconds, 0.0, budget.hours * 3600.0))
     best = status.best
-    colour = "" if best is None else "green" if best.kept and best.answers else "yellow"
+    colour = "" if best is None else "green" if best.limits_kept and best.on_answer else "yellow"
     grid.add_row("best", _text(status.best_words, colour))
     if best is not None:
         grid.add_row("", _text(described(best.trial.configuration)))

@@ -44,7 +44,7 @@ encoded.register(Note, str)
 
 
 def recommendation_lines(
-    recommended: Recommendation, beside: Comparison | None = None, fidelity: Fidelity = "data"
+    recommended: Recommendation, comparison: Comparison | None = None, fidelity: Fidelity = "data"
 ) -> list[str]:
     """The configuration to use, what to expect of it, how sure its limits are, why, and how it compares with the user's
     present setting.
@@ -60,7 +60,7 @@ def recommendation_lines(
         lines += aligned((text, _sure(sure, measured)) for text, sure in recommended.probabilities.items())
     lines.append(recommended.state.words)
     lines.append(f"Why: {recommended.why}")
-    lines += [f"Compared: {beside.words}"] if beside else []
+    lines += [f"Compared: {comparison.words}"] if comparison else []
     return [*lines, *(f"Note: {note}" for note in recommended.notes)]
 
 
@@ -68,7 +68,7 @@ def _sure(probability: float, measured: bool) -> str:
     return ("held" if probability == 1 else "broken") if measured else f"holds with {percent(probability)}"
 
 
-def recommendation_json(recommended: Recommendation, beside: Comparison | None = None) -> Json:
+def recommendation_json(recommended: Recommendation, comparison: Comparison | None = None) -> Json:
     """The same for a program; a cluster in the configuration is {type, nodes, vcpus, memory_gib, usd_per_hour}.
 
     baseline: only where the study has one.
@@ -77,14 +77,14 @@ def recommendation_json(recommended: Recommendation, beside: Comparison | None =
         **picked(recommended, "configuration fraction metrics"),
         "limits": [{"limit": text, "probability": sure} for text, sure in recommended.probabilities.items()],
         **picked(recommended, "state feasible tested why notes"),
-        **comparison_json(beside),
+        **comparison_json(comparison),
     }
 
 
-def comparison_json(beside: Comparison | None) -> Json:
+def comparison_json(comparison: Comparison | None) -> Json:
     """The user's present setting under its key, with what was measured of it; nothing where there is none."""
     names = "configuration basis trial fraction metrics broken gain saved_usd saved_seconds predicted words"
-    return {} if beside is None else {"baseline": picked(beside, names)}
+    return {} if comparison is None else {"baseline": picked(comparison, names)}
 
 
 # -- a study
@@ -127,7 +127,7 @@ def _best_json(best: Best) -> Json:
     return {
         **picked(best, "trial=trial.number fraction=seen.fraction configuration=trial.configuration"),
         **picked(best.seen, "metrics cost seconds"),
-        **picked(best, "on_answer=answers limits_kept=kept"),
+        **picked(best, "on_answer limits_kept"),
     }
 
 
@@ -151,7 +151,7 @@ def status(status: StudyStatus, stop_reason: str | None, workers: Sequence[Worke
         f"Study {status.name}: {'not over yet' if stop_reason is None else f'over, {stop_reason}'}",
         *aligned(about),
         *study_lines(status),
-        *([f"  compared: {status.beside.words}"] if status.beside else []),
+        *([f"  compared: {status.comparison.words}"] if status.comparison else []),
         *(
             f"  running: trial {trial.number}, {trial_words(trial, fidelity)}, {duration(ran)}"
             for trial, ran in running
@@ -160,7 +160,7 @@ def status(status: StudyStatus, stop_reason: str | None, workers: Sequence[Worke
     ]
     document = {
         **study_json(status),
-        **comparison_json(status.beside),
+        **comparison_json(status.comparison),
         "over": stop_reason is not None,
         "stop_reason": stop_reason,
         "running": [{**picked(trial, "trial=number fraction configuration"), "seconds": ran} for trial, ran in running],
@@ -184,7 +184,7 @@ def ended(
     end: End,
     recommended: Recommendation | None,
     why_none: str,
-    beside: Comparison | None = None,
+    comparison: Comparison | None = None,
     *,
     shown: bool = False,
 ) -> Answer:
@@ -192,13 +192,13 @@ def ended(
     document = {
         **study_json(status),
         **picked(end, "outcome reason"),
-        "recommendation": recommendation_json(recommended, beside) if recommended else None,
+        "recommendation": recommendation_json(recommended, comparison) if recommended else None,
         "why_no_recommendation": why_none,
     }
     lines = [
         f"Study {status.name}: {end.outcome.value}, {end.reason}",
         *([] if shown else study_lines(status)),
-        *(recommendation_lines(recommended, beside, status.problem.fidelity) if recommended else []),
+        *(recommendation_lines(recommended, comparison, status.problem.fidelity) if recommended else []),
         *([f"No recommendation: {why_none}"] if why_none else []),
     ]
     return Answer(document, lines)

@@ -40,12 +40,12 @@ _WORTH_TELLING = (NoteKind.FALLBACK, NoteKind.CAP, NoteKind.EXTRA_RUNS, NoteKind
 
 @dataclass(frozen=True)
 class Best:
-    """The best result so far. answers: it was measured where an answer may lie (on all data, or anywhere)."""
+    """The best result so far. on_answer: it was measured where an answer may lie (on all data, or anywhere)."""
 
     trial: Trial
     seen: Observation
-    answers: bool
-    kept: bool
+    on_answer: bool
+    limits_kept: bool
     broken: tuple[Constraint, ...]
 
 
@@ -83,7 +83,7 @@ class StudyStatus:
         return counted_notes(self.history, _WORTH_TELLING)
 
     @cached_property
-    def beside(self) -> Comparison | None:
+    def comparison(self) -> Comparison | None:
         """The best result so far beside the user's present setting; None while there is one of both or neither."""
         if self.best is None:
             return None
@@ -123,9 +123,9 @@ class StudyStatus:
         if best is None:
             return "no result yet"
         value = f"{goal} {quantity(goal, best.seen.value(goal))}, {share_of_data(best.seen.fraction, fidelity)}"
-        if not best.answers:
+        if not best.on_answer:
             return f"{value} (no result on all {fidelity} yet), trial {best.trial.number}"
-        if best.kept:
+        if best.limits_kept:
             return f"{value}{', all limits kept' if self.problem.constraints else ''}, trial {best.trial.number}"
         values = ((limit, quantity(limit.metric, best.seen.value(limit.metric))) for limit in best.broken)
         broken = [f"{limit_text(limit)} ({value})" for limit, value in values]

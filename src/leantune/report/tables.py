@@ -155,8 +155,7 @@ def trials(view: StudyView) -> str:
     headings += ["limits"] if view.problem.constraints else []
     headings += [f">{name}" if _is_number(parameter) else name for name, parameter in named.items()]
     headings += ["what happened", "why it was proposed"]
-    best = None if view.recommendation is None else view.recommendation.configuration.id
-    rows = [_trial(view, trial, measures, trial.configuration.id == best) for trial in view.history.trials]
+    rows = [_trial(view, trial, measures) for trial in view.history.trials]
     head = "".join(heading(clipped(text), button=True) for text in headings)
     rows = [f"<tr>{row}" if index < MOST_ROWS else f"<tr hidden>{row}" for index, row in enumerate(rows)]
     return (
@@ -173,9 +172,9 @@ def _is_number(parameter: Parameter) -> bool:
     return isinstance(parameter, Float | Integer)
 
 
-def _trial(view: StudyView, trial: Trial, measures: Sequence[str], best: bool) -> str:
+def _trial(view: StudyView, trial: Trial, measures: Sequence[str]) -> str:
     seen = trial.results[-1] if trial.results else None
-    star = '<b class="star" title="recommended configuration">★</b>' if best else ""
+    star = '<b class="star" title="recommended configuration">★</b>' if view.recommends(trial) else ""
     cells = [f"<td class=n>{star}{trial.number}</td>", f"<td class={trial.state}>{trial.state}</td>"]
     cells.append(amount("all" if trial.fraction == 1 else str(trial.fraction), float(trial.fraction)))
     cells += [_measure(trial, seen, metric) for metric in measures]

@@ -70,8 +70,8 @@ def conclusion_of(view: StudyView) -> Conclusion:
         headline += f" {_named(best.configuration)}{part}"
     cautions = tuple(_cautions(view, state))
     sentence = _sentence(view, state)
-    if view.beside is not None:
-        sentence += f" {view.beside.words}"
+    if view.comparison is not None:
+        sentence += f" {view.comparison.words}"
     return Conclusion(state, headline, sentence, tuple(_tiles(view)), cautions)
 
 
