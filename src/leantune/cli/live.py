@@ -32,7 +32,7 @@ def live_view(console: Console, latest: Callable[[], tuple[Progress, float]]) ->
 
 
 def draw(progress: Progress, now: float) -> RenderableType:
-    """The whole view."""
+    """The view: header, bars, running and ended trials, notes."""
     parts: list[RenderableType] = [_header(progress, now), _summary(progress.status)]
     if progress.runs or progress.elsewhere:
         parts.append(_running(progress, now))

@@ -63,15 +63,17 @@ def presets(data: Path | None) -> Answer:
             for problem, described in description.problems.items()
         }
         tables.append({"name": name, "problems": problems, "file": file, "there": file.is_file()})
-        named = description.problems.items()
-        flags = ((f"--problem {key}" if key else "main", _wanted(problem, description)) for key, problem in named)
+        flags = [
+            (f"--problem {key}" if key else "main", _problem_words(problem, description))
+            for key, problem in description.problems.items()
+        ]
         lines += [f"  {name}", *aligned(flags, "    "), *([] if file.is_file() else [f"    no file {file}"])]
     if not all(preset["there"] for preset in tables):
         lines.append("Name the folder that holds the files with --data DIR (or LEANTUNE_DATA).")
     return Answer({"presets": tables}, lines)
 
 
-def _wanted(problem: ProblemText, description: Description) -> str:
+def _problem_words(problem: ProblemText, description: Description) -> str:
     fidelity = problem.own.get("fidelity", description.fidelity)
     limits = listed(limit.written for limit in problem.limits)
     goal = f"{problem.goal.direction.value} {problem.goal.metric}, {_at(problem.goal.at, fidelity)}"
@@ -83,7 +85,7 @@ def _at(at: At, fidelity: Fidelity) -> str:
 
 
 def table_facts(source: Source) -> Answer:
-    """Say what is true of a table."""
+    """What a table holds: rows, configurations, its best answer."""
     table = source.load()
     document = facts(table)
     return Answer(document, facts_lines(table, document))
@@ -104,7 +106,7 @@ class Evaluation:
 
     @property
     def dollars(self) -> list[float]:
-        """Of `at_usd`, ascending."""
+        """The dollars of `at_usd`, ascending."""
         try:
             dollars = sorted(float(amount) for amount in self.at_usd.split(",") if self.at_usd)
         except ValueError:
@@ -153,7 +155,7 @@ def compare(
     summaries = summarise(truth, labelled, rule, dollars)
     rows = [*rows_json(truth, runs, rule)]
     if evaluation.rows is not None:
-        _write(evaluation.rows, rows_csv(rows))
+        _write_rows(evaluation.rows, rows_csv(rows))
     document = comparison_json(table, rule, summaries, rows)
     lines = [*table_lines(table), *summary_lines(table.problem, summaries)]
     if evaluation.calibration:
@@ -175,7 +177,7 @@ def _check_target(rows: Path | None) -> None:
 def _contestants(source: Source, table: MeasuredTable, strategies: str, common: Settings) -> list[Settings]:
     """The settings of each strategy, once all of them are known to be able to run."""
     if not strategies:
-        hint = f"Give --strategies; these serve it: {', '.join(_serving(table.problem))}"
+        hint = f"Give --strategies; these serve it: {', '.join(_usable_recipes(table.problem))}"
         raise StrategyError("no strategies to compare", where=table.name, hint=hint)
     chosen = [replace(common, strategy=spec) for spec in dict.fromkeys(split_specs(strategies))]
     for settings in chosen:
@@ -183,27 +185,27 @@ def _contestants(source: Source, table: MeasuredTable, strategies: str, common: 
         try:
             check(table, settings)
         except StrategyError as error:
-            raise StrategyError(error.what, where=error.where, hint=error.hint + _others(source)) from None
+            raise StrategyError(error.what, where=error.where, hint=error.hint + _other_problems(source)) from None
     return chosen
 
 
-def _serving(problem: Problem) -> Iterator[str]:
+def _usable_recipes(problem: Problem) -> Iterator[str]:
     for name in RECIPES:
         with suppress(StrategyError):
             contender(name).tuner.check(problem)
             yield name
 
 
-def _others(source: Source) -> str:
-    """A word about the table's other problems."""
+def _other_problems(source: Source) -> str:
+    """The end of a hint: which other problems the table has."""
     text = preset_text(source.name) if source.name in preset_names() else Path(source.name).read_text(encoding="utf-8")
     names = [name for name in parse_description(text, source.name).problems if name != source.problem]
     ways = [f"--problem {name}" if name else "the main one, without --problem" for name in names]
     return f". The table has another problem: {', '.join(ways)}" if ways else ""
 
 
-def _write(path: Path, text: str) -> None:
-    """All of it or nothing."""
+def _write_rows(path: Path, text: str) -> None:
+    """Write the CSV file, whole or not at all."""
     try:
         write_whole(path, text)
     except OSError as error:
@@ -245,7 +247,7 @@ class ReplayProgress:
 
 
 def facts_lines(table: MeasuredTable, facts: Mapping[str, object]) -> list[str]:
-    """What is true of a table."""
+    """The facts of a table as lines."""
     metric, best, cost = table.problem.goal.metric, facts["best"], facts["best_cost"]
     rows = [(name.replace("_", " "), str(facts[name])) for name in ("rows", "configurations", "feasible")]
     rows.append(("within 5 % of the best", str(facts["near_optimal"])))
@@ -273,7 +275,7 @@ def table_lines(table: MeasuredTable) -> list[str]:
 
 
 def summary_lines(problem: Problem, summaries: Iterable[Summary]) -> list[str]:
-    """One block a strategy."""
+    """A block of lines for each strategy."""
     lines = []
     for summary in summaries:
         head = f"{counted(summary.seeds, 'seed')}, {significant(summary.tests, 3)} tests each"

@@ -1,4 +1,4 @@
-"""A study and a run of it at one moment, and the words in which `status`, the live view and the plain lines tell of it.
+"""A study and a run of it at one moment, and their words for `status`, the live view and the plain lines.
 
 Pure: computed from history and events. Words are one line each.
 """
@@ -94,7 +94,7 @@ class StudyStatus:
 
     @property
     def has_dollars(self) -> bool:
-        """Whether anybody pays."""
+        """Whether the study costs dollars."""
         return self.problem.space.has_prices or self.money.budget_usd is not None or self.money.spent > 0
 
     # -- in words
@@ -220,12 +220,12 @@ def cause_words(cause: str) -> str:
 
 
 def trial_words(trial: Trial, fidelity: Fidelity = "data") -> str:
-    """What a trial tests."""
+    """The configuration that a trial tests, and on which share of the data."""
     return f"{described(trial.configuration)}; {share_of_data(trial.fraction, fidelity)}"
 
 
 def reported_words(report: Report, fidelity: Fidelity = "data") -> str:
-    """What a running trial said about itself."""
+    """The metrics, step and share of a report."""
     metrics = ", ".join(f"{name} {quantity(name, value)}" for name, value in report.metrics.items())
     step = "" if report.step is None else f", step {report.step:g}"
     return f"{metrics}{step}" + ("" if report.fraction is None else f", {share_of_data(report.fraction, fidelity)}")

@@ -87,15 +87,15 @@ def columned(headings: Sequence[str], rows: Iterable[Sequence[str]], left: int =
 
 
 def aligned(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
-    """Names, and what is said of each."""
+    """Lines of two columns: a name, and its words."""
     return columned((), rows, left=2, indent=indent)
 
 
 # -- what is going on
 
 
-class Tell(Protocol):
-    """What is being done now, and how much of the total is done."""
+class ProgressCallback(Protocol):
+    """Shows what is being done now, and how much of the total is done."""
 
     def __call__(self, words: str, done: int = 0, /) -> None: ...
 
@@ -103,7 +103,7 @@ class Tell(Protocol):
 @contextmanager
 def activity(
     title: str, total: int | None = None, *, quiet: float = QUIET_SECONDS, clock: Clock | None = None
-) -> Iterator[Tell]:
+) -> Iterator[ProgressCallback]:
     """Within the block, the words given are shown after the title, on standard error.
 
     On a terminal as one line that changes, with a bar where there is a total; else as plain lines: one when all is
@@ -126,7 +126,7 @@ def activity(
         yield draw
 
 
-def _plain(title: str, total: int | None, quiet: float, clock: Clock) -> Tell:
+def _plain(title: str, total: int | None, quiet: float, clock: Clock) -> ProgressCallback:
     last = clock.now()
 
     def tell(words: str, done: int = 0, /) -> None:
@@ -142,7 +142,7 @@ def _plain(title: str, total: int | None, quiet: float, clock: Clock) -> Tell:
 
 
 class Interruptible(Protocol):
-    """The loop, as far as a signal is concerned."""
+    """What a signal stops: the loop."""
 
     def interrupt(self) -> None:
         """Stop gently; the second time, at once. Safe in a signal handler."""
@@ -161,7 +161,7 @@ class Interrupts:
         self._noticed = False
 
     def ready(self, loop: Interruptible) -> None:
-        """There is a loop now."""
+        """From now on signals go to this loop."""
         self._loop = loop
 
     def noticed(self) -> None:

@@ -44,7 +44,7 @@ REPORT_SECONDS = 5.0  # between two lines about one run's own reports: a program
 
 
 def opening_lines(progress: Progress) -> list[str]:
-    """What is about to be worked on."""
+    """The first lines: the study, its budget, and what it has already."""
     status = progress.status
     lines = [f"study {status.name}: {goal_words(status.problem)}; {status.strategy}, seed {status.seed}"]
     lines.append(f"budget {budget_words(status.problem.budget)}; store {status.store}")
@@ -155,7 +155,7 @@ class Watcher:
         self._tell(opening_lines(self._progress))
 
     def __call__(self, event: Event) -> None:
-        """Take note of an event, and tell it."""
+        """Update the state by an event, and print its lines."""
         if isinstance(event, Stopping):
             self.interrupts.noticed()
         with self._lock:
@@ -185,7 +185,7 @@ class Watcher:
         return status_of(self._opened)
 
     def _tell(self, lines: list[str]) -> None:
-        """Plain lines; when nobody reads them any more (`| head`), the study stops gently."""
+        """Print plain lines; when nobody reads them any more (`| head`), the study stops gently."""
         if self._mode is Mode.LIVE or not self._heard:
             return
         try:
