@@ -124,13 +124,14 @@ class StudyStatus:
             return "no result yet"
         value = f"{goal} {quantity(goal, best.seen.value(goal))}, {share_of_data(best.seen.fraction, fidelity)}"
         if not best.on_answer:
-            return f"{value} (no result on all {fidelity} yet), trial {best.trial.number}"
-        if best.limits_kept:
-            return f"{value}{', all limits kept' if self.problem.constraints else ''}, trial {best.trial.number}"
-        values = ((limit, quantity(limit.metric, best.seen.value(limit.metric))) for limit in best.broken)
-        broken = [f"{limit_text(limit)} ({value})" for limit, value in values]
-        what = listed(broken) or "a limit, as far as it was measured"
-        return f"{value}, breaks {what}, trial {best.trial.number}"
+            limits = f" (no result on all {fidelity} yet)"
+        elif best.limits_kept:
+            limits = ", all limits kept" if self.problem.constraints else ""
+        else:
+            values = ((limit, quantity(limit.metric, best.seen.value(limit.metric))) for limit in best.broken)
+            broken = listed(f"{limit_text(limit)} ({value})" for limit, value in values)
+            limits = f", breaks {broken or 'a limit, as far as it was measured'}"
+        return f"{value}{limits}, trial {best.trial.number}"
 
     def outcome_words(self, trial: Trial, cause: str) -> str:
         """What a run that ended brought: the metrics that matter to the problem, or why there are none."""

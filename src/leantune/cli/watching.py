@@ -65,8 +65,11 @@ def event_lines(event: Event, before: Progress, now: Progress) -> list[str]:
             lines = _report_lines(*runs, now.status.problem.fidelity)
         case RunEnded():
             lines = _ended_lines(event, now)
+        case MachineRented(trial, stay) if trial.configuration.cluster is None:
+            price = f"{usd(stay.usd_per_hour)} per hour" + (" on demand" if stay.on_demand else "")
+            lines = [f"trial {trial.number} goes on {stay.machine}, {stay.market}, {price}"]
         case MachineRented():
-            lines = _rented_lines(event)
+            lines = []  # the machine is part of the configuration: the proposal has named it
         case TrialJudged(trial, judgement):
             lines = [f"trial {trial.number}: {judgement.verdict.value}, {judgement.why}"]
         case TrialRecovered(trial, cause):
@@ -91,15 +94,6 @@ def _started_line(event: RunStarted) -> str:
     limit = "no time limit" if seconds is None else f"time limit {duration(seconds)}"
     on = "" if event.continues is None else f", goes on from trial {event.continues}"
     return f"trial {event.trial.number} started{again}: {limit}{on}"
-
-
-def _rented_lines(event: MachineRented) -> list[str]:
-    """Where a machine is part of the configuration, the trial's own words say which one."""
-    if event.trial.configuration.cluster is not None:
-        return []
-    stay = event.stay
-    price = f"{usd(stay.usd_per_hour)} per hour" + (" on demand" if stay.on_demand else "")
-    return [f"trial {event.trial.number} goes on {stay.machine}, {stay.market}, {price}"]
 
 
 def _report_lines(before: WatchedRun | None, now: WatchedRun | None, fidelity: Fidelity) -> list[str]:
