@@ -124,7 +124,7 @@ def certain(probability: float) -> str:
     return percent(min(max(probability, 1e-9), 1 - 1e-9))
 
 
-def share_of_data(fraction: Fraction, fidelity: Fidelity = "data") -> str:
+def share_of_data(fraction: Fraction, fidelity: Fidelity) -> str:
     """A share of the training data, or of its epochs."""
     return f"all {fidelity}" if fraction == 1 else f"{fraction} of the {fidelity}"
 

@@ -211,11 +211,13 @@ def test_without_limits_none_are_kept() -> None:
 
 def test_goal_trial_prediction_and_report() -> None:
     assert printable(goal_words(PROBLEM)) == "maximize accuracy, subject to cost ≤ $0.10 and time ≤ 60 s"
-    assert printable(trial_words(mixed().trial(0))) == "lr = 0.01, batch = 16, cluster = 1 × small; 1/4 of the data"
+    what = printable(trial_words(mixed().trial(0), "data"))
+    assert what == "lr = 0.01, batch = 16, cluster = 1 × small; 1/4 of the data"
     assert expected_clause({"accuracy": Estimate(0.9, 0.02)}) == "; expected accuracy 0.900 ± 0.020"
     assert expected_clause({}) == ""
-    assert reported_words(Report(0, 1.0, {"accuracy": 0.5}, step=3)) == "accuracy 0.5, step 3"
-    assert reported_words(Report(0, 1.0, {"accuracy": 0.5}, fraction=QUARTER)) == "accuracy 0.5, 1/4 of the data"
+    assert reported_words(Report(0, 1.0, {"accuracy": 0.5}, step=3), "data") == "accuracy 0.5, step 3"
+    snapshot = Report(0, 1.0, {"accuracy": 0.5}, fraction=QUARTER)
+    assert reported_words(snapshot, "data") == "accuracy 0.5, 1/4 of the data"
     assert trial_words(mixed().trial(0), "epochs").endswith("; 1/4 of the epochs")
 
 

@@ -35,11 +35,7 @@ from leantune.lab.replay.tables.description import Description, ProblemText, par
 from leantune.lab.replay.truth import Truth
 from leantune.problem import Problem
 from leantune.strategies.registry import RECIPES
-from leantune.text import (
-    counted,
-    duration,
-    listed,
-)
+from leantune.text import counted, duration, listed
 
 
 def presets(data: Path | None) -> Answer:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
-from leantune.cli.status import Best, StudyStatus, cause_words, expected_clause, trial_words
+from leantune.cli.status import StudyStatus, cause_words, expected_clause, trial_words
 from leantune.cli.terminal import aligned
 from leantune.history import Note, TrialState
 from leantune.problem import COST, TIME, Fidelity, Problem
@@ -43,9 +43,7 @@ encoded.register(Note, str)
 # -- the recommendation
 
 
-def recommendation_lines(
-    recommended: Recommendation, comparison: Comparison | None = None, fidelity: Fidelity = "data"
-) -> list[str]:
+def recommendation_lines(recommended: Recommendation, comparison: Comparison | None, fidelity: Fidelity) -> list[str]:
     """The configuration to use, what to expect of it, how sure its limits are, why, and how it compares with the user's
     present setting.
     """
@@ -106,8 +104,13 @@ def study_lines(status: StudyStatus) -> list[str]:
 
 
 def study_json(status: StudyStatus) -> Json:
-    """The same for a program, with {text: trials} for notes."""
+    """The same for a program, with {text: trials} for notes.
+
+    best.on_answer: measured where an answer may lie (on all data, unless the goal lies anywhere).
+    """
     problem, best = status.problem, status.best
+    trial = "trial=trial.number fraction=seen.fraction configuration=trial.configuration"
+    result = "metrics=seen.metrics cost=seen.cost seconds=seen.seconds on_answer limits_kept"
     by_state = {state.value: status.counts.get(state.value, 0) for state in TrialState}
     return {
         **picked(status, "study=name store strategy seed"),
@@ -117,17 +120,8 @@ def study_json(status: StudyStatus) -> Json:
         "trials": {"total": len(status.history), **by_state},
         "dollars": picked(status.money, "budget=budget_usd spent reserved left"),
         "seconds": status.history.seconds,
-        "best": None if best is None else _best_json(best),
+        "best": None if best is None else picked(best, f"{trial} {result}"),
         "notes": status.notes,
-    }
-
-
-def _best_json(best: Best) -> Json:
-    """on_answer: measured where an answer may lie (on all data, unless the goal lies anywhere)."""
-    return {
-        **picked(best, "trial=trial.number fraction=seen.fraction configuration=trial.configuration"),
-        **picked(best.seen, "metrics cost seconds"),
-        **picked(best, "on_answer limits_kept"),
     }
 
 
@@ -229,14 +223,8 @@ def dry_run(name: str, strategy: str, problem: Problem, dry: DryRun) -> Answer:
     together = [forecast.worst_case_usd for forecast in dry.first if forecast.worst_case_usd is not None]
     lines += [f"Together they cost at most {usd(sum(together))}."] if len(together) > 1 else []
     lines += [f"Then the study is over: {dry.over}"] if dry.first and dry.over else []
-    proposals = [
-        {
-            **picked(forecast.proposal, "configuration fraction snapshots"),
-            **picked(forecast, "time_limit worst_case_usd"),
-            **picked(forecast.proposal, "expected notes"),
-        }
-        for forecast in dry.first
-    ]
+    pair = "configuration=proposal.configuration fraction=proposal.fraction snapshots=proposal.snapshots"
+    terms = "time_limit worst_case_usd expected=proposal.expected notes=proposal.notes"
     document = {
         "study": name,
         "strategy": strategy,
@@ -244,7 +232,7 @@ def dry_run(name: str, strategy: str, problem: Problem, dry: DryRun) -> Answer:
         "fractions": problem.fractions,
         **picked(dry, "configurations=size pairs budget trials_so_far=resumes"),
         **picked(dry.rules, "time_limit grace parallel"),
-        "proposals": proposals,
+        "proposals": [picked(forecast, f"{pair} {terms}") for forecast in dry.first],
         "over": dry.over,
     }
     return Answer(document, lines)

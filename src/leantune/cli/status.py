@@ -220,12 +220,12 @@ def cause_words(cause: str) -> str:
     return line if len(line) <= LONGEST_CAUSE else f"{line[:half]} … {line[-half:]}"
 
 
-def trial_words(trial: Trial, fidelity: Fidelity = "data") -> str:
+def trial_words(trial: Trial, fidelity: Fidelity) -> str:
     """The configuration that a trial tests, and on which share of the data."""
     return f"{described(trial.configuration)}; {share_of_data(trial.fraction, fidelity)}"
 
 
-def reported_words(report: Report, fidelity: Fidelity = "data") -> str:
+def reported_words(report: Report, fidelity: Fidelity) -> str:
     """The metrics, step and share of a report."""
     metrics = ", ".join(f"{name} {quantity(name, value)}" for name, value in report.metrics.items())
     step = "" if report.step is None else f", step {report.step:g}"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from leantune.history import Estimate, Trial
-from leantune.problem import COST, TIME, Constraint, Direction, Fidelity
+from leantune.problem import COST, TIME, At, Constraint, Direction, Fidelity
 from leantune.report.data import INTERVAL, ResultOutcome, StudyResult, StudyView, best_so_far
 from leantune.report.marks import (
     MARKS,
@@ -120,7 +120,7 @@ def _limit(view: StudyView, index: int, limit: Constraint, answers: Sequence[Stu
     if goal != limit.metric and star is not None and goal_star is not None:
         traces.append(_star(goal, star, goal_star, x, y))
     kept = sum(limit.holds(value) for value in values)
-    where = "" if view.problem.goal.at == "anywhere" else f" on all {view.problem.fidelity}"
+    where = "" if view.problem.goal.at is At.ANYWHERE else f" on all {view.problem.fidelity}"
     caption = f"{kept:,} of {counted(len(values), 'run')}{where} kept this limit. The shaded side breaks it."
     layout = {"xaxis": x.layout(), "yaxis": y.layout()}
     return Figure(f"limit-{index}", limit_text(limit), caption + hidden + fewer, traces, layout)
