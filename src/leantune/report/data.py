@@ -12,13 +12,13 @@ from importlib.metadata import version
 
 from leantune.errors import StudyOver
 from leantune.history import Estimate, History, NoteKind, Observation, ObservationKind, Trial, TrialKind, TrialState
-from leantune.problem import COST, TIME, Constraint, Direction, Problem
+from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
 from leantune.space import Configuration
 from leantune.store.rows import LedgerRow, Money, ReportRow
 from leantune.strategies.baseline import Comparison
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.proposals import Recommendation
-from leantune.strategies.recommending import answers, excess
+from leantune.strategies.recommending import excess
 from leantune.study.launch import OpenedStudy
 from leantune.units import SECONDS_PER_HOUR
 
@@ -193,7 +193,7 @@ def outcome_of(problem: Problem, seen: Observation) -> ResultOutcome:
     """Only answers keep or break limits: results at full data, or all results where the goal lies anywhere."""
     if seen.kind is ObservationKind.FAILED:
         return ResultOutcome.FAILED
-    if not answers(problem, seen.fraction):
+    if problem.goal.at is At.FULL and seen.fraction != 1:
         return ResultOutcome.PART
     return ResultOutcome.KEPT if excess(problem, seen) == 0.0 else ResultOutcome.BROKE
 
