@@ -91,7 +91,7 @@ def test_values_are_shown_rounded_and_copied_exactly() -> None:
 def test_lists_counts_shares_and_limits() -> None:
     assert [words.listed("abc"[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert [words.counted(n, "trial") for n in (0, 1, 1234)] == ["0 trials", "1 trial", "1,234 trials"]
-    assert [words.share_of_data(Fraction(s)) for s in ("1/60", "1")] == ["1/60 of the data", "all data"]
+    assert [words.share_of_data(Fraction(s), "data") for s in ("1/60", "1")] == ["1/60 of the data", "all data"]
     assert words.share_of_data(Fraction(1, 2), "epochs") == "1/2 of the epochs"
     assert [words.at_full("data"), words.at_full("epochs")] == ["at full data", "on all epochs"]
     assert [words.least_share("data"), words.least_share("epochs")] == ["the least data", "the fewest epochs"]

@@ -70,7 +70,7 @@ def usd(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that suits them."""
+    """Seconds in a suitable unit, such as 12 min."""
     if 0 < abs(seconds) < 1:
         return f"{significant(seconds * 1000, 3)}{NBSP}ms"
     size, unit = time_unit(seconds)
@@ -124,7 +124,7 @@ def certain(probability: float) -> str:
     return percent(min(max(probability, 1e-9), 1 - 1e-9))
 
 
-def share_of_data(fraction: Fraction, fidelity: Fidelity = "data") -> str:
+def share_of_data(fraction: Fraction, fidelity: Fidelity) -> str:
     """A share of the training data, or of its epochs."""
     return f"all {fidelity}" if fraction == 1 else f"{fraction} of the {fidelity}"
 
@@ -146,14 +146,14 @@ def limit_text(constraint: Constraint) -> str:
 
 
 def goal_words(problem: Problem) -> str:
-    """What is wanted."""
+    """The goal and its limits, on one line."""
     goal = f"{problem.goal.direction.value} {problem.goal.metric}"
     limits = listed(limit_text(limit) for limit in problem.constraints)
     return f"{goal}, subject to {limits}" if limits else goal
 
 
 def budget_words(budget: Budget) -> str:
-    """The limits of a study."""
+    """The limits of a budget, such as $5.00 and 10 trials."""
     parts = [
         "" if budget.usd is None else usd(budget.usd),
         "" if budget.trials is None else counted(budget.trials, "trial"),
@@ -177,12 +177,12 @@ def exact_text(value: Value) -> str:
 
 
 def described(configuration: Configuration) -> str:
-    """All values, rounded."""
+    """A configuration on one line, its values rounded."""
     return ", ".join(f"{name} = {value_text(value)}" for name, value in configuration.items())
 
 
 def listed(parts: Iterable[str]) -> str:
-    """a, b and c."""
+    """The parts as "a, b and c"."""
     *first, last = list(parts) or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -209,6 +209,6 @@ def period(start: float, end: float) -> str:
 
 
 def setting_words(setting: Mapping[str, object]) -> str:
-    """Such as lr=0.1 batch=64."""
+    """A setting such as lr=0.1 batch=64."""
     shown = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in setting.items()}
     return " ".join(f"{name}={value}" for name, value in shown.items())

@@ -64,12 +64,6 @@ def test_only_broken_is_an_illness(status: Status) -> None:
     assert machine.healthy is library.healthy is (status is not Status.BROKEN)
 
 
-def test_an_old_python_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert doctor.check_python().status is Status.OK
-    monkeypatch.setattr(doctor, "OLDEST_PYTHON", (99, 0))
-    assert doctor.check_python().status is Status.BROKEN
-
-
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity on this system")
 def test_cores_are_those_of_the_affinity_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import math
 import os
 import pty
@@ -15,19 +14,13 @@ from typing import Any
 
 import pytest
 
-from leantune.cli import replay as show
-from leantune.cli.command import encoded
 from leantune.cli.replay import ReplayProgress
-from leantune.cli.terminal import printable
 from leantune.clock import SimulatedClock
-from leantune.lab.replay.facts import facts
 from leantune.lab.replay.pool import Done, Source, Task
-from leantune.lab.replay.runs import Row, Settings
-from leantune.lab.replay.summary import summarise
-from leantune.lab.replay.tables import MeasuredTable, preset_names
-from leantune.lab.replay.truth import Truth
+from leantune.lab.replay.runs import Settings
+from leantune.lab.replay.tables import preset_names
 from tests.cli.tiny import invoke, left_behind, start, told
-from tests.lab.replay.small import row, run, small, verdict, write
+from tests.lab.replay.small import write
 
 QUICK = ("--seeds", 2, "--iterations", 3, "--processes", 0)
 SLEEPER = """\
@@ -51,6 +44,10 @@ def sleeper(): return Sleeper(recipe("random"))
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return write(tmp_path)
+
+
+def task(settings: Settings, seed: int) -> Task:
+    return Task(Source("t"), settings, seed)
 
 
 def compared(*arguments: object) -> Any:
@@ -306,16 +303,16 @@ def test_an_error_is_json_too(table: Path) -> None:
 def test_progress_counts_and_knows_how_long_it_takes() -> None:
     clock = SimulatedClock()
     progress = ReplayProgress(5, clock)
-    task = Task(Source("t"), Settings("eic", "cea:0.2"), 0)
+    done = task(Settings("eic", "cea:0.2"), 0)
     assert progress.words == "0 of 5 runs"
     clock.sleep(100.0)
-    progress.after(Done(task, [], fresh=False))
+    progress.after(Done(done, [], fresh=False))
     assert progress.words == "1 of 5 runs, 1 found"
     clock.sleep(60.0)
-    progress.after(Done(task, [], fresh=True))
+    progress.after(Done(done, [], fresh=True))
     assert progress.words.replace("\u00a0", " ") == "2 of 5 runs, 1 found, eic, cea:0.2 done, about 3 min left"
     for _ in range(3):
-        progress.after(Done(task, [], fresh=True))
+        progress.after(Done(done, [], fresh=True))
     assert progress.words == "5 of 5 runs, 1 found, eic, cea:0.2 done"
 
 
@@ -388,81 +385,3 @@ def test_a_terminal_shows_a_bar_and_ctrl_c_reaches_only_the_parent(
     assert b"1 of 2 runs are kept" in seen
     assert b"Traceback" not in seen
     os.close(terminal)
-
-
-# -- how replays read, from rows made by hand
-
-
-@pytest.fixture
-def measured(tmp_path: Path) -> MeasuredTable:
-    return small(tmp_path)
-
-
-def text(lines: list[str]) -> str:
-    return printable("\n".join(lines))
-
-
-def summary_of(measured: MeasuredTable, *runs: list[Row]) -> str:
-    return text(show.summary_lines(measured.problem, summarise(Truth.of(measured), {"mine": list(runs)}, "paper")))
-
-
-def test_a_summary_by_hand(measured: MeasuredTable) -> None:
-    assert summary_of(measured, run(False, True), run(True, True), run(True, True)).splitlines() == [
-        "mine: 3 seeds, 2 tests each for $4.00",
-        "  90 % of the best   3 of 3 seeds; median $2.00 ($2.00 to $4.00), 10 s of training, test 1",
-        "  95 % of the best   3 of 3 seeds; median $2.00 ($2.00 to $4.00), 10 s of training, test 1",
-        "  99 % of the best   3 of 3 seeds; median $2.00 ($2.00 to $4.00), 10 s of training, test 1",
-        "  at the end         100 % of the seeds feasible, 0 % tested, 100 % within 5 % of the best, 100 % within 1 %",
-        "  regret at the end  0.211 on average, median 0.211, worst 0.211",
-        "  a test             $2.00 on average, on 100 % of the data after the start, chosen in 500 ms",
-    ]
-
-
-def test_who_does_not_arrive(measured: MeasuredTable) -> None:
-    some = summary_of(measured, run(True), run(False), run(False))
-    assert some.count("1 of 3 seeds; median never") == 3
-    assert "33 % of the seeds feasible" in some
-    most = summary_of(measured, run(True), run(True), run(True), run(False))
-    assert "3 of 4 seeds; median $2.00 ($2.00 to never)" in most
-    assert summary_of(measured, run(False)).count("0 of 1 seed; never") == 3
-
-
-def test_a_table_without_dollars_tells_none(measured: MeasuredTable) -> None:
-    free = [Row(1, True, {}, "1", 0.0, 5.0, False, 0.0, 5.0, 0.1, (), row(1, verdict()).advice)]
-    shown = summary_of(measured, free)
-    assert "$" not in shown
-    assert "1 of 1 seed; median 5 s of training, test 1" in shown
-    assert "none after the start" in shown
-
-
-def test_rows_in_json_and_csv_tell_the_same(measured: MeasuredTable) -> None:
-    runs = {Settings("eic"): {0: [row(1, None, start=True), row(2, verdict(feasible=False, ratio=math.inf))]}}
-    told = list(show.rows_json(Truth.of(measured), runs, "paper"))
-    json.dumps(encoded(told), allow_nan=False)
-    assert told[0]["recommendation"] is None
-    assert told[0]["notes"] == ("note",)
-    read = list(csv.DictReader(io.StringIO(show.rows_csv(told))))
-    assert [one["test"] for one in read] == ["1", "2"]
-    assert [one["recommendation.metrics.accuracy"] for one in read] == ["", "0.9"]
-    assert [one["start"] for one in read] == ["True", "False"]
-    assert read[0]["notes"] == "note"
-
-
-def test_dollars_to_minimise_tell_both_ratios(tmp_path: Path) -> None:
-    truth = Truth.of(small(tmp_path, "cheapest"))
-    (told,) = show.rows_json(truth, {Settings("x"): {3: [row(1, verdict(ratio=1.5, ratio_full=math.inf))]}}, "paper")
-    recommendation = encoded(told["recommendation"])
-    assert isinstance(recommendation, dict)
-    assert (recommendation["cno"], recommendation["cno_full"], told["seed"]) == (1.5, None, 3)
-
-
-def test_facts_of_a_table_without_an_answer(tmp_path: Path, measured: MeasuredTable) -> None:
-    nothing = {**facts(measured), "feasible": 0, "near_optimal": 0, "best": None, "best_cost": None}
-    shown = text(show.facts_lines(measured, nothing))
-    assert "feasible                0" in shown
-    assert "best  " not in shown.replace("within 5 % of the best  ", "")
-
-
-def test_remarks_are_told(tmp_path: Path) -> None:
-    lines = show.table_lines(small(tmp_path, failing=1))
-    assert lines[1:] == ["  note: 1 of 48 rows lack accuracy and count as failed runs"]

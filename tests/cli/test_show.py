@@ -60,7 +60,7 @@ def json_of(told: object) -> str:
 
 
 def test_a_recommendation_says_what_to_use_what_to_expect_and_how_sure_it_is() -> None:
-    assert text(show.recommendation_lines(RECOMMENDED)).splitlines() == [
+    assert text(show.recommendation_lines(RECOMMENDED, None, "data")).splitlines() == [
         "Recommended configuration:",
         "  lr       0.01",
         "  batch    16",
@@ -85,7 +85,7 @@ def test_a_recommendation_that_meets_no_limits_says_so_and_a_measured_one_predic
         feasible=False,
         notes=(Note(NoteKind.FALLBACK, "x"),),
     )
-    lines = text(show.recommendation_lines(poor)).splitlines()
+    lines = text(show.recommendation_lines(poor, None, "data")).splitlines()
     assert "Measured on all data:" in lines
     assert "Limits, NOT met as surely as asked:" in lines
     assert "  time <= 1 min  broken" in lines
@@ -260,11 +260,11 @@ def test_the_present_setting_is_told_beside_what_was_found() -> None:
     assert json.loads(json_of(document))["baseline"]["basis"] == "untested"
     history, trial = history.propose(problem.baseline, FULL)
     history = history.record(trial.number, [observe(problem, trial, {"accuracy": 0.9}, seconds=20.0)], time=300.0)
-    beside = compared(problem, history, CONFIGURATION, FULL, RECOMMENDED.metrics)
-    shown = text(show.recommendation_lines(RECOMMENDED, beside))
+    comparison = compared(problem, history, CONFIGURATION, FULL, RECOMMENDED.metrics)
+    shown = text(show.recommendation_lines(RECOMMENDED, comparison, "data"))
     # Of the two results of the configuration on all data, 0.99 and 0.91, the mean counts.
     assert "Compared: Better than your setting by 0.05, for $0.015 less a run (yours: accuracy 0.9" in shown
-    keys = json.loads(json_of(show.recommendation_json(RECOMMENDED, beside)))["baseline"]
+    keys = json.loads(json_of(show.recommendation_json(RECOMMENDED, comparison)))["baseline"]
     assert (keys["trial"], keys["fraction"], keys["metrics"]["accuracy"]) == (5, "1", 0.9)
     assert "baseline" not in show.recommendation_json(RECOMMENDED)
 

@@ -8,7 +8,7 @@ from leantune.cli.status import (
     ENDED_SHOWN,
     LONGEST_CAUSE,
     cause_words,
-    expected_words,
+    expected_clause,
     reported_words,
     stopping_words,
     trial_words,
@@ -42,7 +42,7 @@ from tests.cli.samples import (
 def test_the_best_keeps_all_limits_on_all_data() -> None:
     best = status(mixed()).best
     assert best is not None
-    assert (best.trial.number, best.answers, best.kept, best.broken) == (3, True, True, ())
+    assert (best.trial.number, best.on_answer, best.limits_kept, best.broken) == (3, True, True, ())
 
 
 def test_a_result_on_all_data_that_breaks_a_limit_comes_before_any_on_a_part() -> None:
@@ -51,7 +51,7 @@ def test_a_result_on_all_data_that_breaks_a_limit_comes_before_any_on_a_part() -
     history = done(done(history, 0, 0.99, 1.0), 1, 0.5, 90.0)
     best = status(history).best
     assert best is not None
-    assert (best.trial.number, best.answers, best.kept) == (1, True, False)
+    assert (best.trial.number, best.on_answer, best.limits_kept) == (1, True, False)
     assert [limit.metric for limit in best.broken] == ["time"]
 
 
@@ -59,7 +59,7 @@ def test_a_result_on_a_part_is_better_than_nothing_and_says_so() -> None:
     history, _ = proposed(History(), QUARTER)
     best = status(done(history, 0, 0.7, 1.0)).best
     assert best is not None
-    assert (best.trial.number, best.answers) == (0, False)
+    assert (best.trial.number, best.on_answer) == (0, False)
 
 
 @pytest.mark.parametrize("history", [History(), failed(proposed(History(), FULL)[0], 0, "boom")], ids=["new", "failed"])
@@ -72,8 +72,8 @@ def test_where_answers_lie_anywhere_a_part_is_an_answer() -> None:
     history, _ = proposed(History(), QUARTER)
     best = status(done(history, 0, 0.7, 1.0), problem).best
     assert best is not None
-    assert best.answers
-    assert best.kept
+    assert best.on_answer
+    assert best.limits_kept
 
 
 def test_notes_are_counted_once_a_trial_whatever_their_numbers() -> None:
@@ -211,10 +211,13 @@ def test_without_limits_none_are_kept() -> None:
 
 def test_goal_trial_prediction_and_report() -> None:
     assert printable(goal_words(PROBLEM)) == "maximize accuracy, subject to cost ≤ $0.10 and time ≤ 60 s"
-    assert printable(trial_words(mixed().trial(0))) == "lr = 0.01, batch = 16, cluster = 1 × small; 1/4 of the data"
-    assert expected_words({"accuracy": Estimate(0.9, 0.02)}) == "accuracy 0.900 ± 0.020"
-    assert reported_words(Report(0, 1.0, {"accuracy": 0.5}, step=3)) == "accuracy 0.5, step 3"
-    assert reported_words(Report(0, 1.0, {"accuracy": 0.5}, fraction=QUARTER)) == "accuracy 0.5, 1/4 of the data"
+    what = printable(trial_words(mixed().trial(0), "data"))
+    assert what == "lr = 0.01, batch = 16, cluster = 1 × small; 1/4 of the data"
+    assert expected_clause({"accuracy": Estimate(0.9, 0.02)}) == "; expected accuracy 0.900 ± 0.020"
+    assert expected_clause({}) == ""
+    assert reported_words(Report(0, 1.0, {"accuracy": 0.5}, step=3), "data") == "accuracy 0.5, step 3"
+    snapshot = Report(0, 1.0, {"accuracy": 0.5}, fraction=QUARTER)
+    assert reported_words(snapshot, "data") == "accuracy 0.5, 1/4 of the data"
     assert trial_words(mixed().trial(0), "epochs").endswith("; 1/4 of the epochs")
 
 

@@ -169,7 +169,7 @@ def test_the_present_setting_is_compared_with() -> None:
     best = view.recommendation
     assert best is not None
     problem = view.problem.with_baseline(view.history.trials[0].configuration)
-    beside = compared(problem, view.history, best.configuration, best.fraction, best.metrics)
-    assert beside is not None
-    plain, told = conclusion_of(view), conclusion_of(replace(view, problem=problem, beside=beside))
-    assert told.sentence == f"{plain.sentence} {beside.words}"
+    comparison = compared(problem, view.history, best.configuration, best.fraction, best.metrics)
+    assert comparison is not None
+    plain, told = conclusion_of(view), conclusion_of(replace(view, problem=problem, comparison=comparison))
+    assert told.sentence == f"{plain.sentence} {comparison.words}"

@@ -15,8 +15,7 @@ from typer.main import get_group
 
 import leantune
 from leantune.cli.command import MEANINGS, Answer, AsJson, ExitCode, command, explained
-from leantune.cli.completion import job_files, study_names, table_names
-from leantune.cli.terminal import mode_of
+from leantune.cli.terminal import job_files, mode_of, study_names, table_names
 
 WELL, BAD_NEWS, WRONG_INPUT = ExitCode.WELL, ExitCode.BAD_NEWS, ExitCode.WRONG_INPUT
 NOTHING_YET, STORE_TROUBLE, INTERRUPTED = ExitCode.NOTHING_YET, ExitCode.STORE_TROUBLE, ExitCode.INTERRUPTED

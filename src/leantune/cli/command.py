@@ -130,7 +130,7 @@ class Answer:
     code: ExitCode = ExitCode.WELL
 
     def print(self, *, as_json: bool) -> None:
-        """One of the two, on standard output."""
+        """Print the document or the lines on standard output."""
         if as_json:
             print_json(self.document)
         elif self.lines:

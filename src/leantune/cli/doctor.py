@@ -18,7 +18,6 @@ import leantune
 from leantune.cli.command import Answer, ExitCode, picked
 from leantune.cli.terminal import columned
 
-OLDEST_PYTHON = (3, 11)
 COMFORTABLE_MEMORY_GIB = 2.0  # what a recommendation over a million pairs may take
 CGROUP_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 GIB = 2**30
@@ -172,10 +171,8 @@ def _version(part: Part) -> str | None:
 
 
 def check_python() -> Finding:
-    """The interpreter's version."""
+    """The interpreter's version; pip refuses one that is too old, and none of these modules would load in it."""
     detail = f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
-    if sys.version_info[:2] < OLDEST_PYTHON:
-        return Finding("python", Status.BROKEN, detail, "install Python 3.11 or later")
     return Finding("python", Status.OK, detail)
 
 

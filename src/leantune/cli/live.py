@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leantune.cli.status import LocalRun, Progress, StudyStatus, expected_words, reported_words, stopping_words
+from leantune.cli.status import Progress, StudyStatus, WatchedRun, expected_clause, reported_words, stopping_words
 from leantune.cli.terminal import printable
 from leantune.history import NoteKind, TrialState
 from leantune.text import counted, described, duration, goal_words, usd
@@ -32,7 +32,7 @@ def live_view(console: Console, latest: Callable[[], tuple[Progress, float]]) ->
 
 
 def draw(progress: Progress, now: float) -> RenderableType:
-    """The whole view."""
+    """The view: header, bars, running and ended trials, notes."""
     parts: list[RenderableType] = [_header(progress, now), _summary(progress.status)]
     if progress.runs or progress.elsewhere:
         parts.append(_running(progress, now))
@@ -71,7 +71,7 @@ def _summary(status: StudyStatus) -> Table:
         used = f"{duration(history.seconds)} of {budget.hours:g} h"
         grid.add_row("training", _measure(used, history.seconds, 0.0, budget.hours * 3600.0))
     best = status.best
-    colour = "" if best is None else "green" if best.kept and best.answers else "yellow"
+    colour = "" if best is None else "green" if best.limits_kept and best.on_answer else "yellow"
     grid.add_row("best", _text(status.best_words, colour))
     if best is not None:
         grid.add_row("", _text(described(best.trial.configuration)))
@@ -105,7 +105,7 @@ def _table(*headings: str) -> Table:
 def _running(progress: Progress, now: float) -> Table:
     fidelity = progress.status.problem.fidelity
     rows = [
-        (run.trial, _time(run, now), _text("" if run.report is None else reported_words(run.report, fidelity)))
+        (run.started.trial, _time(run, now), _text("" if run.report is None else reported_words(run.report, fidelity)))
         for run in progress.runs.values()
     ]
     rows += [
@@ -121,8 +121,8 @@ def _running(progress: Progress, now: float) -> Table:
     return table
 
 
-def _time(run: LocalRun, now: float) -> str:
-    limit = run.booking.time_limit
+def _time(run: WatchedRun, now: float) -> str:
+    limit = run.started.booking.time_limit
     return duration(max(0.0, now - run.began)) + ("" if limit is None else f" / {duration(limit)}")
 
 
@@ -145,10 +145,8 @@ def _lines(progress: Progress) -> Iterator[tuple[str, str]]:
     """What was proposed and why, what is waited for, what should be known, what Ctrl-C does."""
     if progress.proposed is not None:
         trial = progress.proposed.trial
-        expected = expected_words(trial.expected)
-        reason = progress.status.reasons(trial)
-        why = f"trial {trial.number} was proposed in {duration(progress.proposed.seconds)}: {reason}"
-        yield (f"{why}; expected {expected}" if expected else why), ""
+        words = f"{progress.status.reasons(trial)}{expected_clause(trial.expected)}"
+        yield f"trial {trial.number} was proposed in {duration(progress.proposed.seconds)}: {words}", ""
     if progress.waiting:
         yield f"waiting: {progress.waiting}", "yellow"
     for note, count in progress.status.notes.items():

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
-from leantune.cli.status import Best, StudyStatus, cause_words, expected_words, trial_words
+from leantune.cli.status import StudyStatus, cause_words, expected_clause, trial_words
 from leantune.cli.terminal import aligned
 from leantune.history import Note, TrialState
 from leantune.problem import COST, TIME, Fidelity, Problem
@@ -47,9 +47,7 @@ encoded.register(Note, str)
 # -- the recommendation
 
 
-def recommendation_lines(
-    recommended: Recommendation, beside: Comparison | None = None, fidelity: Fidelity = "data"
-) -> list[str]:
+def recommendation_lines(recommended: Recommendation, comparison: Comparison | None, fidelity: Fidelity) -> list[str]:
     """The configuration to use, what to expect of it, how sure its limits are, why, and how it compares with the user's
     present setting.
     """
@@ -64,7 +62,7 @@ def recommendation_lines(
         lines += aligned((text, _sure(sure, measured)) for text, sure in recommended.probabilities.items())
     lines.append(recommended.state.words)
     lines.append(f"Why: {recommended.why}")
-    lines += [f"Compared: {beside.words}"] if beside else []
+    lines += [f"Compared: {comparison.words}"] if comparison else []
     return [*lines, *(f"Note: {note}" for note in recommended.notes)]
 
 
@@ -72,7 +70,7 @@ def _sure(probability: float, measured: bool) -> str:
     return ("held" if probability == 1 else "broken") if measured else f"holds with {percent(probability)}"
 
 
-def recommendation_json(recommended: Recommendation, beside: Comparison | None = None) -> Json:
+def recommendation_json(recommended: Recommendation, comparison: Comparison | None = None) -> Json:
     """The same for a program; a cluster in the configuration is {type, nodes, vcpus, memory_gib, usd_per_hour}.
 
     baseline: only where the study has one.
@@ -81,14 +79,14 @@ def recommendation_json(recommended: Recommendation, beside: Comparison | None =
         **picked(recommended, "configuration fraction metrics"),
         "limits": [{"limit": text, "probability": sure} for text, sure in recommended.probabilities.items()],
         **picked(recommended, "state feasible tested why notes"),
-        **comparison_json(beside),
+        **comparison_json(comparison),
     }
 
 
-def comparison_json(beside: Comparison | None) -> Json:
+def comparison_json(comparison: Comparison | None) -> Json:
     """The user's present setting under its key, with what was measured of it; nothing where there is none."""
     names = "configuration basis trial fraction metrics broken gain saved_usd saved_seconds predicted words"
-    return {} if beside is None else {"baseline": picked(beside, names)}
+    return {} if comparison is None else {"baseline": picked(comparison, names)}
 
 
 # -- a study
@@ -110,8 +108,13 @@ def study_lines(status: StudyStatus) -> list[str]:
 
 
 def study_json(status: StudyStatus) -> Json:
-    """The same for a program, with {text: trials} for notes."""
+    """The same for a program, with {text: trials} for notes.
+
+    best.on_answer: measured where an answer may lie (on all data, unless the goal lies anywhere).
+    """
     problem, best = status.problem, status.best
+    trial = "trial=trial.number fraction=seen.fraction configuration=trial.configuration"
+    result = "metrics=seen.metrics cost=seen.cost seconds=seen.seconds on_answer limits_kept"
     by_state = {state.value: status.counts.get(state.value, 0) for state in TrialState}
     return {
         **picked(status, "study=name store strategy seed"),
@@ -121,17 +124,8 @@ def study_json(status: StudyStatus) -> Json:
         "trials": {"total": len(status.history), **by_state},
         "dollars": picked(status.money, "budget=budget_usd spent reserved left"),
         "seconds": status.history.seconds,
-        "best": None if best is None else _best_json(best),
+        "best": None if best is None else picked(best, f"{trial} {result}"),
         "notes": status.notes,
-    }
-
-
-def _best_json(best: Best) -> Json:
-    """on_answer: measured where an answer may lie (on all data, unless the goal lies anywhere)."""
-    return {
-        **picked(best, "trial=trial.number fraction=seen.fraction configuration=trial.configuration"),
-        **picked(best.seen, "metrics cost seconds"),
-        **picked(best, "on_answer=answers limits_kept=kept"),
     }
 
 
@@ -155,7 +149,7 @@ def status(status: StudyStatus, stop_reason: str | None, workers: Sequence[Worke
         f"Study {status.name}: {'not over yet' if stop_reason is None else f'over, {stop_reason}'}",
         *aligned(about),
         *study_lines(status),
-        *([f"  compared: {status.beside.words}"] if status.beside else []),
+        *([f"  compared: {status.comparison.words}"] if status.comparison else []),
         *(
             f"  running: trial {trial.number}, {trial_words(trial, fidelity)}, {duration(ran)}"
             for trial, ran in running
@@ -164,7 +158,7 @@ def status(status: StudyStatus, stop_reason: str | None, workers: Sequence[Worke
     ]
     document = {
         **study_json(status),
-        **comparison_json(status.beside),
+        **comparison_json(status.comparison),
         "over": stop_reason is not None,
         "stop_reason": stop_reason,
         "running": [{**picked(trial, "trial=number fraction configuration"), "seconds": ran} for trial, ran in running],
@@ -188,7 +182,7 @@ def ended(
     end: End,
     recommended: Recommendation | None,
     why_none: str,
-    beside: Comparison | None = None,
+    comparison: Comparison | None = None,
     *,
     shown: bool = False,
 ) -> Answer:
@@ -196,13 +190,13 @@ def ended(
     document = {
         **study_json(status),
         **picked(end, "outcome reason"),
-        "recommendation": recommendation_json(recommended, beside) if recommended else None,
+        "recommendation": recommendation_json(recommended, comparison) if recommended else None,
         "why_no_recommendation": why_none,
     }
     lines = [
         f"Study {status.name}: {end.outcome.value}, {end.reason}",
         *([] if shown else study_lines(status)),
-        *(recommendation_lines(recommended, beside, status.problem.fidelity) if recommended else []),
+        *(recommendation_lines(recommended, comparison, status.problem.fidelity) if recommended else []),
         *([f"No recommendation: {why_none}"] if why_none else []),
     ]
     return Answer(document, lines)
@@ -233,14 +227,8 @@ def dry_run(name: str, strategy: str, problem: Problem, dry: DryRun) -> Answer:
     together = [forecast.worst_case_usd for forecast in dry.first if forecast.worst_case_usd is not None]
     lines += [f"Together they cost at most {usd(sum(together))}."] if len(together) > 1 else []
     lines += [f"Then the study is over: {dry.over}"] if dry.first and dry.over else []
-    proposals = [
-        {
-            **picked(forecast.proposal, "configuration fraction snapshots"),
-            **picked(forecast, "time_limit worst_case_usd"),
-            **picked(forecast.proposal, "expected notes"),
-        }
-        for forecast in dry.first
-    ]
+    pair = "configuration=proposal.configuration fraction=proposal.fraction snapshots=proposal.snapshots"
+    terms = "time_limit worst_case_usd expected=proposal.expected notes=proposal.notes"
     document = {
         "study": name,
         "strategy": strategy,
@@ -248,7 +236,7 @@ def dry_run(name: str, strategy: str, problem: Problem, dry: DryRun) -> Answer:
         "fractions": problem.fractions,
         **picked(dry, "configurations=size pairs budget trials_so_far=resumes"),
         **picked(dry.rules, "time_limit grace parallel"),
-        "proposals": proposals,
+        "proposals": [picked(forecast, f"{pair} {terms}") for forecast in dry.first],
         "over": dry.over,
     }
     return Answer(document, lines)
@@ -274,10 +262,9 @@ def _forecast_lines(place: int, forecast: Forecast, fidelity: Fidelity) -> list[
     proposal = forecast.proposal
     limit = "no time limit" if forecast.time_limit is None else f"at most {duration(forecast.time_limit)}"
     cost = "no price" if forecast.worst_case_usd is None else f"at most {usd(forecast.worst_case_usd)}"
-    expected = expected_words(proposal.expected)
     return [
         f"  trial {place}: {described(proposal.configuration)}; {share_of_data(proposal.fraction, fidelity)}",
-        f"    {limit}, {cost}" + (f"; expected {expected}" if expected else ""),
+        f"    {limit}, {cost}{expected_clause(proposal.expected)}",
         f"    why: {'; '.join(map(str, proposal.notes))}",
     ]
 

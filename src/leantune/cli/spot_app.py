@@ -8,8 +8,7 @@ import typer
 from typer import Argument, Option
 
 from leantune.cli.command import Answer, AsJson, ExitCode, command, typed_names
-from leantune.cli.completion import job_files
-from leantune.cli.terminal import mode_of
+from leantune.cli.terminal import job_files, mode_of
 
 WELL, WRONG_INPUT, INTERRUPTED = ExitCode.WELL, ExitCode.WRONG_INPUT, ExitCode.INTERRUPTED
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from leantune.cli.command import Answer, Json, picked, typed_names
-from leantune.cli.terminal import Tell, activity, columned, utc, warn
+from leantune.cli.terminal import ProgressCallback, activity, columned, utc, warn
 from leantune.cloud.billing import POLICIES
 from leantune.cloud.prices import read_prices
 from leantune.errors import InvalidInput
@@ -65,14 +65,14 @@ def simulate(plan: ComparisonPlan, smooth_seed: int | None, target: Path | None)
     return Answer(summary_json(summary, target), lines(summary, target))
 
 
-def _compared(plan: ComparisonPlan, tell: Tell) -> dict[str, Tally]:
+def _compared(plan: ComparisonPlan, tell: ProgressCallback) -> dict[str, Tally]:
     return {tally.policy: tally for tally in compare(plan, tell)}
 
 
 # -- what was typed
 
 
-def _named(text: str, option: str) -> tuple[str, ...]:
+def _names(text: str, option: str) -> tuple[str, ...]:
     names = typed_names(text)
     if text and not names:
         raise InvalidInput(f"{text!r} names nothing", where=option, hint="Write names with commas between")
@@ -81,7 +81,7 @@ def _named(text: str, option: str) -> tuple[str, ...]:
 
 def pool_of(settings: SimulationSettings, prices: str, regime: str, types: str, start: str, seed: int) -> Pool:
     """The markets: generated ones, or those of a file of prices."""
-    names, revoking = _named(types, "--types"), settings.revoking(seed)
+    names, revoking = _names(types, "--types"), settings.revoking(seed)
     begin = _moment(start) if start else None
     machines = read_instances(settings.instances) if settings.instances else None
     if prices == GENERATED:
@@ -131,7 +131,7 @@ def plan_of(
         pool,
         _tunings(workload, settings.hours),
         pool.speeds(exponent=settings.exponent, table=settings.speeds),
-        _named(policy, "--policy"),
+        _names(policy, "--policy"),
         rules,
         Taste(settings.hour_value, seed),
         billing,
@@ -207,10 +207,9 @@ def headline(summary: SimulationSummary) -> str:
     share = saved_share(first, plain)
     times = f"finished after {duration(first.finished_seconds)} instead of {duration(plain.finished_seconds)}"
     if share < 0:
-        return f"{_name(first)} costs {usd(first.usd)}, more than the {usd(plain.usd)} on demand; {times}."
-    return (
-        f"{_name(first)} costs {usd(first.usd)} instead of {usd(plain.usd)} on demand: {percent(share)} saved, {times}."
-    )
+        return f"{first.policy.capitalize()} costs {usd(first.usd)}, more than the {usd(plain.usd)} on demand; {times}."
+    saved = f"{percent(share)} saved, {times}"
+    return f"{first.policy.capitalize()} costs {usd(first.usd)} instead of {usd(plain.usd)} on demand: {saved}."
 
 
 def sentences(summary: SimulationSummary) -> list[str]:
@@ -238,16 +237,16 @@ def notes(summary: SimulationSummary) -> list[str]:
     """What a reader should know before believing it."""
     texts = [f"{summary.plan.pool.source}: {trouble}" for trouble in summary.plan.pool.troubles]
     pool, finish_by = summary.plan.pool, summary.plan.rules.finish_by
-    if late := _beyond(summary, pool.end):
+    if late := _unfinished_at(summary, pool.end):
         texts.append(f"prices are taken to stay as they were after {_minute(pool.end)} ({late})")
-    if late := _beyond(summary, pool.traced_until):
+    if late := _unfinished_at(summary, pool.traced_until):
         texts.append(f"traces end at {_minute(pool.traced_until)}: no spot machine available after that ({late})")
-    if finish_by is not None and (late := _beyond(summary, finish_by)):
+    if finish_by is not None and (late := _unfinished_at(summary, finish_by)):
         texts.append(f"not finished within {duration(finish_by - pool.start)}: {late}")
     return texts + [f"{tally.policy}: {note}" for tally in summary.tallies for note in tally.notes]
 
 
-def _beyond(summary: SimulationSummary, moment: float) -> str:
+def _unfinished_at(summary: SimulationSummary, moment: float) -> str:
     """The policies whose tunings went on after a moment."""
     seconds = moment - summary.plan.pool.start
     return ", ".join(tally.policy for tally in summary.tallies if tally.finished_seconds > seconds)
@@ -255,10 +254,6 @@ def _beyond(summary: SimulationSummary, moment: float) -> str:
 
 def _minute(time: float) -> str:
     return f"{utc(time):%Y-%m-%d %H:%M} UTC"
-
-
-def _name(tally: Tally) -> str:
-    return tally.policy[0].upper() + tally.policy[1:]
 
 
 def _kicker(summary: SimulationSummary) -> str:
@@ -286,19 +281,19 @@ def table_rows(tallies: Sequence[Tally]) -> list[tuple[str, ...]]:
             duration(tally.finished_seconds),
             percent(tally.free_share),
             f"{tally.revocations:,} of {tally.machines:,}",
-            *(_tenths(tally.overhead[part]) for part in ("checkpoint", "boot", "restore")),
-            _tenths(tally.lost_steps / (tally.kept_steps + tally.lost_steps) if tally.kept_steps else 0.0),
-            *(_hits(tally, count) for count in (1, 3)),
+            *(_precise_percent(tally.overhead[part]) for part in ("checkpoint", "boot", "restore")),
+            _precise_percent(tally.lost_steps / (tally.kept_steps + tally.lost_steps) if tally.kept_steps else 0.0),
+            *(_hit_words(tally, count) for count in (1, 3)),
         )
         for tally in tallies
     ]
 
 
-def _tenths(share: float) -> str:
+def _precise_percent(share: float) -> str:
     return f"{100 * share:.1f}{NBSP}%"
 
 
-def _hits(tally: Tally, count: int) -> str:
+def _hit_words(tally: Tally, count: int) -> str:
     if len(tally.results) > 1:
         return f"{tally.hits(count)} of {len(tally.results)}"
     return "hit" if tally.hits(count) else "missed"
@@ -367,7 +362,7 @@ def page(summary: SimulationSummary) -> Page:
     """The words around the timeline."""
     first, plain = summary.first, summary.on_demand
     overhead = first.overhead
-    parts = ", ".join(f"{name} {_tenths(share)}" for name, share in overhead.items())
+    parts = ", ".join(f"{name} {_precise_percent(share)}" for name, share in overhead.items())
     hits = "hit" if len(first.results) == 1 and first.hits(3) else f"{first.hits(3)} of {len(first.results)}"
     after = f"selected after {duration(first.selected_seconds)}; on demand {duration(plain.finished_seconds)}"
     tiles = (
@@ -375,8 +370,8 @@ def page(summary: SimulationSummary) -> Page:
         Tile("finished after", duration(first.finished_seconds), (after,)),
         Tile("free steps", percent(first.free_share), (f"{usd(first.refund_usd)} given back",)),
         Tile("taken by the provider", f"{first.revocations:,}", (f"of {counted(first.machines, 'machine')}",)),
-        Tile("overhead", _tenths(sum(overhead.values())), (parts,)),
-        Tile("best setting in the top 3", hits, (f"in the top 1: {_hits(first, 1)}",)),
+        Tile("overhead", _precise_percent(sum(overhead.values())), (parts,)),
+        Tile("best setting in the top 3", hits, (f"in the top 1: {_hit_words(first, 1)}",)),
     )
     return Page(
         "LeanTune spot simulation",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 from leantune.cli.command import Answer, Json, typed_names
-from leantune.cli.terminal import Tell, activity, columned, interruptible, utc, warn
+from leantune.cli.terminal import ProgressCallback, activity, columned, interruptible, utc, warn
 from leantune.cloud.catalog import catalogue
 from leantune.cloud.generated import generate_prices
 from leantune.cloud.markets import Market, PriceSeries
@@ -53,7 +54,7 @@ def train(kinds: Sequence[str], series: Sequence[PriceSeries], source: str, plan
     trained = []
     for result in results:
         scores = judged(result.predictor, slices.test)
-        trained.append(Scored(scores, _kept(result, scores, source, plan, folder), result.seconds))
+        trained.append(Scored(scores, _saved_file(result, scores, source, plan, folder), result.seconds))
     untrained = Scored(judged(predictor(), slices.test))
     split = slices.split
     periods = {
@@ -76,22 +77,21 @@ def train(kinds: Sequence[str], series: Sequence[PriceSeries], source: str, plan
     return Answer(document, [*head, *score_lines(trained, untrained)])
 
 
-def counted_tries(tell: Tell, total: int) -> Callable[[Attempt], None]:
-    """Hears of every try, and tells it with its number."""
-    count = 0
+def counted_tries(tell: ProgressCallback, total: int) -> Callable[[Attempt], None]:
+    """A callback that shows each try with its number."""
+    numbers = count(1)
 
     def done(attempt: Attempt) -> None:
-        nonlocal count
-        count += 1
+        number = next(numbers)
         where = f" for {attempt.market}" if attempt.market else ""
         score = f"validation Brier score {attempt.brier:.4f}"
-        tell(f"try {count} of {total}: {attempt.kind}{where}, {score}", count)
+        tell(f"try {number} of {total}: {attempt.kind}{where}, {score}", number)
 
     return done
 
 
 def best_of(rows: Sequence[Scored]) -> Scored:
-    """The least Brier score."""
+    """The row with the least Brier score."""
     return min(rows, key=lambda row: row.judged.pooled.brier)
 
 
@@ -114,7 +114,7 @@ def score_lines(trained: Sequence[Scored], untrained: Scored) -> list[str]:
 
 
 def kinds_of(text: str) -> list[str]:
-    """The kinds that are named, or all."""
+    """The predictors that --predictors names, or all."""
     names = typed_names(text)
     if names == ("all",):
         return list(KINDS)
@@ -125,7 +125,7 @@ def kinds_of(text: str) -> list[str]:
 
 
 def made_folder(out: Path) -> Path:
-    """The folder for the files, made if need be."""
+    """The folder for the files; created where it does not exist."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -167,7 +167,7 @@ def last_days(series: Sequence[PriceSeries], source: str, days: float) -> list[P
     return chosen
 
 
-def _kept(result: TrainingResult, scores: PredictorScores, source: str, plan: TrainingPlan, folder: Path) -> Path:
+def _saved_file(result: TrainingResult, scores: PredictorScores, source: str, plan: TrainingPlan, folder: Path) -> Path:
     """The file of a trained predictor, with all that one may want to know about it later."""
     provenance: Json = {
         "source": source,

@@ -1,4 +1,4 @@
-"""A study and a run of it at one moment, and the words in which `status`, the live view and the plain lines tell of it.
+"""A study and a run of it at one moment, and their words for `status`, the live view and the plain lines.
 
 Pure: computed from history and events. Words are one line each.
 """
@@ -10,19 +10,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
 
 from leantune.executors.base import Report
-from leantune.history import (
-    Estimate,
-    History,
-    Note,
-    NoteKind,
-    Observation,
-    Trial,
-    TrialState,
-    counted_notes,
-)
+from leantune.history import Estimate, History, Note, NoteKind, Observation, Trial, TrialState, counted_notes
 from leantune.problem import COST, TIME, Constraint, Fidelity, Problem
 from leantune.run.events import (
     Event,
@@ -36,7 +26,7 @@ from leantune.run.events import (
     TrialRecovered,
     Waiting,
 )
-from leantune.store.rows import Booking, Money
+from leantune.store.rows import Money
 from leantune.strategies.baseline import Comparison, compared
 from leantune.strategies.recommending import answers, best_result, excess
 from leantune.text import counted, described, estimated, limit_text, listed, quantity, share_of_data, usd
@@ -50,12 +40,12 @@ _WORTH_TELLING = (NoteKind.FALLBACK, NoteKind.CAP, NoteKind.EXTRA_RUNS, NoteKind
 
 @dataclass(frozen=True)
 class Best:
-    """The best result so far. answers: it was measured where an answer may lie (on all data, or anywhere)."""
+    """The best result so far. on_answer: it was measured where an answer may lie (on all data, or anywhere)."""
 
     trial: Trial
     seen: Observation
-    answers: bool
-    kept: bool
+    on_answer: bool
+    limits_kept: bool
     broken: tuple[Constraint, ...]
 
 
@@ -93,7 +83,7 @@ class StudyStatus:
         return counted_notes(self.history, _WORTH_TELLING)
 
     @cached_property
-    def beside(self) -> Comparison | None:
+    def comparison(self) -> Comparison | None:
         """The best result so far beside the user's present setting; None while there is one of both or neither."""
         if self.best is None:
             return None
@@ -104,7 +94,7 @@ class StudyStatus:
 
     @property
     def has_dollars(self) -> bool:
-        """Whether anybody pays."""
+        """Whether the study costs dollars."""
         return self.problem.space.has_prices or self.money.budget_usd is not None or self.money.spent > 0
 
     # -- in words
@@ -133,14 +123,15 @@ class StudyStatus:
         if best is None:
             return "no result yet"
         value = f"{goal} {quantity(goal, best.seen.value(goal))}, {share_of_data(best.seen.fraction, fidelity)}"
-        if not best.answers:
-            return f"{value} (no result on all {fidelity} yet), trial {best.trial.number}"
-        if best.kept:
-            return f"{value}{', all limits kept' if self.problem.constraints else ''}, trial {best.trial.number}"
-        values = ((limit, quantity(limit.metric, best.seen.value(limit.metric))) for limit in best.broken)
-        broken = [f"{limit_text(limit)} ({value})" for limit, value in values]
-        what = listed(broken) or "a limit, as far as it was measured"
-        return f"{value}, breaks {what}, trial {best.trial.number}"
+        if not best.on_answer:
+            limits = f" (no result on all {fidelity} yet)"
+        elif best.limits_kept:
+            limits = ", all limits kept" if self.problem.constraints else ""
+        else:
+            values = ((limit, quantity(limit.metric, best.seen.value(limit.metric))) for limit in best.broken)
+            broken = listed(f"{limit_text(limit)} ({value})" for limit, value in values)
+            limits = f", breaks {broken or 'a limit, as far as it was measured'}"
+        return f"{value}{limits}, trial {best.trial.number}"
 
     def outcome_words(self, trial: Trial, cause: str) -> str:
         """What a run that ended brought: the metrics that matter to the problem, or why there are none."""
@@ -157,13 +148,11 @@ class StudyStatus:
 
 
 @dataclass(frozen=True)
-class LocalRun:
-    """A run of a trial on this worker; `began` is when it was started."""
+class WatchedRun:
+    """A run on this worker: the event that told of its start, when that came, and the run's last report."""
 
-    trial: Trial
-    attempt: int
+    started: RunStarted
     began: float
-    booking: Booking
     report: Report | None = None
 
 
@@ -177,7 +166,7 @@ class Progress:
     status: StudyStatus
     began: float
     parallel: int
-    runs: Mapping[int, LocalRun] = field(default_factory=lambda: MappingProxyType({}))
+    runs: Mapping[int, WatchedRun] = field(default_factory=dict)
     ended: tuple[RunEnded, ...] = ()
     proposed: TrialProposed | None = None
     recovered: int = 0
@@ -190,29 +179,23 @@ class Progress:
         match event:
             case TrialProposed():
                 new = replace(self, proposed=event, waiting="")
-            case RunStarted(trial, attempt, booking):
-                new = self._with_run(LocalRun(trial, attempt, now, booking))
-            case ReportReceived(report):
-                run = self.runs.get(report.number)
-                new = self if run is None else self._with_run(replace(run, report=report))
-            case RunEnded():
-                new = replace(self._without_run(event.trial.number), ended=(*self.ended, event)[-ENDED_SHOWN:])
-            case MachineRented() | TrialJudged():
-                new = self
+            case RunStarted(trial):
+                new = replace(self, runs={**self.runs, trial.number: WatchedRun(event, now)}, waiting="")
+            case ReportReceived(report) if report.number in self.runs:
+                run = replace(self.runs[report.number], report=report)
+                new = replace(self, runs={**self.runs, report.number: run}, waiting="")
+            case RunEnded(trial):
+                runs = {number: run for number, run in self.runs.items() if number != trial.number}
+                new = replace(self, runs=runs, ended=(*self.ended, event)[-ENDED_SHOWN:], waiting="")
             case TrialRecovered():
                 new = replace(self, recovered=self.recovered + 1)
             case Waiting(reason):
                 new = replace(self, waiting=reason)
             case Stopping():
                 new = replace(self, stopping=event)
+            case ReportReceived() | MachineRented() | TrialJudged():
+                new = self
         return new
-
-    def _with_run(self, run: LocalRun) -> Progress:
-        return replace(self, runs=MappingProxyType({**self.runs, run.trial.number: run}), waiting="")
-
-    def _without_run(self, number: int) -> Progress:
-        others = {other: run for other, run in self.runs.items() if other != number}
-        return replace(self, runs=MappingProxyType(others), waiting="")
 
     @property
     def elsewhere(self) -> tuple[Trial, ...]:
@@ -224,9 +207,10 @@ class Progress:
 # -- words
 
 
-def expected_words(expected: Mapping[str, Estimate]) -> str:
-    """What the models predict, on one line."""
-    return ", ".join(f"{name} {estimated(name, estimate)}" for name, estimate in expected.items())
+def expected_clause(expected: Mapping[str, Estimate]) -> str:
+    """What the models predict, as the end of a line; empty where they predict nothing."""
+    values = ", ".join(f"{name} {estimated(name, estimate)}" for name, estimate in expected.items())
+    return f"; expected {values}" if values else ""
 
 
 def cause_words(cause: str) -> str:
@@ -236,13 +220,13 @@ def cause_words(cause: str) -> str:
     return line if len(line) <= LONGEST_CAUSE else f"{line[:half]} … {line[-half:]}"
 
 
-def trial_words(trial: Trial, fidelity: Fidelity = "data") -> str:
-    """What a trial tests."""
+def trial_words(trial: Trial, fidelity: Fidelity) -> str:
+    """The configuration that a trial tests, and on which share of the data."""
     return f"{described(trial.configuration)}; {share_of_data(trial.fraction, fidelity)}"
 
 
-def reported_words(report: Report, fidelity: Fidelity = "data") -> str:
-    """What a running trial said about itself."""
+def reported_words(report: Report, fidelity: Fidelity) -> str:
+    """The metrics, step and share of a report."""
     metrics = ", ".join(f"{name} {quantity(name, value)}" for name, value in report.metrics.items())
     step = "" if report.step is None else f", step {report.step:g}"
     return f"{metrics}{step}" + ("" if report.fraction is None else f", {share_of_data(report.fraction, fidelity)}")

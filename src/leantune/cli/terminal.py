@@ -1,4 +1,4 @@
-"""The terminal: text without control characters, rows in columns, what a long command is doing, and Ctrl-C."""
+"""The terminal: text without control characters, rows in columns, the Tab key, what a long command is doing, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import Enum
+from importlib.resources import files
+from pathlib import Path
 from typing import Protocol, TextIO
 
 import typer
 
 from leantune.clock import Clock, RealClock
+from leantune.errors import LeanTuneError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+JOB_SUFFIXES = (".yaml", ".yml")
 QUIET_SECONDS = 10.0  # between plain lines about what is going on
 # Texts come from training programs and files: an escape sequence in them must not reach a terminal.
 _CONTROLS = {
@@ -87,15 +91,52 @@ def columned(headings: Sequence[str], rows: Iterable[Sequence[str]], left: int =
 
 
 def aligned(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
-    """Names, and what is said of each."""
+    """Lines of two columns: a name, and its words."""
     return columned((), rows, left=2, indent=indent)
+
+
+# -- what the Tab key offers
+
+
+def job_files(incomplete: str) -> list[str]:
+    """Job files that begin like what was typed; where there are none, the shell goes on with folders."""
+    folder, _, beginning = incomplete.rpartition("/")
+    place = Path(f"{folder}/" if incomplete.startswith("/") else folder or ".").expanduser()
+    if not place.is_dir():
+        return []
+    names = (entry.name for entry in place.iterdir() if entry.suffix in JOB_SUFFIXES and entry.is_file())
+    return sorted(f"{folder}/{name}" if "/" in incomplete else name for name in names if name.startswith(beginning))
+
+
+def table_names(incomplete: str) -> list[str]:
+    """Tables that are known by name, and descriptions in files."""
+    # Not by the reader of tables: its import takes a second.
+    shipped = files("leantune.lab.replay").joinpath("tables", "presets").iterdir()
+    names = (entry.name.removesuffix(".yaml") for entry in shipped if entry.name.endswith(".yaml"))
+    return sorted(name for name in names if name.startswith(incomplete)) + job_files(incomplete)
+
+
+def study_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Names in the store of --store; nothing is created. Not in bash, which splits a URL at its colons."""
+    url = str(context.params.get("store") or "")
+    if not url:
+        return []
+    from leantune.store.database import Database
+
+    try:
+        if not Database.exists(url):
+            return []
+        with Database(url) as database:
+            return sorted(study.name for study in database.studies() if study.name.startswith(incomplete))
+    except LeanTuneError:
+        return []  # there is no place for an error while a line is typed
 
 
 # -- what is going on
 
 
-class Tell(Protocol):
-    """What is being done now, and how much of the total is done."""
+class ProgressCallback(Protocol):
+    """Shows what is being done now, and how much of the total is done."""
 
     def __call__(self, words: str, done: int = 0, /) -> None: ...
 
@@ -103,7 +144,7 @@ class Tell(Protocol):
 @contextmanager
 def activity(
     title: str, total: int | None = None, *, quiet: float = QUIET_SECONDS, clock: Clock | None = None
-) -> Iterator[Tell]:
+) -> Iterator[ProgressCallback]:
     """Within the block, the words given are shown after the title, on standard error.
 
     On a terminal as one line that changes, with a bar where there is a total; else as plain lines: one when all is
@@ -126,7 +167,7 @@ def activity(
         yield draw
 
 
-def _plain(title: str, total: int | None, quiet: float, clock: Clock) -> Tell:
+def _plain(title: str, total: int | None, quiet: float, clock: Clock) -> ProgressCallback:
     last = clock.now()
 
     def tell(words: str, done: int = 0, /) -> None:
@@ -142,7 +183,7 @@ def _plain(title: str, total: int | None, quiet: float, clock: Clock) -> Tell:
 
 
 class Interruptible(Protocol):
-    """The loop, as far as a signal is concerned."""
+    """What a signal stops: the loop."""
 
     def interrupt(self) -> None:
         """Stop gently; the second time, at once. Safe in a signal handler."""
@@ -161,7 +202,7 @@ class Interrupts:
         self._noticed = False
 
     def ready(self, loop: Interruptible) -> None:
-        """There is a loop now."""
+        """From now on signals go to this loop."""
         self._loop = loop
 
     def noticed(self) -> None:

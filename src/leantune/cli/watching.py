@@ -8,10 +8,10 @@ from dataclasses import replace
 from threading import Lock
 
 from leantune.cli.status import (
-    LocalRun,
     Progress,
     StudyStatus,
-    expected_words,
+    WatchedRun,
+    expected_clause,
     reported_words,
     stopping_words,
     trial_words,
@@ -44,7 +44,7 @@ REPORT_SECONDS = 5.0  # between two lines about one run's own reports: a program
 
 
 def opening_lines(progress: Progress) -> list[str]:
-    """What is about to be worked on."""
+    """The first lines: the study, its budget, and what it has already."""
     status = progress.status
     lines = [f"study {status.name}: {goal_words(status.problem)}; {status.strategy}, seed {status.seed}"]
     lines.append(f"budget {budget_words(status.problem.budget)}; store {status.store}")
@@ -65,8 +65,11 @@ def event_lines(event: Event, before: Progress, now: Progress) -> list[str]:
             lines = _report_lines(*runs, now.status.problem.fidelity)
         case RunEnded():
             lines = _ended_lines(event, now)
+        case MachineRented(trial, stay) if trial.configuration.cluster is None:
+            price = f"{usd(stay.usd_per_hour)} per hour" + (" on demand" if stay.on_demand else "")
+            lines = [f"trial {trial.number} goes on {stay.machine}, {stay.market}, {price}"]
         case MachineRented():
-            lines = _rented_lines(event)
+            lines = []  # the machine is part of the configuration: the proposal has named it
         case TrialJudged(trial, judgement):
             lines = [f"trial {trial.number}: {judgement.verdict.value}, {judgement.why}"]
         case TrialRecovered(trial, cause):
@@ -79,12 +82,10 @@ def event_lines(event: Event, before: Progress, now: Progress) -> list[str]:
 
 
 def _proposed_line(event: TrialProposed, before: Progress) -> str:
-    trial, expected = event.trial, expected_words(event.trial.expected)
-    promise = f"; expected {expected}" if expected else ""
-    what = trial_words(trial, before.status.problem.fidelity)
-    words = f"trial {trial.number} proposed in {duration(event.seconds)}: {what}"
-    why = before.status.reasons(trial)
-    return f"{words}; why: {why}{promise}" if why else f"{words}{promise}"
+    trial, reasons = event.trial, before.status.reasons(event.trial)
+    why = f"; why: {reasons}" if reasons else ""
+    words = f"{trial_words(trial, before.status.problem.fidelity)}{why}{expected_clause(trial.expected)}"
+    return f"trial {trial.number} proposed in {duration(event.seconds)}: {words}"
 
 
 def _started_line(event: RunStarted) -> str:
@@ -95,16 +96,7 @@ def _started_line(event: RunStarted) -> str:
     return f"trial {event.trial.number} started{again}: {limit}{on}"
 
 
-def _rented_lines(event: MachineRented) -> list[str]:
-    """Where a machine is part of the configuration, the trial's own words say which one."""
-    if event.trial.configuration.cluster is not None:
-        return []
-    stay = event.stay
-    price = f"{usd(stay.usd_per_hour)} per hour" + (" on demand" if stay.on_demand else "")
-    return [f"trial {event.trial.number} goes on {stay.machine}, {stay.market}, {price}"]
-
-
-def _report_lines(before: LocalRun | None, now: LocalRun | None, fidelity: Fidelity) -> list[str]:
+def _report_lines(before: WatchedRun | None, now: WatchedRun | None, fidelity: Fidelity) -> list[str]:
     """A run's first report, each snapshot, and what else it says every few seconds."""
     if now is None or now.report is None:
         return []
@@ -156,7 +148,7 @@ class Watcher:
         self._tell(opening_lines(self._progress))
 
     def __call__(self, event: Event) -> None:
-        """Take note of an event, and tell it."""
+        """Update the state by an event, and print its lines."""
         if isinstance(event, Stopping):
             self.interrupts.noticed()
         with self._lock:
@@ -186,7 +178,7 @@ class Watcher:
         return status_of(self._study)
 
     def _tell(self, lines: list[str]) -> None:
-        """Plain lines; when nobody reads them any more (`| head`), the study stops gently."""
+        """Print plain lines; when nobody reads them any more (`| head`), the study stops gently."""
         if self._mode is Mode.LIVE or not self._heard:
             return
         try:

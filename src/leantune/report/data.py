@@ -57,8 +57,8 @@ class StudyView:
     """A study at one moment.
 
     why_no_recommendation: the sentence for the reader when `recommendation` is None. stop_reason: None while the study
-    can go on. verification: number of the trial that ran the recommendation to check it, if there was one. beside: the
-    recommendation beside the user's present setting, if there is one.
+    can go on. verification: number of the trial that ran the recommendation to check it, if there was one. comparison:
+    of the recommendation with the user's present setting, if there is one.
     """
 
     name: str
@@ -75,7 +75,7 @@ class StudyView:
     created: float
     leantune_version: str
     verification: int | None = None
-    beside: Comparison | None = None
+    comparison: Comparison | None = None
 
     @cached_property
     def results(self) -> tuple[StudyResult, ...]:
@@ -99,6 +99,10 @@ class StudyView:
         """Whether the study costs dollars."""
         return self.problem.space.has_prices or self.history.cost > 0 or self.money.budget_usd is not None
 
+    def recommends(self, trial: Trial) -> bool:
+        """Whether a trial tested the recommended configuration."""
+        return self.recommendation is not None and trial.configuration.id == self.recommendation.configuration.id
+
     @cached_property
     def proof(self) -> tuple[Trial, Observation] | None:
         """The run that measured exactly what is recommended: the verification, else the last one."""
@@ -108,20 +112,15 @@ class StudyView:
         runs = [
             (trial, seen)
             for trial, seen in self.history.observations
-            if trial.configuration.id == best.configuration.id
-            and seen.fraction == best.fraction
-            and seen.kind is not ObservationKind.FAILED
+            if self.recommends(trial) and seen.fraction == best.fraction and seen.kind is not ObservationKind.FAILED
         ]
         return max(runs, key=lambda pair: (pair[0].number == self.verification, pair[0].number), default=None)
 
     @cached_property
     def verified(self) -> Trial | None:
         """The verification of what is recommended now, whatever became of it."""
-        best, number = self.recommendation, self.verification
-        if best is None or number is None:
-            return None
-        trial = self.history.trial(number)
-        return trial if trial.configuration.id == best.configuration.id else None
+        trial = None if self.verification is None else self.history.trial(self.verification)
+        return trial if trial is not None and self.recommends(trial) else None
 
     def estimate(self, estimates: Mapping[str, Estimate], metric: str, configuration: Configuration) -> Estimate | None:
         """A prediction; dollars from seconds or seconds from dollars where one is the other times the rate."""

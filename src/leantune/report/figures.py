@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from leantune.history import Estimate, Trial
-from leantune.problem import COST, TIME, Constraint, Direction, Fidelity
+from leantune.problem import COST, TIME, At, Constraint, Direction, Fidelity
 from leantune.report.data import INTERVAL, ResultOutcome, StudyResult, StudyView, best_so_far
 from leantune.report.marks import (
     MARKS,
@@ -38,17 +38,15 @@ def progress(view: StudyView) -> list[Figure]:
     if not any(result.outcome is not ResultOutcome.FAILED for result in results):
         return []
     size, unit = time_unit(view.history.seconds)
-    against: list[tuple[str, str, Axis, Callable[[StudyResult], float]]] = []
+    drawn = []
     if view.history.cost > 0:
-        money = Axis("dollars spent (USD)", dollars=True).framed([0.0, view.history.cost], 0.04)
-        against.append(("progress-dollars", f"Best {shown} against dollars", money, lambda result: result.spent))
+        axis = Axis("dollars spent (USD)", dollars=True).framed([0.0, view.history.cost], 0.04)
+        drawn.append(_progress(view, "dollars", f"Best {shown} against dollars", axis, lambda r: r.spent))
     if view.history.seconds > 0:
-        hours = Axis(f"training time, all runs added up ({unit})", 1.0 / size).framed([0.0, view.history.seconds], 0.04)
-        against.append(("progress-time", f"Best {shown} against training time", hours, lambda result: result.trained))
-    if not against:
-        trials = Axis("trial")
-        against.append(("progress-trials", f"Best {shown} trial by trial", trials, lambda result: result.trial.number))
-    return [_progress(view, name, title, axis, place) for name, title, axis, place in against]
+        axis = Axis(f"training time, all runs added up ({unit})", 1.0 / size).framed([0.0, view.history.seconds], 0.04)
+        drawn.append(_progress(view, "time", f"Best {shown} against training time", axis, lambda r: r.trained))
+    by_trial = f"Best {shown} trial by trial"
+    return drawn or [_progress(view, "trials", by_trial, Axis("trial"), lambda r: r.trial.number)]
 
 
 def _progress(view: StudyView, name: str, title: str, axis: Axis, place: Callable[[StudyResult], float]) -> Figure:
@@ -68,7 +66,7 @@ def _progress(view: StudyView, name: str, title: str, axis: Axis, place: Callabl
         traces.append(_star(goal, Estimate(end or 0.0, 0.0), star, Axis(""), y))
         caption += " The star is what is predicted for the recommendation, with its 95 % range."
     layout = {"xaxis": axis.layout(), "yaxis": y.layout()}
-    return Figure(name, title, caption + hidden + fewer, traces, layout)
+    return Figure(f"progress-{name}", title, caption + hidden + fewer, traces, layout)
 
 
 def goal_axis(
@@ -122,7 +120,7 @@ def _limit(view: StudyView, index: int, limit: Constraint, answers: Sequence[Stu
     if goal != limit.metric and star is not None and goal_star is not None:
         traces.append(_star(goal, star, goal_star, x, y))
     kept = sum(limit.holds(value) for value in values)
-    where = "" if view.problem.goal.at == "anywhere" else f" on all {view.problem.fidelity}"
+    where = "" if view.problem.goal.at is At.ANYWHERE else f" on all {view.problem.fidelity}"
     caption = f"{kept:,} of {counted(len(values), 'run')}{where} kept this limit. The shaded side breaks it."
     layout = {"xaxis": x.layout(), "yaxis": y.layout()}
     return Figure(f"limit-{index}", limit_text(limit), caption + hidden + fewer, traces, layout)
@@ -248,23 +246,19 @@ def curves(view: StudyView) -> list[Figure]:
     for report in view.reports:
         if report.step is not None and math.isfinite(report.step + report.metrics.get(metric, math.nan)):
             rows.setdefault((report.number, report.attempt), []).append((report.step, report.metrics[metric]))
-    best = None if view.recommendation is None else view.recommendation.configuration.id
     trials, noun = view.history.trials, view.problem.fidelity
-    chosen = sorted(rows, key=lambda key: (_is(trials, key[0], best), trials[key[0]].fraction, key))[-MOST_CURVES:]
+    best = {number for number, _ in rows if view.recommends(trials[number])}
+    chosen = sorted(rows, key=lambda key: (key[0] in best, trials[key[0]].fraction, key))[-MOST_CURVES:]
     axis = metric_axis(metric, [value for key in chosen for _, value in rows[key]])
-    traces = [_curve(trials[key[0]], sorted(rows[key]), axis, noun, _is(trials, key[0], best)) for key in chosen]
+    traces = [_curve(trials[key[0]], sorted(rows[key]), axis, noun, key[0] in best) for key in chosen]
     caption = f"{counted(len(chosen), 'run')} that reported steps"
     caption += f", of {len(rows):,}: those on the most {noun}." if len(rows) > len(chosen) else "."
-    if any(_is(trials, number, best) for number, _ in chosen):
+    if best:
         caption += " The recommended configuration is drawn bold, in green."
     if any(trials[number].fraction != 1 for number, _ in chosen):
         caption += f" Runs on parts of the {noun} are grey."
     layout = {"xaxis": {"title": {"text": "step"}}, "yaxis": axis.layout()}
     return [Figure("curves", f"{clipped(metric)}, step by step", caption, traces, layout, 360)]
-
-
-def _is(trials: Sequence[Trial], number: int, configuration_id: str | None) -> bool:
-    return trials[number].configuration.id == configuration_id
 
 
 def _curve_metric(view: StudyView) -> str | None:

@@ -73,7 +73,7 @@ class Figure:
     height: int = 340
 
     def as_json(self) -> Json:
-        """What Plotly is given."""
+        """The figure as Plotly reads it."""
         return {"data": list(self.data), "layout": {**self.layout, "height": self.height}}
 
 
@@ -94,7 +94,7 @@ class Axis:
         return placed if math.isfinite(placed) and (placed > 0 or not self.log) else None
 
     def layout(self) -> Json:
-        """The axis for Plotly."""
+        """The axis as Plotly reads it."""
         layout: Json = {"title": {"text": plain(self.title)}}
         if self.low is not None and self.high is not None:
             ends = (self.low, self.high)
@@ -124,16 +124,16 @@ class Axis:
         return replace(self, low=low - air, high=high + air)
 
 
-def metric_axis(metric: str, values: Iterable[float], of_what: str = "of one run") -> Axis:
+def metric_axis(metric: str, values: Iterable[float]) -> Axis:
     """The axis of a metric: dollars, the unit of time that suits, or its own numbers; log where values differ much."""
     finite = sorted(value for value in values if math.isfinite(value))
     log = _spans_decades(finite)
     if metric == COST:
-        return Axis(f"cost {of_what} (USD)", 1.0, log, True).framed(finite)
+        return Axis("cost of one run (USD)", log=log, dollars=True).framed(finite)
     if metric == TIME:
         size, unit = time_unit(max(finite, default=0.0))
-        return Axis(f"time {of_what} ({unit})", 1.0 / size, log).framed(finite)
-    return Axis(clipped(metric), 1.0, log).framed(finite)
+        return Axis(f"time of one run ({unit})", 1.0 / size, log).framed(finite)
+    return Axis(clipped(metric), log=log).framed(finite)
 
 
 def _spans_decades(finite: Sequence[float]) -> bool:
@@ -194,13 +194,13 @@ def points(results: Sequence[StudyResult], outcome: ResultOutcome, x: Place, y: 
 
 
 def marks(name: str, x: Sequence[float | None], y: Sequence[float | None], marker: Json, **more: Any) -> Json:
-    """Points that say something under the pointer."""
+    """Points with a text under the pointer."""
     where = {"x": [*map(rounded, x)], "y": [*map(rounded, y)]}
     return {"type": "scatter", "mode": "markers", "name": name, **where, "marker": marker, "hoverinfo": "text", **more}
 
 
 def line(x: Sequence[float | None], y: Sequence[float | None], color: str, **style: Any) -> Json:
-    """A line without hover."""
+    """A line without a text under the pointer."""
     shape = {key: style.pop(key) for key in ("shape", "dash") if key in style}
     return {
         "type": "scatter",

@@ -55,12 +55,12 @@ _PREDICTIONS = "What the models said about each run before it started, against w
 
 
 def write_report(view: StudyView, path: Path) -> None:
-    """Write the report."""
+    """Write the page to a file."""
     write_page(report_html(view), path)
 
 
 def report_html(view: StudyView) -> str:
-    """The whole page."""
+    """The page as HTML."""
     sections = list(sections_of(view))
     data = {
         "template": TEMPLATE,
@@ -73,7 +73,7 @@ def report_html(view: StudyView) -> str:
 
 
 def _shown(sections: Sequence[Section]) -> set[int]:
-    """The results that some figure draws."""
+    """Numbers of the results that a figure draws."""
     traces = (trace for section in sections for figure in section.figures for trace in figure.data)
     return {index for trace in traces for index in trace.get("customdata", ())}
 
@@ -182,7 +182,7 @@ class Section:
 
 
 def sections_of(view: StudyView) -> Iterator[Section]:
-    """Those for which there is something to show."""
+    """The sections that have something to show."""
     for section in (
         _recommendation(view),
         Section("progress", "Progress", figures=figures.progress(view), key=True),

@@ -40,7 +40,7 @@ class _Scale:
     height: int = _HEIGHT
     strewn: float = 0.0
 
-    def beside(self, value: Value, index: int) -> float:
+    def place_of_result(self, value: Value, index: int) -> float:
         """Where result number `index` goes: results of one option lie side by side, so that they can be counted."""
         return self.place(value) + self.strewn * (index * _GOLDEN % 1.0 - 0.5)
 
@@ -52,7 +52,7 @@ def _parameter(view: StudyView, index: int, name: str, parameter: Parameter) -> 
 
     def along(result: StudyResult) -> float | None:
         value = result.trial.configuration.get(name)
-        return None if value is None else scale.beside(value, result.index)
+        return None if value is None else scale.place_of_result(value, result.index)
 
     def turned(height: Place) -> tuple[Place, Place]:
         return (height, along) if scale.down else (along, height)
@@ -65,12 +65,12 @@ def _parameter(view: StudyView, index: int, name: str, parameter: Parameter) -> 
         f"{first}axis": scale.axis,
         f"{second}axis": value_axis.layout() if value_axis.low is not None else {"visible": False, "range": [0, 1]},
         f"{second}axis2": {"overlaying": second, "range": [0, 1], "visible": False, "fixedrange": True},
-        "shapes": _recommended_value(view, name, scale, first, second),
+        "shapes": _recommended_line(view, name, scale, first, second),
     }
     return Figure(f"parameter-{index}", clipped(name), (hidden + fewer).strip(), traces, layout, scale.height)
 
 
-def _recommended_value(view: StudyView, name: str, scale: _Scale, first: str, second: str) -> list[Json]:
+def _recommended_line(view: StudyView, name: str, scale: _Scale, first: str, second: str) -> list[Json]:
     best = view.recommendation
     value = None if best is None else best.configuration.get(name)
     if value is None:

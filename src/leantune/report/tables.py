@@ -36,7 +36,7 @@ MOST_ROWS = 300  # shown at once: a browser takes seconds to lay out thousands
 def settings(view: StudyView, best: Recommendation) -> str:
     """The recommended values, to be copied."""
     rows = [
-        [cell(name), f"<td><code>{escaped(exact_text(value))}</code>{_machine(value)}</td>"]
+        [cell(name), f"<td><code>{escaped(exact_text(value))}</code>{_machine_words(value)}</td>"]
         for name, value in best.configuration.items()
     ]
     if best.fraction != 1:
@@ -44,7 +44,7 @@ def settings(view: StudyView, best: Recommendation) -> str:
     return table(["setting", "value"], rows)
 
 
-def _machine(value: Value) -> str:
+def _machine_words(value: Value) -> str:
     if not isinstance(value, Cluster):
         return ""
     rate = "" if value.usd_per_hour is None else f", {usd(value.usd_per_hour)} per hour"
@@ -155,8 +155,7 @@ def trials(view: StudyView) -> str:
     headings += ["limits"] if view.problem.constraints else []
     headings += [f">{name}" if _is_number(parameter) else name for name, parameter in named.items()]
     headings += ["what happened", "why it was proposed"]
-    best = None if view.recommendation is None else view.recommendation.configuration.id
-    rows = [_trial(view, trial, measures, trial.configuration.id == best) for trial in view.history.trials]
+    rows = [_trial(view, trial, measures) for trial in view.history.trials]
     head = "".join(heading(clipped(text), button=True) for text in headings)
     rows = [f"<tr>{row}" if index < MOST_ROWS else f"<tr hidden>{row}" for index, row in enumerate(rows)]
     return (
@@ -173,20 +172,20 @@ def _is_number(parameter: Parameter) -> bool:
     return isinstance(parameter, Float | Integer)
 
 
-def _trial(view: StudyView, trial: Trial, measures: Sequence[str], best: bool) -> str:
+def _trial(view: StudyView, trial: Trial, measures: Sequence[str]) -> str:
     seen = trial.results[-1] if trial.results else None
-    star = '<b class="star" title="recommended configuration">★</b>' if best else ""
+    star = '<b class="star" title="recommended configuration">★</b>' if view.recommends(trial) else ""
     cells = [f"<td class=n>{star}{trial.number}</td>", f"<td class={trial.state}>{trial.state}</td>"]
     cells.append(amount("all" if trial.fraction == 1 else str(trial.fraction), float(trial.fraction)))
-    cells += [_measure(trial, seen, metric) for metric in measures]
+    cells += [_metric_cell(trial, seen, metric) for metric in measures]
     if view.problem.constraints:
-        cells.append(_kept(view, seen))
-    cells += [_setting(trial.configuration.get(name)) for name in view.problem.space.parameters]
-    cells += [cell(_story(trial)), cell(clipped("; ".join(map(str, trial.notes)), _LONGEST_CAUSE))]
+        cells.append(_limits_cell(view, seen))
+    cells += [_setting_cell(trial.configuration.get(name)) for name in view.problem.space.parameters]
+    cells += [cell(_causes(trial)), cell(clipped("; ".join(map(str, trial.notes)), _LONGEST_CAUSE))]
     return "".join(cells).replace("</td>", "")
 
 
-def _measure(trial: Trial, seen: Observation | None, metric: str) -> str:
+def _metric_cell(trial: Trial, seen: Observation | None, metric: str) -> str:
     value = trial.cost if metric == COST else math.nan if seen is None else seen.value(metric)
     if metric == COST and (seen is None or seen.cost is None) and not trial.cost:
         return NOTHING
@@ -195,14 +194,14 @@ def _measure(trial: Trial, seen: Observation | None, metric: str) -> str:
     return amount(text, value if metric == TIME else None)
 
 
-def _kept(view: StudyView, seen: Observation | None) -> str:
+def _limits_cell(view: StudyView, seen: Observation | None) -> str:
     outcome = None if seen is None else outcome_of(view.problem, seen)
     if outcome is ResultOutcome.KEPT:
         return "<td class=good>kept</td>"
     return "<td class=bad>broken</td>" if outcome is ResultOutcome.BROKE else NOTHING
 
 
-def _setting(value: Value | None) -> str:
+def _setting_cell(value: Value | None) -> str:
     if value is None:
         return NOTHING
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -210,7 +209,7 @@ def _setting(value: Value | None) -> str:
     return cell(clipped(value_text(value), 60))
 
 
-def _story(trial: Trial) -> str:
+def _causes(trial: Trial) -> str:
     """Attempts that came to nothing, then how it ended; nothing for a trial that just ran."""
     failures = [f"{move.state}: {move.cause}" for move in trial.moves[:-1] if move.state in BROKEN_OFF and move.cause]
     last = trial.moves[-1].cause if trial.moves else ""

@@ -32,7 +32,7 @@ _LONGEST_HEADLINE = 90
 
 
 class AnswerState(StrEnum):
-    """How well the recommendation is founded."""
+    """What the recommendation rests on."""
 
     VERIFIED = "verified"
     MEASURED = "measured"
@@ -51,7 +51,7 @@ _BEGIN = {
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What a reader should know after twenty seconds."""
+    """The top of the page: what a reader should know after twenty seconds."""
 
     state: AnswerState
     headline: str
@@ -61,17 +61,17 @@ class Conclusion:
 
 
 def conclusion_of(view: StudyView) -> Conclusion:
-    """The verdict on a study."""
+    """What is concluded from a study."""
     state = _state(view)
     best = view.recommendation
     headline = _BEGIN.get(state, "Use")
     if best is not None:
         part = "" if best.fraction == 1 else f", trained on {share_of_data(best.fraction, view.problem.fidelity)}"
-        headline += f" {_named(best.configuration)}{part}"
+        headline += f" {_configuration_words(best.configuration)}{part}"
     cautions = tuple(_cautions(view, state))
     sentence = _sentence(view, state)
-    if view.beside is not None:
-        sentence += f" {view.beside.words}"
+    if view.comparison is not None:
+        sentence += f" {view.comparison.words}"
     return Conclusion(state, headline, sentence, tuple(_tiles(view)), cautions)
 
 
@@ -86,7 +86,7 @@ def question(view: StudyView) -> str:
     return f"Wanted: the {aim} {clipped(goal.metric)} {where}{kept}."
 
 
-def _named(configuration: Configuration) -> str:
+def _configuration_words(configuration: Configuration) -> str:
     """The cluster first, because it is what is paid for; many settings are left to the table."""
     machines = [value_text(value) for value in configuration.values() if isinstance(value, Cluster)]
     settings = [
@@ -122,7 +122,7 @@ def _sentence(view: StudyView, state: AnswerState) -> str:
     best = view.recommendation
     if best is None:
         return view.why_no_recommendation or "No result has come in yet."
-    where, every = share_of_data(best.fraction, view.problem.fidelity), _every_limit(view)
+    where, every = share_of_data(best.fraction, view.problem.fidelity), _all_limits(view)
     if view.proof is None:
         if state is AnswerState.UNSURE:
             return "No configuration is predicted to keep the limits as surely as asked; this is the best compromise."
@@ -132,19 +132,19 @@ def _sentence(view: StudyView, state: AnswerState) -> str:
     run = f"its verification run (trial {trial.number})" if view.verified is trial else f"trial {trial.number}"
     if state is AnswerState.BROKEN:
         broken, count = _broken(view), len(view.problem.constraints)
-        shown = listed(f"{_bounded(view, limit)}, where {limit_text(limit)} was asked" for limit in broken)
+        shown = listed(f"{_measured_words(view, limit)}, where {limit_text(limit)} was asked" for limit in broken)
         broke = "the limit" if count == 1 else f"{len(broken)} of {count} limits"
         return f"It was measured on {where} in {run} and broke {broke}: {shown}."
     kept = f" and kept {every}" if every else ""
     return f"It was measured on {where} in {run}{kept}."
 
 
-def _bounded(view: StudyView, limit: Constraint) -> str:
+def _measured_words(view: StudyView, limit: Constraint) -> str:
     least = "at least " if view.cut_short(limit.metric) else ""
     return f"{clipped(limit.metric)} was {least}{quantity(limit.metric, view.measured(limit.metric))}"
 
 
-def _every_limit(view: StudyView) -> str:
+def _all_limits(view: StudyView) -> str:
     count = len(view.problem.constraints)
     return {0: "", 1: "the limit", 2: "both limits"}.get(count, f"all {count} limits")
 
@@ -213,26 +213,26 @@ def _cautions(view: StudyView, state: AnswerState) -> Iterator[str]:
     if state in (AnswerState.PREDICTED, AnswerState.UNSURE):
         yield "A prediction is not a measurement: “leantune verify” runs it once and says what came out."
     if state is AnswerState.BROKEN:
-        yield _best_kept(view)
+        yield _best_within_limits(view)
     if best is not None and not best.feasible and state in (AnswerState.VERIFIED, AnswerState.MEASURED):
         yield "It kept the limits when it was measured, but the models are less sure of them than asked."
-    missed = [clipped(metric) for metric in view.metrics if _missed(view, metric)]
-    if missed:
-        yield f"Measured {listed(missed)} lay outside of the predicted 95 % range: trust other predictions less."
+    outside = [clipped(metric) for metric in view.metrics if _outside_prediction(view, metric)]
+    if outside:
+        yield f"Measured {listed(outside)} lay outside of the predicted 95 % range: trust other predictions less."
     yield from _verification_cautions(view)
     if best is not None:
         yield from (f"Recommendation: {note}." for note in best.notes if note.kind is NoteKind.FALLBACK)
     waiting = len(view.history.pending)
     if waiting:
-        yield f"{counted(waiting, 'trial')} {_were(waiting, 'is', 'are')} not finished: this is the study so far."
-    yield from _waste(view)
+        yield f"{counted(waiting, 'trial')} {_by_count(waiting, 'is', 'are')} not finished: this is the study so far."
+    yield from _cautions_about_money(view)
     fallbacks = sum(counted_notes(view.history, (NoteKind.FALLBACK,)).values())
     if fallbacks:
         count = f"{counted(fallbacks, 'proposal')} of {len(view.history):,}"
-        yield f"{count} {_were(fallbacks, 'was a fallback', 'were fallbacks')}, listed under “How it was made”."
+        yield f"{count} {_by_count(fallbacks, 'was a fallback', 'were fallbacks')}, listed under “How it was made”."
 
 
-def _missed(view: StudyView, metric: str) -> bool:
+def _outside_prediction(view: StudyView, metric: str) -> bool:
     """Whether a full measurement contradicts what was predicted."""
     predicted = view.predicted(metric)
     if view.proof is None or predicted is None or predicted.sd == 0:
@@ -241,7 +241,7 @@ def _missed(view: StudyView, metric: str) -> bool:
     return whole and abs(view.measured(metric) - predicted.mean) > INTERVAL * predicted.sd
 
 
-def _best_kept(view: StudyView) -> str:
+def _best_within_limits(view: StudyView) -> str:
     """What to fall back on when the recommendation itself broke a limit."""
     steps = best_so_far(view)
     if not steps:
@@ -252,7 +252,7 @@ def _best_kept(view: StudyView) -> str:
     return f"The best run that did keep every limit is trial {result.trial.number}: {worth}."
 
 
-def _were(count: int, singular: str, plural: str) -> str:
+def _by_count(count: int, singular: str, plural: str) -> str:
     return singular if count == 1 else plural
 
 
@@ -268,7 +268,7 @@ def _verification_cautions(view: StudyView) -> Iterator[str]:
         yield f"The verification run (trial {trial.number}) is not finished."
 
 
-def _waste(view: StudyView) -> Iterator[str]:
+def _cautions_about_money(view: StudyView) -> Iterator[str]:
     """Money without a result, and books that do not agree."""
     failed = sum(trial.state is TrialState.FAILED for trial in view.history.trials)
     parts = spending(view)
