@@ -20,12 +20,11 @@ from leantune.cli.command import encoded
 from leantune.cli.replay import ReplayProgress
 from leantune.cli.terminal import printable
 from leantune.clock import SimulatedClock
-from leantune.lab.replay.facts import facts
 from leantune.lab.replay.pool import Done, Source, Task
 from leantune.lab.replay.runs import Row, Settings
 from leantune.lab.replay.summary import summarise
 from leantune.lab.replay.tables import MeasuredTable, preset_names
-from leantune.lab.replay.truth import Truth
+from leantune.lab.replay.truth import Truth, facts
 from tests.cli.tiny import invoke, left_behind, start, told
 from tests.lab.replay.small import row, run, small, verdict, write
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, get_args
 
 from leantune.jobfile.parameters import read_space
 from leantune.jobfile.tree import Entry, Reader, read_tree, readers_of
-from leantune.lab.replay.tables.sheet import SEPARATORS
 from leantune.problem import COST, TIME, Fidelity, Goal, maximize, minimize
 from leantune.space import Boolean, Machine, Space
 from leantune.units import UNITS
 
+SEPARATORS = (",", ";", "\t", "|")
 CLUSTER = "cluster"  # the name of the cluster among the parameters
 # What the values of a parameter are to a model: ranks, names, numbers, logarithms, truth values.
 Kind = Literal["ordinal", "choice", "linear", "log", "bool"]

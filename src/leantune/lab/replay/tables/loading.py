@@ -19,8 +19,7 @@ from leantune.lab.replay.tables.description import Description, Remark, parse_de
 from leantune.lab.replay.tables.limits import state
 from leantune.lab.replay.tables.pairs import gather
 from leantune.lab.replay.tables.rows import read_rows
-from leantune.lab.replay.tables.selection import select
-from leantune.lab.replay.tables.sheet import parse_sheet, read_bytes
+from leantune.lab.replay.tables.sheet import parse_sheet, read_bytes, select
 from leantune.problem import Problem
 
 DATA_VARIABLE = "LEANTUNE_DATA"
