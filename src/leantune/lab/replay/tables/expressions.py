@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -66,13 +67,12 @@ class Expression:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Python's opinions on what is refused below anyway
                 tree = ast.parse(text.strip(), mode="eval").body
-        except SyntaxError as error:
-            column = f" at character {error.offset}" if error.offset else ""
+        except (SyntaxError, ValueError) as error:  # ValueError: a NUL character
+            offset = getattr(error, "offset", None)
+            column = f" at character {offset}" if offset else ""
             raise TableError(f"{text!r} is not an expression{column}", where=where, hint=_HINT) from None
         except (RecursionError, MemoryError):
             raise _too_deep(where) from None
-        except ValueError:  # a NUL character
-            raise TableError(f"{text!r} is not an expression", where=where, hint=_HINT) from None
         names: set[str] = set()
         _check(tree, names, where, depth=0)
         return cls(text, where, frozenset(names), tree)
@@ -102,7 +102,8 @@ def _check(node: ast.expr, names: set[str], where: str, depth: int) -> None:
         raise _too_deep(where)
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            _check_number(number, where)
+            if not abs(number) <= sys.float_info.max:
+                raise TableError("a number is too large", where=where, hint="Stay below 1e308")
         case ast.Name():
             names.add(node.id)
         case ast.UnaryOp(op=ast.USub()):
@@ -117,15 +118,6 @@ def _check(node: ast.expr, names: set[str], where: str, depth: int) -> None:
         case _:
             shown = _NAMES_OF_NODES.get(type(node)) or repr(ast.unparse(node))
             raise TableError(f"{shown} cannot be part of an expression", where=where, hint=_HINT)
-
-
-def _check_number(number: float, where: str) -> None:
-    try:
-        finite = math.isfinite(float(number))
-    except OverflowError:
-        finite = False
-    if not finite:
-        raise TableError("a number is too large", where=where, hint="Stay below 1e308")
 
 
 def _check_call(name: str, given: int, where: str) -> None:

@@ -101,24 +101,24 @@ def _counts(formula: Formula | None, columns: TableColumns, *, default: int, lea
 
 def _machines(described: ClusterColumns, types: Sequence[str], columns: TableColumns) -> dict[str, Machine]:
     if described.vcpus is not None and described.memory is not None:
-        vcpus = _sizes(described.vcpus, "", types, columns)
-        memory = _sizes(described.memory, "memory", types, columns)
+        vcpus = _sizes(described.vcpus, types, columns)
+        memory = _sizes(described.memory, types, columns)
         machines = {kind: Machine(kind, vcpus[kind], memory[kind]) for kind in vcpus}
     else:
         machines = _listed_machines(described, types, columns)
     if described.price is None:
         return machines
-    prices = _sizes(described.price, "money", types, columns)
+    prices = _sizes(described.price, types, columns)
     return {name: replace(machine, usd_per_hour=prices[name]) for name, machine in machines.items()}
 
 
-def _sizes(formula: Formula, kind: str, types: Sequence[str], columns: TableColumns) -> dict[str, float]:
+def _sizes(formula: Formula, types: Sequence[str], columns: TableColumns) -> dict[str, float]:
     """One number above 0 of each type."""
 
     def fault(value: float | None) -> str:
         return "" if value is not None and value > 0 else f"{_shown(value)} is not the size or price of a machine"
 
-    values = columns.checked(formula, fault, "Give numbers above 0", kind=kind)
+    values = columns.checked(formula, fault, "Give numbers above 0")
     return dict(_same(types, [value or 0.0 for value in values], columns, formula))
 
 
