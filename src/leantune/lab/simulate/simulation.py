@@ -230,24 +230,23 @@ class Simulation:
         predictor: CurvePredictor,
         clock: MarketClock | None = None,
     ) -> None:
-        clock = clock or SimulatedClock(scenario.start)
-        self.scenario = scenario
+        self.scenario, self._clock = scenario, clock or SimulatedClock(scenario.start)
         self.provider = SimCloud(
             scenario.feeds,
             scenario.policy,
-            clock,
+            self._clock,
             boot_seconds=scenario.rules.boot,
             launch_failures=scenario.launch_failures,
             seed=scenario.seed,
         )
-        problem = _problem(scenario)
-        self._tuner = _tuner(scenario, problem, predictor)
-        self.store = MemoryStudyStore(problem.space, problem.budget)
-        chooser = make_chooser(scenario, ObservedFleet(clock.now, lambda: self.provider.launches))
-        self._placement = _placement(scenario, self._tuner, problem, chooser, self.provider)
-        self._executor = _executor(scenario, problem, (self.provider, clock), forecaster, self._placement)
+        self._problem = _problem(scenario)
+        self._tuner = _tuner(scenario, self._problem, predictor)
+        self.store = MemoryStudyStore(self._problem.space, self._problem.budget)
+        fleet = ObservedFleet(self._clock.now, lambda: self.provider.launches)
+        self._placement = self._placed_by(make_chooser(scenario, fleet))
+        self._executor = self._rented(forecaster)
         plan = LoopSettings(
-            problem,
+            self._problem,
             self._tuner,
             scenario.seed,
             TimeRules(enforced=False, parallel=len(scenario.jobs), adds_up=True),
@@ -257,7 +256,7 @@ class Simulation:
             alone=True,
             due=None if scenario.rules.finish_by is None else self._executor.due,
         )
-        self.loop = Loop(self.store, plan, self._executor, clock)
+        self.loop = Loop(self.store, plan, self._executor, self._clock)
 
     def run(self) -> SimulationResult:
         """Play it to its end."""
@@ -265,6 +264,44 @@ class Simulation:
             self.loop.run()
             notes = {**self._placement.notes, **self._executor.notes}
             return _result(self.scenario, self._tuner, self.loop.view(), self.store.stays(), notes)
+
+    def _placed_by(self, chooser: Chooser) -> FreePlacement:
+        scenario, rules = self.scenario, self.scenario.rules
+        notice = min(rules.notice, max(scenario.policy.notice_seconds - scenario.poll, 0.0))
+        pace = Pace(boot=rules.boot, notice=notice, finish_by=rules.finish_by, pace=rules.pace, patience=rules.patience)
+        vcpus = {feed.machine.name: feed.machine.vcpus for feed in scenario.feeds}
+        times = StepTimes(vcpus, len(scenario.jobs), exponent=scenario.exponent)
+        course, longest = course_of(self._tuner, self._problem), [job.total_steps for job in scenario.jobs]
+        offers, side_by_side = self.provider.offers(), list(enumerate(longest))
+        return FreePlacement(offers, chooser, pace, course, scenario.start, times, side_by_side=side_by_side)
+
+    def _rented(self, forecaster: Forecaster) -> RentedExecutor:
+        scenario, parameters = self.scenario, self._problem.space.parameters
+        runs = [training_run(job, scenario.slowness) for job in scenario.jobs]
+        machines = {feed.machine.name: feed.machine for feed in scenario.feeds}
+        space = Space(**parameters, cluster=Clusters(tuple(Cluster(machine, 1) for machine in machines.values())))
+        placed: dict[tuple[int, str], Trial] = {}
+
+        def on(trial: Trial, offer: Offer) -> Trial:
+            """The trial on that machine; made once."""
+            key = (trial.number, offer.machine.name)
+            if key not in placed:
+                configuration = space.configuration({**trial.configuration, "cluster": Cluster(offer.machine, 1)})
+                placed[key] = Trial(trial.number, configuration, trial.fraction, trial.snapshots, TrialState.RUNNING)
+            return placed[key]
+
+        def run_of(trial: Trial) -> TrainingRun:
+            return runs[int(str(trial.configuration[JOB]))]
+
+        def checkpoint(trial: Trial | None) -> tuple[float, float]:
+            assert trial is not None
+            return run_of(trial).save_seconds, run_of(trial).restore_seconds
+
+        offers = self.provider.offers()
+        market = RentalMarket(self.provider, self._clock, offers, forecaster, poll=scenario.poll)
+        programs = RecordedPrograms(run_of, METRIC, self._clock)
+        hooks = ProgramHooks(on, checkpoint=checkpoint, bills_add_up=True, writes_ahead=False)
+        return RentedExecutor(programs, market, self._placement, self._clock, hooks)
 
 
 def training_run(job: RecordedJob, slowness: Mapping[str, float]) -> TrainingRun:
@@ -291,56 +328,6 @@ def _tuner(scenario: Scenario, problem: Problem, predictor: CurvePredictor) -> S
         last_steps={setting: job.total_steps for setting, job in by_setting.items()},
         drops={setting: job.drops for setting, job in by_setting.items()},
     )
-
-
-def _placement(
-    scenario: Scenario, tuner: SpotTune, problem: Problem, chooser: Chooser, provider: SimCloud
-) -> FreePlacement:
-    rules, jobs = scenario.rules, scenario.jobs
-    notice = min(rules.notice, max(scenario.policy.notice_seconds - scenario.poll, 0.0))
-    pace = Pace(boot=rules.boot, notice=notice, finish_by=rules.finish_by, pace=rules.pace, patience=rules.patience)
-    vcpus = {feed.machine.name: feed.machine.vcpus for feed in scenario.feeds}
-    times = StepTimes(vcpus, len(jobs), exponent=scenario.exponent)
-    longest = [(number, job.total_steps) for number, job in enumerate(jobs)]
-    return FreePlacement(
-        provider.offers(), chooser, pace, course_of(tuner, problem), scenario.start, times, side_by_side=longest
-    )
-
-
-def _executor(
-    scenario: Scenario,
-    problem: Problem,
-    world: tuple[SimCloud, MarketClock],
-    forecaster: Forecaster,
-    placement: FreePlacement,
-) -> RentedExecutor:
-    provider, clock = world
-    runs = [training_run(job, scenario.slowness) for job in scenario.jobs]
-    machines = {feed.machine.name: feed.machine for feed in scenario.feeds}
-    space = Space(
-        **problem.space.parameters, cluster=Clusters(tuple(Cluster(machine, 1) for machine in machines.values()))
-    )
-    placed: dict[tuple[int, str], Trial] = {}
-
-    def on(trial: Trial, offer: Offer) -> Trial:
-        """The trial on that machine; made once."""
-        key = (trial.number, offer.machine.name)
-        if key not in placed:
-            configuration = space.configuration({**trial.configuration, "cluster": Cluster(offer.machine, 1)})
-            placed[key] = Trial(trial.number, configuration, trial.fraction, trial.snapshots, TrialState.RUNNING)
-        return placed[key]
-
-    def run_of(trial: Trial) -> TrainingRun:
-        return runs[int(str(trial.configuration[JOB]))]
-
-    def checkpoint(trial: Trial | None) -> tuple[float, float]:
-        assert trial is not None
-        return run_of(trial).save_seconds, run_of(trial).restore_seconds
-
-    market = RentalMarket(provider, clock, provider.offers(), forecaster, poll=scenario.poll)
-    programs = RecordedPrograms(run_of, problem.goal.metric, clock)
-    hooks = ProgramHooks(on, checkpoint=checkpoint, bills_add_up=True, writes_ahead=False)
-    return RentedExecutor(programs, market, placement, clock, hooks)
 
 
 def _result(
