@@ -23,12 +23,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from leantune.cli.command import encoded
 from leantune.errors import LeanTuneError
 from leantune.lab.replay.contenders import split_specs
 from leantune.lab.replay.kept import Kept
 from leantune.lab.replay.pool import Done, Source, Task, run_all
 from leantune.lab.replay.runs import PAPER, Row, Settings, check
-from leantune.lab.replay.summary import finite
 from leantune.lab.replay.truth import Truth
 
 TABLE, TRIALS, USD = "demo-mnist", 20, 1.20
@@ -157,7 +157,7 @@ def as_json(found: Sequence[Figures]) -> dict[str, object]:
         "table": TABLE,
         "budget": {"trials": TRIALS, "usd": USD},
         "target": {"accuracy": GOOD, "share_of_seeds": WANTED},
-        "strategies": [finite({**asdict(one), "target_reached": one.target >= WANTED}) for one in found],
+        "strategies": [encoded({**asdict(one), "target_reached": one.target >= WANTED}) for one in found],
     }
 
 

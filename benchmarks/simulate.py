@@ -117,13 +117,13 @@ def figures_of(
 
 def simulated(plan: ComparisonPlan, forecaster: TabledForecaster, jobs: tuple[RecordedJob, ...]) -> SimulationResult:
     """One tuning by our policy."""
-    return simulate(plan.scenario(jobs), chooser("ours", plan.taste), forecaster, plan.curves)
+    return simulate(plan.scenario(jobs), chooser("ours"), forecaster, plan.curves)
 
 
 def events_of(result: SimulationResult) -> int:
     """Launch, readiness, last checkpoint and end of every machine, and every report that counted."""
     machines = sum(2 + (one.ready is not None) + (one.saving_seconds > 0) for one in result.stays)
-    return machines + sum(job.reports for job in result.outcome.jobs)
+    return machines + sum(job.reports for job in result.jobs)
 
 
 def bare_loop(events: int) -> float:

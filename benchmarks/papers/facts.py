@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.papers.inventory import CHEAPEST, Inventory
-from leantune.lab.replay.facts import facts
-from leantune.lab.replay.truth import Truth
+from leantune.lab.replay.truth import Truth, facts
 from leantune.problem import COST
 
 HIGH_ACCURACY = 0.85  # thesis, Table II

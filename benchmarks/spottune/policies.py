@@ -11,7 +11,7 @@ import numpy as np
 from leantune.arrays import FloatArray
 from leantune.cloud.billing import AWS
 from leantune.errors import InvalidInput
-from leantune.lab.simulate.oracle import Oracle
+from leantune.lab.simulate.policies import Oracle
 from leantune.lab.simulate.simulation import MakeChooser, ObservedFleet, Scenario
 from leantune.rent.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket
 
@@ -57,7 +57,7 @@ def chooser(rule: Rule, seed: int) -> MakeChooser:
         Rule.PRINTED: lambda _scenario, _fleet: PaperRule(seed),
         Rule.RANDOM: lambda _scenario, _fleet: RandomMarket(seed),
         Rule.ORACLE: lambda scenario, fleet: Oracle(
-            scenario.feeds, AWS, fleet.now, scenario.step_seconds(), next_slot=lambda: fleet.launches
+            scenario.feeds, AWS, fleet.now, scenario.step_seconds(), next_slot=fleet.launches
         ),
     }
     return made.get(rule) or (lambda scenario, _fleet: Always(single(rule, scenario)))

@@ -194,9 +194,9 @@ def measured(result: SimulationResult, played: Scenario) -> Measured:
         booting_seconds=result.lead_seconds - restoring,
         hit_1=hit(result, 1),
         hit_3=hit(result, MCNT),
-        went_on=len(result.outcome.selected),
+        went_on=len(result.selected),
         demand_share=sure / result.kept_steps if result.kept_steps else 0.0,
-        notes=result.outcome.notes,
+        notes=result.notes,
     )
 
 
@@ -208,4 +208,4 @@ def hit(result: SimulationResult, count: int) -> bool:
     losses = -result.final_values if result.maximize else result.final_values
     losses = np.where(np.isfinite(losses), losses, np.inf)
     best = np.flatnonzero(losses <= losses.min())
-    return bool(set(best.tolist()) & set(result.outcome.ranking[:count]))
+    return bool(set(best.tolist()) & set(result.ranking[:count]))

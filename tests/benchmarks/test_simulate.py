@@ -23,7 +23,7 @@ def test_events_are_those_of_machines_and_reports() -> None:
         pool := generated_pool(("r4.large",), days=1.0, zones=1), (synthetic_jobs(2, 0.5),), pool.speeds()
     )
     result = simulated(plan, forecaster_of(plan), plan.tunings[0])
-    reports = sum(job.reports for job in result.outcome.jobs)
+    reports = sum(job.reports for job in result.jobs)
     assert 2 * len(result.stays) + reports < events_of(result) <= 4 * len(result.stays) + reports
 
 

@@ -279,8 +279,8 @@ def test_notes_tell_when_traces_ended(found: SimulationSummary) -> None:
     spent = MarketCapacity([PLAN.pool.start], [PLAN.pool.start + 600.0])
     feeds = tuple(replace(feed, capacity=spent, mode="both") for feed in PLAN.pool.feeds)
     result = found.first.results[0]
-    began = result.outcome.began - 121 * DAY  # a tuning of 121 days
-    long = Tally.of("ours", (replace(result, outcome=replace(result.outcome, began=began)),), found.first.boot)
+    began = result.began - 121 * DAY  # a tuning of 121 days
+    long = Tally.of("ours", (replace(result, began=began),), found.first.boot)
     told = replace(found, plan=replace(PLAN, pool=replace(PLAN.pool, feeds=feeds)), tallies=[long])
     assert "traces end at 2026-05-05 00:00 UTC: no spot machine available after that (ours)" in notes(told)
     assert not any("traces" in note for note in notes(replace(told, plan=PLAN)))

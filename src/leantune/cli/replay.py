@@ -25,14 +25,13 @@ from leantune.errors import InvalidInput, StrategyError
 from leantune.files import write_whole
 from leantune.lab.replay.calibration import calibrate
 from leantune.lab.replay.contenders import contender, split_specs
-from leantune.lab.replay.facts import facts
 from leantune.lab.replay.kept import Kept
 from leantune.lab.replay.pool import Done, Source, Task, run_all
 from leantune.lab.replay.runs import Settings, check
 from leantune.lab.replay.summary import summarise
 from leantune.lab.replay.tables import MeasuredTable, default_data, preset_names, preset_text
 from leantune.lab.replay.tables.description import Description, ProblemText, parse_description
-from leantune.lab.replay.truth import Truth
+from leantune.lab.replay.truth import Truth, facts
 from leantune.problem import Problem
 from leantune.strategies.registry import RECIPES
 from leantune.text import counted, duration, listed

@@ -14,7 +14,6 @@ from leantune.cloud.prices import read_prices
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.comparison import POLL, ComparisonPlan, Tally, Tuning, compare, saved_share
 from leantune.lab.simulate.gantt import Page, write_gantt
-from leantune.lab.simulate.policies import Taste
 from leantune.lab.simulate.settings import SimulationSettings
 from leantune.lab.simulate.setup import (
     GENERATED_DAYS,
@@ -133,7 +132,8 @@ def plan_of(
         pool.speeds(exponent=settings.exponent, table=settings.speeds),
         _names(policy, "--policy"),
         rules,
-        Taste(settings.hour_value, seed),
+        settings.hour_value,
+        seed,
         billing,
         settings.exponent,
         named_or_saved(predictor),

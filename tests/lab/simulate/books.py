@@ -37,7 +37,7 @@ def _check_steps(world: World, number: int, stays: list[StayRow]) -> None:
         assert stay.step_from == checkpoint, "a trial goes on from its last checkpoint"
         assert stay.step_from <= stay.kept <= stay.reached, "no step is kept that was not done"
         checkpoint = stay.kept
-    assert world.outcome.jobs[number].step == checkpoint, "what the trial has is what its machines kept"
+    assert world.result.jobs[number].step == checkpoint, "what the trial has is what its machines kept"
     if world.history.trial(number).state is TrialState.DONE:
         assert checkpoint == world.jobs[number].total_steps
 
@@ -85,7 +85,7 @@ def _check_reports(world: World, number: int, stays: list[StayRow]) -> None:
         assert before.attempt < after.attempt or (before.attempt == after.attempt and before.step < after.step)
     curve = world.simulation.loop.view().curves[number]
     count = len(curve.steps)
-    assert world.outcome.jobs[number].reports == count
+    assert world.result.jobs[number].reports == count
     assert list(curve.steps) == list(job.steps[:count]), "no step is left out and none counts twice"
     assert list(curve.values) == pytest.approx(list(job.values[:count]), nan_ok=True)
     for seen in world.history.trial(number).observations:

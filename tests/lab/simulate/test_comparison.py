@@ -78,3 +78,11 @@ def test_a_plan_without_policies_is_refused_with_those_known() -> None:
     with pytest.raises(InvalidInput, match="there is no policy") as caught:
         plan(policies=())
     assert "single-cheapest" in caught.value.hint
+
+
+def test_what_nobody_can_wish_is_refused() -> None:
+    for usd in (float("nan"), -1.0):  # also where only the oracle is told
+        with pytest.raises(InvalidInput, match="an hour is worth"):
+            replace(BOTH, hour_value=usd)
+    with pytest.raises(InvalidInput, match="the seed is -1"):
+        replace(BOTH, seed=-1)

@@ -68,7 +68,7 @@ def test_every_stay_is_drawn_with_its_dollars_and_steps(simulated: Simulated) ->
 def test_rows_are_the_jobs_as_they_were_ranked(simulated: Simulated) -> None:
     made, tallies = simulated
     rows = chart(made, tallies[0])["rows"]
-    ranking = tallies[0].results[0].outcome.ranking
+    ranking = tallies[0].results[0].ranking
     assert [row["name"] for row in rows] == [made.tunings[0][job].name for job in ranking]
     assert [row["rank"] for row in rows] == [1, 2, 3, 4]
     assert [row["selected"] for row in rows].count(True) == 3

@@ -64,8 +64,8 @@ def test_the_books_are_in_order(
     chooser = None if skill else RandomMarket(seed)
     world = tune(markets, runs, rules, failures=failures, chooser=chooser, risk=0.5)
     check_books(world)
-    assert len(world.outcome.selected) >= min(2, jobs)
-    assert world.outcome.began <= world.outcome.selected_at <= world.outcome.finished_at
+    assert len(world.result.selected) >= min(2, jobs)
+    assert world.result.began <= world.result.selected_at <= world.result.finished_at
 
 
 @settings(max_examples=20, deadline=None)
@@ -109,7 +109,7 @@ def test_what_is_never_revoked_costs_its_hours() -> None:
     world = tune(markets, [job], TuningRules(theta=1.0), risk=0.0, poll=0.0)
     check_books(world)
     seconds = seconds_on(job, markets[0]) + 60.0 + job.save_seconds
-    assert world.outcome.finished_at - world.outcome.began == pytest.approx(seconds, abs=1.0)
+    assert world.result.finished_at - world.result.began == pytest.approx(seconds, abs=1.0)
     (bill,) = world.cloud.bills().values()
     assert bill.net_usd == pytest.approx(0.1 * math.ceil(seconds) / HOUR, rel=1e-4)
     assert world.endings == [TrialEnding.FINISHED]
@@ -155,7 +155,7 @@ def test_a_model_too_large_for_the_notice_is_saved_periodically() -> None:
     check_books(world)
     periodic = [stay for stay in world.stays if stay.why == "revoked" and stay.kept > stay.step_from]
     assert periodic, "some work survived a revocation that could not be saved in time"
-    assert any("too large" in note for note in world.outcome.notes)
+    assert any("too large" in note for note in world.result.notes)
 
 
 @pytest.mark.parametrize("noticed_after", [30.0, 150.0, 250.0, 290.0])
@@ -207,8 +207,8 @@ def test_only_the_best_go_on() -> None:
     check_books(world)
     assert world.endings.count(TrialEnding.FINISHED) + world.endings.count(TrialEnding.CONVERGED) == 2
     assert world.endings.count(TrialEnding.NOT_SELECTED) == 4
-    assert int(np.argmin([job.final_value for job in runs])) in world.outcome.selected
-    assert world.outcome.selected_at < world.outcome.finished_at
+    assert int(np.argmin([job.final_value for job in runs])) in world.result.selected
+    assert world.result.selected_at < world.result.finished_at
     states = [trial.state for trial in world.history.trials]
     assert (states.count(TrialState.DONE), states.count(TrialState.STOPPED)) == (2, 4)
 
@@ -220,7 +220,7 @@ def test_a_drop_after_theta_is_not_predicted_but_trained_to_the_end() -> None:
     world = tune(quiet_market(), dropping, TuningRules(theta=0.5, mcnt=1), risk=0.0)
     check_books(world)
     assert world.endings == [TrialEnding.FINISHED] * 3
-    assert world.outcome.selected_at == world.outcome.finished_at
+    assert world.result.selected_at == world.result.finished_at
 
 
 def test_a_diverged_job_is_ended_at_once() -> None:
@@ -230,8 +230,8 @@ def test_a_diverged_job_is_ended_at_once() -> None:
     world = tune(quiet_market(), [with_values(good, values), good], TuningRules(theta=0.7, mcnt=1), risk=0.0)
     check_books(world)
     assert world.endings[0] == TrialEnding.DIVERGED
-    assert world.outcome.jobs[0].reports == 6
-    assert world.outcome.selected == (1,)
+    assert world.result.jobs[0].reports == 6
+    assert world.result.selected == (1,)
 
 
 def test_where_all_diverge_the_study_ends() -> None:
@@ -239,7 +239,7 @@ def test_where_all_diverge_the_study_ends() -> None:
     world = tune(quiet_market(), jobs, TuningRules(theta=0.7, mcnt=1), risk=0.0)
     check_books(world)
     assert world.endings == [TrialEnding.DIVERGED] * 2
-    assert [job.reports for job in world.outcome.jobs] == [1, 1]
+    assert [job.reports for job in world.result.jobs] == [1, 1]
 
 
 def test_a_converged_job_is_ended_early() -> None:
@@ -248,7 +248,7 @@ def test_a_converged_job_is_ended_early() -> None:
     world = tune(quiet_market(), [flat], TuningRules(theta=1.0), risk=0.0)
     check_books(world)
     assert world.endings == [TrialEnding.CONVERGED]
-    assert world.outcome.jobs[0].reports < 40
+    assert world.result.jobs[0].reports < 40
     unstopped = tune(quiet_market(), [flat], TuningRules(theta=1.0, stop_on_plateau=False), risk=0.0)
     assert unstopped.endings == [TrialEnding.FINISHED]
 
@@ -263,9 +263,9 @@ def test_a_deadline_is_kept_on_demand(seed: int) -> None:
     unhurried = TuningRules(theta=1.0, stop_on_plateau=False)
     world = tune(markets, runs, replace(unhurried, finish_by=finish_by), chooser=cheap, risk=0.95)
     check_books(world)
-    assert world.outcome.finished_at <= finish_by
+    assert world.result.finished_at <= finish_by
     late = tune(markets, runs, unhurried, chooser=cheap, risk=0.95)
-    assert late.outcome.finished_at > finish_by
+    assert late.result.finished_at > finish_by
 
 
 def fastest_seconds(job: RecordedJob, markets: Sequence[MarketFeed]) -> float:
@@ -284,7 +284,7 @@ def test_any_deadline_ends_well(seed: int, finish_by_hours: float, capacity: boo
     check_books(world)
     longest = max(fastest_seconds(job, markets) for job in runs) / HOUR
     if finish_by_hours > 1.3 * longest + 0.4:  # an untried type is allowed to be a quarter slower than thought
-        assert world.outcome.finished_at <= HOUR + finish_by_hours * HOUR
+        assert world.result.finished_at <= HOUR + finish_by_hours * HOUR
 
 
 @pytest.mark.parametrize("finish_by_hours", [2.0, 2.6, 4.0])
@@ -297,7 +297,7 @@ def test_a_deadline_leaves_time_for_the_selected(finish_by_hours: float) -> None
     rules = TuningRules(theta=0.7, mcnt=2, finish_by=finish_by, stop_on_plateau=False)
     world = tune(markets, runs, rules, risk=0.5)
     check_books(world)
-    assert world.outcome.finished_at <= finish_by
+    assert world.result.finished_at <= finish_by
 
 
 def test_a_slow_machine_on_demand_is_left_for_a_deadline() -> None:
@@ -308,7 +308,7 @@ def test_a_slow_machine_on_demand_is_left_for_a_deadline() -> None:
     rules = TuningRules(theta=1.0, finish_by=finish_by, stop_on_plateau=False)
     world = tune(markets, [job_of(1, hours=15.0)], rules)
     check_books(world)
-    assert world.outcome.finished_at <= finish_by
+    assert world.result.finished_at <= finish_by
     names = [stay.market.partition("/")[0] for stay in world.stays]
     assert (names[0], names[-1]) == ("small", "big")
 
@@ -349,7 +349,7 @@ def test_after_the_refund_window_a_warned_machine_is_given_back_at_once() -> Non
 def test_refused_launches_are_tried_elsewhere_and_told() -> None:
     world = tune(feeds(2, capacity=True), [job_of(1, hours=3.0)], TuningRules(theta=1.0), failures=0.6)
     check_books(world)
-    assert any("refused" in note for note in world.outcome.notes)
+    assert any("refused" in note for note in world.result.notes)
 
 
 @pytest.mark.parametrize(("boot", "poll"), [(60.0, 10.0), (0.0, 10.0), (0.0, 0.0)])
@@ -387,7 +387,10 @@ def test_the_same_world_gives_the_same_study() -> None:
     runs = [job_of(i, hours=5.0) for i in range(3)]
     first, second = (tune(feeds(9, capacity=True), runs, TuningRules()) for _ in range(2))
     assert first.stays == second.stays
-    assert first.outcome == second.outcome
+    assert first.result.jobs == second.result.jobs
+    assert (first.result.ranking, first.result.notes) == (second.result.ranking, second.result.notes)
+    assert first.result.finished_at == second.result.finished_at
+    assert first.result.selected_at == second.result.selected_at
     assert first.history == second.history
 
 
@@ -470,5 +473,5 @@ def test_a_deadline_does_not_wait_for_somebody_who_reports_seldom() -> None:
     world = tune([machine], [waiting, seldom], rules, chooser=Always(0))
     check_books(world)
     assert world.endings == [TrialEnding.FINISHED] * 2
-    assert world.outcome.finished_at <= finish_by
-    assert "a job was not judged at theta: the deadline would not wait" in world.outcome.notes
+    assert world.result.finished_at <= finish_by
+    assert "a job was not judged at theta: the deadline would not wait" in world.result.notes

@@ -8,7 +8,7 @@ import pytest
 
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.comparison import compare
-from leantune.lab.simulate.simulation import Scenario, SimulationResult, TuningOutcome, training_run
+from leantune.lab.simulate.simulation import Scenario, SimulationResult, training_run
 from leantune.store.rows import StayRow
 from tests.lab.simulate.small import plan, pool, recorded
 
@@ -21,8 +21,9 @@ def billed(job: int, times: tuple[float, float, float], steps: tuple[float, floa
 
 
 def result(stays: list[StayRow], final: list[float], *, maximize: bool = False) -> SimulationResult:
-    outcome = TuningOutcome(0.0, 7200.0, 9000.0, (2, 0, 1), (2,), (), ())
-    return SimulationResult(outcome, tuple(stays), np.array(final), maximize)
+    return SimulationResult(
+        0.0, 7200.0, 9000.0, (2, 0, 1), (2,), (), (), tuple(stays), np.array(final), maximize=maximize
+    )
 
 
 STAYS = [
@@ -37,7 +38,6 @@ def test_the_books() -> None:
     assert found.refund_usd == pytest.approx(0.5)
     assert (found.kept_steps, found.lost_steps, found.revocations) == (400.0, 10.0, 1)
     assert found.free_share == pytest.approx(0.25)
-    assert found.usd_per_step == pytest.approx(1.0 / 400)
     assert found.machine_seconds == pytest.approx(4600.0)
     assert (found.lead_seconds, found.saving_seconds) == (130.0, 10.0)
     assert (found.selected_seconds, found.finished_seconds) == (7200.0, 9000.0)
@@ -59,7 +59,6 @@ def test_a_hit_is_the_truly_best(final: list[float], maximize: bool, hits: tuple
 
 def test_nothing_kept_has_no_price() -> None:
     nothing = result([billed(0, (0.0, 60.0, 100.0), (0.0, 0.0, 5.0), 0.1)], [1.0, 2.0, 3.0])
-    assert nothing.usd_per_step == math.inf
     assert nothing.free_share == 0.0
 
 
@@ -72,16 +71,16 @@ def test_on_demand_costs_its_seconds_and_loses_nothing() -> None:
     seconds = sum(math.ceil(one.over - one.launched - 1e-6) for one in found.stays)
     assert found.usd == pytest.approx(seconds / 3600 * 0.133)  # r4.large: the cheapest steps of the three types
     assert found.hit(1)
-    assert len(found.outcome.selected) == 3
+    assert len(found.selected) == 3
 
 
 def test_every_step_is_kept_once() -> None:
     jobs = recorded()
     (tally,) = compare(plan(seed=5, policies=("random",)))
     (found,) = tally.results
-    for number, state in enumerate(found.outcome.jobs):
+    for number, state in enumerate(found.jobs):
         assert sum(one.kept_steps for one in found.stays if one.number == number) == pytest.approx(state.step)
-        if number in found.outcome.selected and state.ending == "finished":
+        if number in found.selected and state.ending == "finished":
             assert state.step == jobs[number].total_steps
 
 

@@ -21,7 +21,6 @@ from leantune.lab.simulate.simulation import (
     Scenario,
     Simulation,
     SimulationResult,
-    TuningOutcome,
     TuningRules,
 )
 from leantune.lab.simulate.workloads import RecordedJob
@@ -146,11 +145,6 @@ class World:
         return self.simulation.scenario.jobs
 
     @property
-    def outcome(self) -> TuningOutcome:
-        """How the tuning went."""
-        return self.result.outcome
-
-    @property
     def store(self) -> MemoryStudyStore:
         """Where the study is kept."""
         return self.simulation.store
@@ -173,7 +167,7 @@ class World:
     @property
     def endings(self) -> list[str]:
         """Of each job."""
-        return [job.ending for job in self.outcome.jobs]
+        return [job.ending for job in self.result.jobs]
 
 
 def tune(

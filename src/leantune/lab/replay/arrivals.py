@@ -7,8 +7,9 @@ counts as infinite, and medians and intervals are taken with that in mind.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -80,3 +81,9 @@ def medians_of(values: np.ndarray) -> np.ndarray:
     ordered = np.sort(values, axis=-1)
     count = ordered.shape[-1]
     return np.asarray((ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2.0)
+
+
+def mean_of(values: Iterable[float]) -> float:
+    """The mean; NaN where there are none."""
+    given = list(values)
+    return fmean(given) if given else math.nan

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from leantune.lab.replay.arrivals import mean_of
 from leantune.lab.replay.runs import Advice, Row
 from leantune.problem import At, Problem
 
@@ -80,11 +81,11 @@ def _calibration(problem: Problem, label: str, untested: Sequence[Advice]) -> Ca
     return Calibration(
         strategy=label,
         cases=len(normals),
-        within_1=_mean([float(square <= 1.0) for square in squares]),
-        within_2=_mean([float(square <= 4.0) for square in squares]),
-        square=_mean(squares),
-        capped_square=_mean([min(square, LARGEST_SQUARE) for square in squares]),
-        log_density=_mean(densities),
+        within_1=mean_of(square <= 1.0 for square in squares),
+        within_2=mean_of(square <= 4.0 for square in squares),
+        square=mean_of(squares),
+        capped_square=mean_of(min(square, LARGEST_SQUARE) for square in squares),
+        log_density=mean_of(densities),
         limits=len(said),
         limits_off=math.fsum(off) / len(said) if said else math.nan,
         deciles=deciles,
@@ -112,9 +113,5 @@ def _limits(problem: Problem, advice: Advice) -> Iterator[tuple[float, bool]]:
 
 def _decile(number: int, said: Sequence[tuple[float, bool]]) -> Decile:
     inside = [(p, held) for p, held in said if min(int(p * DECILES), DECILES - 1) == number]
-    probabilities, held = [p for p, _ in inside], [float(held) for _, held in inside]
-    return Decile(number / DECILES, (number + 1) / DECILES, len(inside), _mean(probabilities), _mean(held))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values) if values else math.nan
+    probabilities, held = mean_of(p for p, _ in inside), mean_of(held for _, held in inside)
+    return Decile(number / DECILES, (number + 1) / DECILES, len(inside), probabilities, held)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -264,14 +265,15 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
         watch = _Watch(Truth.of(table), chosen, settings)
         plan = LoopSettings(problem, timed, seed, rules, lease=None, poll=None, max_failures=None)
 
+        def view() -> View:
+            return View(problem, store.history(), seed, learning_curves(store, problem) if judges else {})
+
         def observe(event: Event) -> None:
             if isinstance(event, RunEnded):
-                curves = learning_curves(store, problem) if judges else {}
-                view = View(problem, store.history(), seed, curves)
-                watch.ended(event.trial, view, timed.seconds[event.trial.number])
+                watch.ended(event.trial, view(), timed.seconds[event.trial.number])
 
         Loop(store, plan, executor, clock, observe).run()
-        watch.add_marked(View(problem, store.history(), seed, learning_curves(store, problem) if judges else {}))
+        watch.add_marked(view())
     finally:
         database.close()
     return watch.rows
@@ -317,10 +319,8 @@ class _Watch:
 
     def _ends(self, marks: tuple[Budget, ...]) -> list[int]:
         """The last row within each budget, and the last of all."""
-        if not self.rows:
-            return []
         ends = [_last_within(budget, self.rows) for budget in marks]
-        return sorted({place for place in ends if place is not None} | {len(self.rows) - 1})
+        return sorted({place for place in (*ends, len(self.rows) - 1) if place >= 0})
 
     def _now(self) -> tuple[str, ...]:
         """Rules by which something is recommended after every test."""
@@ -353,13 +353,13 @@ class _Watch:
         )
 
 
-def _last_within(budget: Budget, rows: Sequence[Row]) -> int | None:
-    """Index of the last row before the first one that exceeds the budget; None where the first does."""
+def _last_within(budget: Budget, rows: Sequence[Row]) -> int:
+    """Index of the last row before the first one that exceeds the budget; -1 where the first does."""
     most_usd = math.inf if budget.usd is None else budget.usd * (1.0 + ROUNDING)
     most_seconds = math.inf if budget.hours is None else budget.hours * SECONDS_PER_HOUR * (1.0 + ROUNDING)
     most_trials = math.inf if budget.trials is None else budget.trials
-    fit = [row.test <= most_trials and row.dollars <= most_usd and row.seconds <= most_seconds for row in rows]
-    return None if not fit[0] else (fit.index(False) if False in fit else len(rows)) - 1
+    fit = (row.test <= most_trials and row.dollars <= most_usd and row.seconds <= most_seconds for row in rows)
+    return sum(1 for _ in takewhile(bool, fit)) - 1
 
 
 def _modelled(recommended: Recommendation, truth: float | None) -> Modelled | None:

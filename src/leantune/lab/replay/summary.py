@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
-from leantune.lab.replay.arrivals import Median, arrival, median
+from leantune.lab.replay.arrivals import Median, arrival, mean_of, median
 from leantune.lab.replay.runs import Advice, Row
 from leantune.lab.replay.truth import ROUNDING, Truth
 from leantune.problem import At, Direction
@@ -26,11 +25,18 @@ Run = Sequence[Row]
 
 @dataclass(frozen=True)
 class QualityLevel:
-    """What to arrive at; full: compared with the best at full data, where smaller fractions are answers too."""
+    """What to arrive at. most: the largest ratio to the best that reaches it.
+
+    full: compared with the best at full data, where smaller fractions are answers too.
+    """
 
     level: float
-    full: bool
-    good: Callable[[Advice], bool]
+    most: float
+    full: bool = False
+
+    def good(self, advice: Advice) -> bool:
+        """Whether a recommendation reaches it."""
+        return advice.verdict.at_most(self.most, full=self.full)
 
 
 @dataclass(frozen=True)
@@ -79,10 +85,6 @@ class Summary:
     share_of_data: float
     ask_seconds: float
 
-    def as_json(self) -> dict[str, object]:
-        """Strict JSON: what is infinite or unknown is null."""
-        return {name: finite(value) for name, value in asdict(self).items()}
-
 
 def summarise(
     truth: Truth, runs: Mapping[str, Sequence[Run]], rule: str, at_usd: Sequence[float] = ()
@@ -97,18 +99,9 @@ def targets(truth: Truth) -> tuple[QualityLevel, ...]:
     """What to arrive at in this problem."""
     problem = truth.problem
     if problem.goal.direction is Direction.MAXIMIZE:
-        return tuple(QualityLevel(share, False, partial(_within, share)) for share in SHARES)
+        return tuple(QualityLevel(share, 1.0 / share) for share in SHARES)
     wheres = (False, True) if problem.goal.at is At.ANYWHERE and len(problem.fractions) > 1 else (False,)
-    return tuple(QualityLevel(ratio, full, partial(_at_most, ratio, full)) for full in wheres for ratio in RATIOS)
-
-
-def finite(value: object) -> object:
-    """The same in strict JSON, with null for numbers that are not finite."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {name: finite(entry) for name, entry in value.items()}
-    return [finite(entry) for entry in value] if isinstance(value, list | tuple) else value
+    return tuple(QualityLevel(ratio, ratio, full) for full in wheres for ratio in RATIOS)
 
 
 def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str, at_usd: Sequence[float]) -> Summary:
@@ -119,17 +112,17 @@ def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str, at_usd: S
     return Summary(
         strategy=label,
         seeds=len(runs),
-        tests=_mean(float(len(run)) for run in runs),
-        dollars=_mean(spent),
+        tests=mean_of(float(len(run)) for run in runs),
+        dollars=mean_of(spent),
         arrivals=tuple(_arrivals(target, runs, rule) for target in targets(truth)),
         feasible=_share(last, lambda advice: advice.verdict.feasible, len(runs)),
-        within_5=_share(last, partial(_within, CLOSE), len(runs)),
-        within_1=_share(last, partial(_within, CLOSER), len(runs)),
+        within_5=_share(last, lambda advice: advice.verdict.within(CLOSE), len(runs)),
+        within_1=_share(last, lambda advice: advice.verdict.within(CLOSER), len(runs)),
         tested=_share(last, lambda advice: advice.tested, len(runs)),
         regrets=tuple(_regret(truth, runs, rule, dollars) for dollars in (None, *at_usd)),
-        dollars_per_test=_mean(row.test_dollars for row in rows),
-        share_of_data=_mean(float(Fraction(row.fraction)) for row in later),
-        ask_seconds=_mean(row.ask_seconds for row in later),
+        dollars_per_test=mean_of(row.test_dollars for row in rows),
+        share_of_data=mean_of(float(Fraction(row.fraction)) for row in later),
+        ask_seconds=mean_of(row.ask_seconds for row in later),
     )
 
 
@@ -154,21 +147,8 @@ def _regret(truth: Truth, runs: Sequence[Run], rule: str, dollars: float | None)
         regrets.append(truth.regret(None if advice is None else advice.verdict))
     if not regrets:
         return Regret(dollars, math.nan, math.nan, math.nan)
-    return Regret(dollars, _mean(regrets), statistics.median(regrets), max(regrets))
-
-
-def _within(share: float, advice: Advice) -> bool:
-    return advice.verdict.within(share)
-
-
-def _at_most(ratio: float, full: bool, advice: Advice) -> bool:
-    return advice.verdict.at_most(ratio, full=full)
+    return Regret(dollars, mean_of(regrets), statistics.median(regrets), max(regrets))
 
 
 def _share(last: Iterable[Advice | None], good: Callable[[Advice], bool], count: int) -> float:
     return sum(advice is not None and good(advice) for advice in last) / count if count else math.nan
-
-
-def _mean(values: Iterable[float]) -> float:
-    given = list(values)
-    return math.fsum(given) / len(given) if given else math.nan

@@ -1,4 +1,4 @@
-"""What the table knows and the strategy does not: how good a recommendation really is.
+"""What the table knows and the strategy does not: how good a recommendation really is, and what is true of the table.
 
 Judged on the table's own values (means of repeated runs). Symbols: a objective, q metric with a limit, C dollars.
 """
@@ -18,6 +18,7 @@ from leantune.problem import COST, TIME, At, Direction, Problem
 
 ROUNDING = 1e-12
 INFEASIBLE_REGRET = 1.5  # of a recommendation that breaks a limit, or is none, in the units of `Truth.regret`
+NEAR = 0.95  # share of the best feasible value that counts as nearly optimal
 Pair = tuple[str, Fraction]  # configuration id, share of the data
 
 
@@ -142,3 +143,33 @@ class Truth:
                 small, large = (limit.limit, value) if limit.upper else (value, limit.limit)
                 penalty *= max(0.0, small / large) if large > 0 else 0.0
         return penalty
+
+
+def facts(table: MeasuredTable) -> dict[str, object]:
+    """What is true of a table, as plain JSON; judged on the measured values, those of runs that were cut included."""
+    problem, truth = table.problem, Truth.of(table)
+    answers = [(pair, truth.values(pair)) for pair in truth.answers()]
+    feasible = {
+        pair: values[problem.goal.metric] for pair, values in answers if values is not None and truth.feasible(values)
+    }
+    by_fraction = {
+        share: sum(fraction == share for _, fraction in feasible)
+        for share in sorted({fraction for (_, fraction), _ in answers})
+    }
+    maximising = problem.goal.direction is Direction.MAXIMIZE
+    by_id = {configuration.id: configuration for configuration in problem.space.grid()}
+    best = (max if maximising else min)(feasible, key=lambda pair: feasible[pair], default=None)
+    return {
+        "table": table.name,
+        "problem": table.problem_name,
+        "rows": table.rows,
+        "configurations": len(by_id),
+        "feasible": len(feasible),
+        "near_optimal": sum(truth.judge(pair).within(NEAR) for pair in feasible),
+        "best": None if best is None else feasible[best],
+        "best_cost": None if best is None else table.measurements[best].cost,
+        "best_configuration": None if best is None else by_id[best[0]].as_json(),
+        "best_fraction": None if best is None else str(best[1]),
+        "feasible_by_fraction": {str(share): count for share, count in by_fraction.items()},
+        "remarks": [remark.text for remark in table.remarks],
+    }

@@ -16,11 +16,12 @@ from leantune.curves.base import CurvePredictor
 from leantune.curves.predictors import curve_predictor
 from leantune.errors import InvalidInput
 from leantune.lab.simulate.forecast import TabledForecaster
-from leantune.lab.simulate.policies import DEFAULT_POLICIES, POLICIES, Taste, chooser
+from leantune.lab.simulate.policies import DEFAULT_POLICIES, POLICIES, chooser
 from leantune.lab.simulate.setup import Pool
 from leantune.lab.simulate.simulation import Scenario, SimulationResult, TuningRules, simulate
 from leantune.lab.simulate.speeds import Speeds
 from leantune.lab.simulate.workloads import RecordedJob
+from leantune.rent.provisioner import check_hour_value
 from leantune.rent.step_times import EXPONENT
 from leantune.revocation.predictors import predictor
 
@@ -30,14 +31,18 @@ Tuning = tuple[RecordedJob, ...]
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """What is compared. tunings: the jobs of each family. risk: who predicts revocations, curves: where jobs end."""
+    """What is compared. tunings: the jobs of each family. hour_value: USD that an hour of one job's time is worth.
+
+    risk: who predicts revocations, curves: where jobs end.
+    """
 
     pool: Pool
     tunings: tuple[Tuning, ...]
     speeds: Speeds
     policies: Sequence[str] = DEFAULT_POLICIES
     rules: TuningRules = field(default_factory=TuningRules)
-    taste: Taste = field(default_factory=Taste)
+    hour_value: float = 0.0
+    seed: int = 0
     billing: BillingPolicy = AWS
     exponent: float = EXPONENT
     risk: Predictor = field(default_factory=predictor)
@@ -49,6 +54,10 @@ class ComparisonPlan:
         if not self.policies:
             hint = f"Name at least one of {', '.join(POLICIES)}"
             raise InvalidInput("there is no policy to simulate", where="simulation", hint=hint)
+        check_hour_value(self.hour_value)
+        if self.seed < 0:
+            hint = "Give a whole number of at least 0"
+            raise InvalidInput(f"the seed is {self.seed}", where="simulation", hint=hint)
 
     def scenario(self, jobs: Tuning) -> Scenario:
         """One tuning as it is simulated."""
@@ -60,8 +69,9 @@ class ComparisonPlan:
             policy=self.billing,
             rules=self.rules,
             poll=POLL,
-            seed=self.taste.seed,
+            seed=self.seed,
             exponent=self.exponent,
+            hour_value=self.hour_value,
         )
 
 
@@ -110,7 +120,7 @@ class Tally:
             kept_steps=kept,
             lost_steps=sum(result.lost_steps for result in results),
             overhead=_overhead(results, boot),
-            notes=tuple(dict.fromkeys(note for result in results for note in result.outcome.notes)),
+            notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
         )
 
     def hits(self, count: int) -> int:
@@ -130,7 +140,7 @@ def _overhead(results: Sequence[SimulationResult], boot: float) -> dict[str, flo
 
 def compare(plan: ComparisonPlan, tell: Callable[[str], None] = lambda text: None) -> list[Tally]:
     """Simulate every policy; `tell` hears which one is at work. Risks are computed once for all."""
-    makers = {name: chooser(name, plan.taste) for name in dict.fromkeys(plan.policies)}
+    makers = {name: chooser(name) for name in dict.fromkeys(plan.policies)}
     forecaster = forecaster_of(plan)
     tallies = []
     for name, maker in makers.items():

@@ -97,9 +97,9 @@ def chart(plan: ComparisonPlan, tally: Tally) -> Json:
         last = {stay.number: stay.machine for stay in result.stays}
         for stay in result.stays:
             is_last = last[stay.number] == stay.machine
-            why = _why(stay, result.outcome.jobs[stay.number].ending if is_last else "")
+            why = _why(stay, result.jobs[stay.number].ending if is_last else "")
             place = {"row": places[stay.number], "offer": feeds[stay.market, stay.on_demand]}
-            stays.append({**place, **_stay(stay, result.outcome.began), "why": why})
+            stays.append({**place, **_stay(stay, result.began), "why": why})
         family = jobs[0].family if len(plan.tunings) > 1 else ""
         marks.append({"t": result.selected_seconds, "text": "selected", "family": family})
         marks.append({"t": result.finished_seconds, "text": "finished", "family": family})
@@ -114,7 +114,7 @@ def chart(plan: ComparisonPlan, tally: Tally) -> Json:
 
 def _rows(jobs: Tuning, result: SimulationResult) -> list[Json]:
     """Best first, as they were ranked; who was not ranked comes last."""
-    order = [*result.outcome.ranking, *(job for job in range(len(jobs)) if job not in result.outcome.ranking)]
+    order = [*result.ranking, *(job for job in range(len(jobs)) if job not in result.ranking)]
     final = np.where(np.isfinite(result.final_values), result.final_values, -np.inf if result.maximize else np.inf)
     best = int(np.argmax(final) if result.maximize else np.argmin(final))
     return [
@@ -122,10 +122,10 @@ def _rows(jobs: Tuning, result: SimulationResult) -> list[Json]:
             "job": job,
             "name": jobs[job].name,
             "family": jobs[job].family,
-            "rank": result.outcome.ranking.index(job) + 1 if job in result.outcome.ranking else None,
-            "selected": job in result.outcome.selected,
+            "rank": result.ranking.index(job) + 1 if job in result.ranking else None,
+            "selected": job in result.selected,
             "best": job == best,
-            "ending": str(result.outcome.jobs[job].ending or ""),
+            "ending": str(result.jobs[job].ending or ""),
         }
         for job in order
     ]

@@ -11,53 +11,106 @@ single-fastest    the same of the fastest type
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from leantune.arrays import FloatArray
+from leantune.cloud.billing import BillingPolicy
+from leantune.cloud.feeds import MarketFeed
 from leantune.errors import InvalidInput
-from leantune.lab.simulate.oracle import Oracle
 from leantune.lab.simulate.simulation import MakeChooser, ObservedFleet, Scenario
-from leantune.rent.provisioner import Always, CheapestStep, Chooser, PaperRule, RandomMarket, check_hour_value
+from leantune.rent.expectation import HOUR
+from leantune.rent.provisioner import (
+    Always,
+    CheapestStep,
+    Chooser,
+    Demand,
+    Held,
+    OfferChoice,
+    PaperRule,
+    RandomMarket,
+)
+from leantune.rent.quotes import Quotes
 
 DEFAULT_POLICIES = ("ours", "random", "oracle", "on-demand")
 
 
 @dataclass(frozen=True)
-class Taste:
-    """What choosers may be told. hour_value: USD that an hour of one job's time is worth. seed: of random choices."""
+class Oracle:
+    """A chooser that knows the future: the cheapest kept step of the next hour, by hindsight. A yardstick, no strategy.
 
+    Each machine is weighed by what it will really cost and keep within the hour. step_seconds (jobs, offers): true M.
+    next_slot: the number of the next launch, from which a market with several machines draws its luck. Of a machine
+    that is held already the slot is not known here: there, such luck is guessed.
+    """
+
+    feeds: Sequence[MarketFeed]
+    policy: BillingPolicy
+    now: Callable[[], float]
+    step_seconds: FloatArray
+    poll: float = 10.0
     hour_value: float = 0.0
-    seed: int = 0
+    next_slot: Callable[[], int] = lambda: 0
 
-    def __post_init__(self) -> None:
-        check_hour_value(self.hour_value)  # the oracle is told it too
-        if self.seed < 0:
-            hint = "Give a whole number of at least 0"
-            raise InvalidInput(f"the seed is {self.seed}", where="simulation", hint=hint)
+    def ranked(self, demand: Demand, quotes: Quotes, job: int) -> Sequence[OfferChoice]:
+        """Every offer with its best max price, cheapest first."""
+        choices = []
+        for row in np.flatnonzero(quotes.open.any(axis=1)):
+            bids = [None] if quotes.on_demand[row] else [float(b) for b in quotes.max_prices[row][quotes.open[row]]]
+            scored = [(self._score(int(row), bid, demand, job, demand.boot + demand.restore), bid) for bid in bids]
+            score, bid = min(scored, key=lambda pair: pair[0])
+            if math.isfinite(score):
+                choices.append(OfferChoice(int(row), bid, score))
+        return sorted(choices, key=lambda choice: choice.usd_per_step)
+
+    def stays(self, demand: Demand, quotes: Quotes, held: Held, job: int) -> bool:
+        """Whether going on is cheaper than the best fresh machine."""
+        fresh = self.ranked(demand, quotes, job)
+        going_on = self._score(held.offer, held.max_price, demand, job, 0.0, age=held.age)
+        return not fresh or going_on <= fresh[0].usd_per_step
+
+    def _score(self, row: int, bid: float | None, demand: Demand, job: int, lead: float, *, age: float = 0.0) -> float:
+        feed, now, seconds = self.feeds[row], self.now(), float(self.step_seconds[job, row])
+        limit = math.inf if bid is None else bid
+        coming = feed.revocation(now, limit, self.next_slot())
+        end = now + min(HOUR, lead + demand.steps * seconds + demand.save)
+        gone = math.inf if coming is None else coming.gone_at
+        warned = gone if coming is None or coming.notice_at is None else coming.notice_at + self.poll
+        if warned < end:
+            fits = coming is not None and coming.notice_at is not None and warned + demand.save <= gone
+            work = warned - now - lead if fits else 0.0
+            bill = self.policy.bill(feed.tariff, now - age, gone, revoked=True, max_price=limit)
+            hours = (warned + demand.save - now) / HOUR
+        else:
+            work = end - now - lead - demand.save
+            bill = self.policy.bill(feed.tariff, now - age, end, revoked=False, max_price=limit)
+            hours = (end - now) / HOUR
+        before = self.policy.bill(feed.tariff, now - age, now, revoked=False).net_usd if age > 0 else 0.0
+        dollars = bill.net_usd - before
+        return (dollars + self.hour_value * hours) * seconds / work if work > 0 else math.inf
 
 
-def chooser(name: str, taste: Taste) -> MakeChooser:
+def chooser(name: str) -> MakeChooser:
     """The policy of that name."""
     if name not in POLICIES:
         hint = f"Known: {', '.join(POLICIES)}"
         raise InvalidInput(f"there is no policy {name!r}", where="simulation", hint=hint)
-    make = POLICIES[name]
-    return lambda scenario, fleet: make(scenario, fleet, taste)
+    return POLICIES[name]
 
 
-def _oracle(scenario: Scenario, fleet: ObservedFleet, taste: Taste) -> Chooser:
+def _oracle(scenario: Scenario, fleet: ObservedFleet) -> Chooser:
     return Oracle(
         scenario.feeds,
         scenario.policy,
         fleet.now,
         scenario.step_seconds(),
         poll=scenario.poll,
-        hour_value=taste.hour_value,
-        next_slot=lambda: fleet.launches,
+        hour_value=scenario.hour_value,
+        next_slot=fleet.launches,
     )
 
 
@@ -75,15 +128,14 @@ def _always(scenario: Scenario, score: FloatArray, *, on_demand: bool = False) -
     return Always(min(rows, key=lambda row: (score[row], scenario.feeds[row].price_at(scenario.start))))
 
 
-_Make = Callable[[Scenario, ObservedFleet, Taste], Chooser]
-POLICIES: Mapping[str, _Make] = MappingProxyType(
+POLICIES: Mapping[str, MakeChooser] = MappingProxyType(
     {
-        "ours": lambda scenario, _, taste: CheapestStep(scenario.policy, scenario.poll, taste.hour_value),
-        "paper": lambda scenario, _, taste: PaperRule(taste.seed),
-        "random": lambda scenario, _, taste: RandomMarket(taste.seed),
+        "ours": lambda scenario, _: CheapestStep(scenario.policy, scenario.poll, scenario.hour_value),
+        "paper": lambda scenario, _: PaperRule(scenario.seed),
+        "random": lambda scenario, _: RandomMarket(scenario.seed),
         "oracle": _oracle,
-        "on-demand": lambda scenario, *_: _always(scenario, _usd(scenario) * scenario.offer_slowness(), on_demand=True),
-        "single-cheapest": lambda scenario, *_: _always(scenario, _usd(scenario)),
-        "single-fastest": lambda scenario, *_: _always(scenario, scenario.offer_slowness()),
+        "on-demand": lambda scenario, _: _always(scenario, _usd(scenario) * scenario.offer_slowness(), on_demand=True),
+        "single-cheapest": lambda scenario, _: _always(scenario, _usd(scenario)),
+        "single-fastest": lambda scenario, _: _always(scenario, scenario.offer_slowness()),
     }
 )

@@ -15,7 +15,6 @@ import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
@@ -76,14 +75,6 @@ class TrainingRun:
         return np.concatenate(([0.0], self.elapsed))
 
 
-class _Kind(IntEnum):
-    BEGUN = 0
-    REPORT = 1
-    SAVED = 2
-    ENDED = 3
-    TIMEOUT = 4
-
-
 @dataclass(slots=True)
 class _Program:
     """A run on a machine. Between events: elapsed = base + (t - since) / slowness while it trains."""
@@ -103,6 +94,9 @@ class _Program:
     epoch: int = 0  # events scheduled before the last change are void
 
 
+_Handler = Callable[[_Program, float], list[Event]]  # what a program says when that moment has come
+
+
 class RecordedPrograms:
     """Plays recorded runs, one for each trial; see the module, and `Programs` for what it promises.
 
@@ -119,7 +113,7 @@ class RecordedPrograms:
     ) -> None:
         self._run_of, self._metric, self._clock = run_of, metric, clock
         self._programs: dict[int, _Program] = {}
-        self._heap: list[tuple[float, int, _Program, int, _Kind]] = []
+        self._heap: list[tuple[float, int, _Program, int, _Handler]] = []  # time, order, program, its epoch, what then
         self._order = 0
         self._checkpoints: MutableMapping[int, float] = {} if checkpoints is None else checkpoints
         self._unheard: list[Event] = []  # events before a program was asked to save, not returned by `step` yet
@@ -153,7 +147,7 @@ class RecordedPrograms:
         program = _Program(number, run, slowness, trial, started=now, time_limit=terms.time_limit)
         self._programs[number] = program
         restore = run.restore_seconds if self._checkpoints.get(number, 0.0) > 0 else 0.0
-        self._schedule(now + restore, program, _Kind.BEGUN)
+        self._schedule(now + restore, program, self._on_begun)
         self._schedule_timeout(program)
 
     def save(self, number: int) -> None:
@@ -173,7 +167,7 @@ class RecordedPrograms:
             self._save_now(program)
         elif program.save_from is None:
             program.epoch += 1
-            self._schedule(self._clock.now(), program, _Kind.ENDED)
+            self._schedule(self._clock.now(), program, self._on_ended)
 
     def renew(self, number: int) -> None:
         """A recording has no lease."""
@@ -213,39 +207,26 @@ class RecordedPrograms:
         """What programs have said until `now`."""
         heap, until, events, self._unheard = self._heap, now + _ROUNDING, self._unheard, []
         while heap and heap[0][0] <= until:
-            time, _, program, epoch, kind = heapq.heappop(heap)
-            if epoch != program.epoch:
-                continue
-            if kind is _Kind.REPORT:
-                events.append(self._on_report(program, time))
-            elif kind is _Kind.SAVED:
-                events += self._on_saved(program, time)
-            elif kind is _Kind.BEGUN:
-                events.append(self._on_begun(program, time))
-            elif kind is _Kind.ENDED:
-                events.append(self._on_ended(program, time))
-            else:
-                events.append(self._on_timeout(program, time))
+            time, _, program, epoch, handle = heapq.heappop(heap)
+            if epoch == program.epoch:
+                events += handle(program, time)
         return events
 
-    def _on_begun(self, program: _Program, time: float) -> Begun:
+    def _on_begun(self, program: _Program, time: float) -> list[Event]:
         run, step = program.run, self._checkpoints.get(program.number, 0.0)
         program.base, program.begun = run.elapsed_at(step), time
         # The report at the checkpoint's step is repeated: if the program was ended at that very moment, it was
         # lost, and after the last report there would be no other.
         program.report = int(np.searchsorted(run.steps, step, side="left")) if step > 0 else 0
         self._train(program, time)
-        return Begun(program.number, time, step)
+        return [Begun(program.number, time, step)]
 
-    def _on_report(self, program: _Program, time: float) -> Report:
+    def _on_report(self, program: _Program, time: float) -> list[Event]:
         step, value, _ = program.run.points[program.report]
         program.report += 1
         metrics = {self._metric: value} if math.isfinite(value) else {}
-        if program.report < len(program.run.points):
-            self._schedule_report(program)
-        else:
-            self._finish(program, time)
-        return Report(program.number, time - program.begun, metrics, step)
+        self._await_report(program, time)
+        return [Report(program.number, time - program.begun, metrics, step)]
 
     def _on_saved(self, program: _Program, time: float) -> list[Event]:
         assert program.save_from is not None
@@ -254,7 +235,7 @@ class RecordedPrograms:
         program.save_from = None
         saved = CheckpointSaved(program.number, time, step, seconds)
         if program.ending:
-            return [saved, self._on_ended(program, time)]
+            return [saved, *self._on_ended(program, time)]
         self._train(program, time)
         return [saved]
 
@@ -264,55 +245,52 @@ class RecordedPrograms:
         points = program.run.points
         return points[-1][0] if program.report >= len(points) else program.run.step_at(program.base)
 
-    def _on_ended(self, program: _Program, time: float) -> Finished:
+    def _on_ended(self, program: _Program, time: float) -> list[Event]:
         """It was asked to end, or has come to its end."""
         number, last = program.number, program.run.points[-1]
         self._drop(program)
         seconds = time - program.started
         if self._checkpoints.get(number, 0.0) < last[0]:
             step = self._checkpoints.get(number, 0.0)
-            return Finished(number, (), TrialState.QUEUED, "interrupted", Seconds(seconds), kept_step=step)
+            return [Finished(number, (), TrialState.QUEUED, "interrupted", Seconds(seconds), kept_step=step)]
         if not math.isfinite(last[1]):
-            return _failed(program, f"{self._metric} is {last[1]}", seconds)
+            return [_failed(program, f"{self._metric} is {last[1]}", seconds)]
         seen = Observation(
             program.trial.fraction, ObservationKind.MEASURED, {self._metric: last[1]}, Seconds(seconds), NO_USD
         )
-        return Finished(number, (seen,), TrialState.DONE, "", Seconds(seconds), resumed=True, kept_step=last[0])
+        return [Finished(number, (seen,), TrialState.DONE, "", Seconds(seconds), resumed=True, kept_step=last[0])]
 
-    def _on_timeout(self, program: _Program, time: float) -> Finished:
+    def _on_timeout(self, program: _Program, time: float) -> list[Event]:
         self._drop(program)
-        return _failed(program, f"timeout: not ended after {program.time_limit:.4g} s", time - program.started)
+        return [_failed(program, f"timeout: not ended after {program.time_limit:.4g} s", time - program.started)]
 
     def _save_now(self, program: _Program) -> None:
         """It was asked to save: what it has said until now was said before, heard or not."""
         now = self._clock.now()
         while program.since is not None and (due := self._report_time(program)) <= now + _ROUNDING:
-            self._unheard.append(self._on_report(program, due))
+            self._unheard += self._on_report(program, due)
         if program.since is not None:
             self._begin_saving(program, now)
-
-    def _finish(self, program: _Program, time: float) -> None:
-        """After the last report: save once more, and end."""
-        program.ending = True
-        self._begin_saving(program, time)
 
     def _begin_saving(self, program: _Program, time: float) -> None:
         assert program.since is not None
         program.base += max(time - program.since, 0.0) / program.slowness
         program.since, program.save_from = None, time
         program.epoch += 1
-        self._schedule(time + program.run.save_seconds, program, _Kind.SAVED)
+        self._schedule(time + program.run.save_seconds, program, self._on_saved)
         self._schedule_timeout(program)
 
     def _train(self, program: _Program, time: float) -> None:
         program.since = time
-        if program.report < len(program.run.points):
-            self._schedule_report(program)
-        else:
-            self._finish(program, time)
+        self._await_report(program, time)
 
-    def _schedule_report(self, program: _Program) -> None:
-        self._schedule(self._report_time(program), program, _Kind.REPORT)
+    def _await_report(self, program: _Program, time: float) -> None:
+        """Schedule the next one; after the last, save once more and end."""
+        if program.report < len(program.run.points):
+            self._schedule(self._report_time(program), program, self._on_report)
+        else:
+            program.ending = True
+            self._begin_saving(program, time)
 
     def _report_time(self, program: _Program) -> float:
         """When it says something next."""
@@ -322,11 +300,11 @@ class RecordedPrograms:
 
     def _schedule_timeout(self, program: _Program) -> None:
         if program.time_limit is not None:
-            self._schedule(program.started + program.time_limit, program, _Kind.TIMEOUT)
+            self._schedule(program.started + program.time_limit, program, self._on_timeout)
 
-    def _schedule(self, time: float, program: _Program, kind: _Kind) -> None:
+    def _schedule(self, time: float, program: _Program, handle: _Handler) -> None:
         self._order += 1
-        heapq.heappush(self._heap, (time, self._order, program, program.epoch, kind))
+        heapq.heappush(self._heap, (time, self._order, program, program.epoch, handle))
 
     def _drop(self, program: _Program) -> None:
         program.since = None

@@ -154,7 +154,10 @@ def file_pool(
     begin = max(prices.start for prices in chosen.values()) + HISTORY_DAYS * DAY if start is None else start
     there = {market: prices for market, prices in chosen.items() if prices.start <= begin < prices.end}
     if not there:
-        raise _outside(chosen.values(), begin, source, asked=start is not None)
+        first, last = min(prices.start for prices in chosen.values()), max(prices.end for prices in chosen.values())
+        why = f", {HISTORY_DAYS:g} days after the begin of the last market's" if start is None else ""
+        hint = f"Prices are known from {_iso(first)} until {_iso(last)} (UTC); give a --start within"
+        raise InvalidInput(f"no market has prices at {_iso(begin)}{why}", where=source, hint=hint)
     end = max(prices.end for prices in there.values())
     if days is not None and begin + days * DAY < end:
         end = begin + days * DAY
@@ -162,14 +165,6 @@ def file_pool(
     absent = sorted(str(market) for market in chosen if market not in there)
     troubles = (f"left out, without a price at the start: {', '.join(absent)}",) if absent else ()
     return Pool(_feeds(there, machines, begin, revoking), begin, end, source, troubles)
-
-
-def _outside(series: Iterable[PriceSeries], begin: float, source: str, *, asked: bool) -> InvalidInput:
-    histories = list(series)
-    why = "" if asked else f", {HISTORY_DAYS:g} days after the begin of the last market's"
-    first, last = min(prices.start for prices in histories), max(prices.end for prices in histories)
-    hint = f"Prices are known from {_iso(first)} until {_iso(last)} (UTC); give a --start within"
-    return InvalidInput(f"no market has prices at {_iso(begin)}{why}", where=source, hint=hint)
 
 
 def _iso(seconds: float) -> str:
@@ -210,17 +205,14 @@ def read_instances(path: Path) -> dict[tuple[str, str], Machine]:
     machines: dict[tuple[str, str], Machine] = {}
     content = read_bytes(path, "Correct instances: in the settings file")
     for where, row in csv_records(content, str(path), _COLUMNS, _INSTANCES_HINT):
-        machine = _machine(row, where)
-        machines[machine.name, (row.get("availability_zone") or "").strip()] = machine
+        try:
+            vcpus, memory, usd = (float(row[name]) for name in _COLUMNS[1:])
+        except (TypeError, ValueError):
+            what = "vcpu, mem_gib or ondemand_usd_hr is no number"
+            raise TableError(what, where=where, hint=_INSTANCES_HINT) from None
+        name, zone = ((row.get(column) or "").strip() for column in ("instance_type", "availability_zone"))
+        machines[name, zone] = Machine(name, vcpus, memory, usd, provider="aws")
     return machines
-
-
-def _machine(row: Mapping[str, str], where: str) -> Machine:
-    try:
-        vcpus, memory, usd = (float(row[name]) for name in _COLUMNS[1:])
-    except (TypeError, ValueError):
-        raise TableError("vcpu, mem_gib or ondemand_usd_hr is no number", where=where, hint=_INSTANCES_HINT) from None
-    return Machine((row["instance_type"] or "").strip(), vcpus, memory, usd, provider="aws")
 
 
 def _feeds(

@@ -76,7 +76,7 @@ class TuningRules:
 class Scenario:
     """What is simulated. feeds: spot and on demand. slowness: by machine type, seconds per recorded second.
 
-    exponent: b of the prior C0 / CPU^b for step times.
+    exponent: b of the prior C0 / CPU^b for step times. hour_value: USD that an hour of one job's time is worth.
     """
 
     feeds: tuple[MarketFeed, ...]
@@ -89,6 +89,7 @@ class Scenario:
     launch_failures: float = 0.0
     seed: int = 0
     exponent: float = EXPONENT
+    hour_value: float = 0.0
 
     def __post_init__(self) -> None:
         missing = sorted({feed.machine.name for feed in self.feeds} - set(self.slowness))
@@ -115,11 +116,12 @@ class JobOutcome:
     ending: str
 
 
-@dataclass(frozen=True)
-class TuningOutcome:
-    """How a tuning went. ranking: jobs, best first, when they were selected; selected: those that went on to the end.
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """What came out. ranking: jobs, best first, when they were selected; selected: those that went on to the end.
 
-    times are those of the simulated clock. notes: what could not be done as wished.
+    began, selected_at, finished_at: times of the simulated clock; seconds are counted from the start. notes: what could
+    not be done as wished. final_values: true metric at the end of every job (jobs,).
     """
 
     began: float
@@ -129,15 +131,8 @@ class TuningOutcome:
     selected: tuple[int, ...]
     jobs: tuple[JobOutcome, ...]
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class SimulationResult:
-    """What came out; seconds are counted from the start."""
-
-    outcome: TuningOutcome
     stays: tuple[StayRow, ...]
-    final_values: FloatArray  # true metric at the end of every job (jobs,)
+    final_values: FloatArray
     maximize: bool
 
     @property
@@ -153,12 +148,12 @@ class SimulationResult:
     @property
     def selected_seconds(self) -> float:
         """Until the best were selected."""
-        return self.outcome.selected_at - self.outcome.began
+        return self.selected_at - self.began
 
     @property
     def finished_seconds(self) -> float:
         """Until they were trained to the end."""
-        return self.outcome.finished_at - self.outcome.began
+        return self.finished_at - self.began
 
     @property
     def kept_steps(self) -> float:
@@ -182,11 +177,6 @@ class SimulationResult:
         return sum(stay.revoked for stay in self.stays)
 
     @property
-    def usd_per_step(self) -> float:
-        """Dollars per kept step."""
-        return self.usd / self.kept_steps if self.kept_steps else float("inf")
-
-    @property
     def machine_seconds(self) -> float:
         """Seconds that jobs were on machines, booting included."""
         return sum((stay.left or stay.over) - stay.launched for stay in self.stays)
@@ -205,24 +195,15 @@ class SimulationResult:
         """Whether the truly best setting is among the first `count` of the ranking."""
         sign = -1.0 if self.maximize else 1.0
         ranked = np.where(np.isfinite(self.final_values), sign * self.final_values, np.inf)
-        return int(np.argmin(ranked)) in self.outcome.ranking[:count]
+        return int(np.argmin(ranked)) in self.ranking[:count]
 
 
 @dataclass(frozen=True)
 class ObservedFleet:
     """What a chooser that knows the future may ask of a simulation: the time, and how many machines were launched."""
 
-    clock: MarketClock
-    provider: SimCloud
-
-    def now(self) -> float:
-        """The simulated time."""
-        return self.clock.now()
-
-    @property
-    def launches(self) -> int:
-        """Machines launched so far."""
-        return self.provider.launches
+    now: Callable[[], float]
+    launches: Callable[[], int]
 
 
 MakeChooser = Callable[[Scenario, ObservedFleet], Chooser]
@@ -249,24 +230,23 @@ class Simulation:
         predictor: CurvePredictor,
         clock: MarketClock | None = None,
     ) -> None:
-        clock = clock or SimulatedClock(scenario.start)
-        self.scenario = scenario
+        self.scenario, self._clock = scenario, clock or SimulatedClock(scenario.start)
         self.provider = SimCloud(
             scenario.feeds,
             scenario.policy,
-            clock,
+            self._clock,
             boot_seconds=scenario.rules.boot,
             launch_failures=scenario.launch_failures,
             seed=scenario.seed,
         )
-        problem = _problem(scenario)
-        self._tuner = _tuner(scenario, problem, predictor)
-        self.store = MemoryStudyStore(problem.space, problem.budget)
-        chooser = make_chooser(scenario, ObservedFleet(clock, self.provider))
-        self._placement = _placement(scenario, self._tuner, problem, chooser, self.provider)
-        self._executor = _executor(scenario, problem, (self.provider, clock), forecaster, self._placement)
+        self._problem = _problem(scenario)
+        self._tuner = _tuner(scenario, self._problem, predictor)
+        self.store = MemoryStudyStore(self._problem.space, self._problem.budget)
+        fleet = ObservedFleet(self._clock.now, lambda: self.provider.launches)
+        self._placement = self._placed_by(make_chooser(scenario, fleet))
+        self._executor = self._rented(forecaster)
         plan = LoopSettings(
-            problem,
+            self._problem,
             self._tuner,
             scenario.seed,
             TimeRules(enforced=False, parallel=len(scenario.jobs), adds_up=True),
@@ -276,20 +256,52 @@ class Simulation:
             alone=True,
             due=None if scenario.rules.finish_by is None else self._executor.due,
         )
-        self.loop = Loop(self.store, plan, self._executor, clock)
+        self.loop = Loop(self.store, plan, self._executor, self._clock)
 
     def run(self) -> SimulationResult:
         """Play it to its end."""
         with no_garbage():
-            return self._played()
+            self.loop.run()
+            notes = {**self._placement.notes, **self._executor.notes}
+            return _result(self.scenario, self._tuner, self.loop.view(), self.store.stays(), notes)
 
-    def _played(self) -> SimulationResult:
-        self.loop.run()
-        scenario, stays = self.scenario, self.store.stays()
-        notes = {**self._placement.notes, **self._executor.notes}
-        outcome = _outcome(scenario, self._tuner, self.loop.view(), stays, notes)
-        final = np.array([float(job.values[-1]) for job in scenario.jobs])
-        return SimulationResult(outcome, tuple(stays), final, scenario.jobs[0].maximize)
+    def _placed_by(self, chooser: Chooser) -> FreePlacement:
+        scenario, rules = self.scenario, self.scenario.rules
+        notice = min(rules.notice, max(scenario.policy.notice_seconds - scenario.poll, 0.0))
+        pace = Pace(boot=rules.boot, notice=notice, finish_by=rules.finish_by, pace=rules.pace, patience=rules.patience)
+        vcpus = {feed.machine.name: feed.machine.vcpus for feed in scenario.feeds}
+        times = StepTimes(vcpus, len(scenario.jobs), exponent=scenario.exponent)
+        course, longest = course_of(self._tuner, self._problem), [job.total_steps for job in scenario.jobs]
+        offers, side_by_side = self.provider.offers(), list(enumerate(longest))
+        return FreePlacement(offers, chooser, pace, course, scenario.start, times, side_by_side=side_by_side)
+
+    def _rented(self, forecaster: Forecaster) -> RentedExecutor:
+        scenario, parameters = self.scenario, self._problem.space.parameters
+        runs = [training_run(job, scenario.slowness) for job in scenario.jobs]
+        machines = {feed.machine.name: feed.machine for feed in scenario.feeds}
+        space = Space(**parameters, cluster=Clusters(tuple(Cluster(machine, 1) for machine in machines.values())))
+        placed: dict[tuple[int, str], Trial] = {}
+
+        def on(trial: Trial, offer: Offer) -> Trial:
+            """The trial on that machine; made once."""
+            key = (trial.number, offer.machine.name)
+            if key not in placed:
+                configuration = space.configuration({**trial.configuration, "cluster": Cluster(offer.machine, 1)})
+                placed[key] = Trial(trial.number, configuration, trial.fraction, trial.snapshots, TrialState.RUNNING)
+            return placed[key]
+
+        def run_of(trial: Trial) -> TrainingRun:
+            return runs[int(str(trial.configuration[JOB]))]
+
+        def checkpoint(trial: Trial | None) -> tuple[float, float]:
+            assert trial is not None
+            return run_of(trial).save_seconds, run_of(trial).restore_seconds
+
+        offers = self.provider.offers()
+        market = RentalMarket(self.provider, self._clock, offers, forecaster, poll=scenario.poll)
+        programs = RecordedPrograms(run_of, METRIC, self._clock)
+        hooks = ProgramHooks(on, checkpoint=checkpoint, bills_add_up=True, writes_ahead=False)
+        return RentedExecutor(programs, market, self._placement, self._clock, hooks)
 
 
 def training_run(job: RecordedJob, slowness: Mapping[str, float]) -> TrainingRun:
@@ -318,59 +330,9 @@ def _tuner(scenario: Scenario, problem: Problem, predictor: CurvePredictor) -> S
     )
 
 
-def _placement(
-    scenario: Scenario, tuner: SpotTune, problem: Problem, chooser: Chooser, provider: SimCloud
-) -> FreePlacement:
-    rules, jobs = scenario.rules, scenario.jobs
-    notice = min(rules.notice, max(scenario.policy.notice_seconds - scenario.poll, 0.0))
-    pace = Pace(boot=rules.boot, notice=notice, finish_by=rules.finish_by, pace=rules.pace, patience=rules.patience)
-    vcpus = {feed.machine.name: feed.machine.vcpus for feed in scenario.feeds}
-    times = StepTimes(vcpus, len(jobs), exponent=scenario.exponent)
-    longest = [(number, job.total_steps) for number, job in enumerate(jobs)]
-    return FreePlacement(
-        provider.offers(), chooser, pace, course_of(tuner, problem), scenario.start, times, side_by_side=longest
-    )
-
-
-def _executor(
-    scenario: Scenario,
-    problem: Problem,
-    world: tuple[SimCloud, MarketClock],
-    forecaster: Forecaster,
-    placement: FreePlacement,
-) -> RentedExecutor:
-    provider, clock = world
-    runs = [training_run(job, scenario.slowness) for job in scenario.jobs]
-    machines = {feed.machine.name: feed.machine for feed in scenario.feeds}
-    space = Space(
-        **problem.space.parameters, cluster=Clusters(tuple(Cluster(machine, 1) for machine in machines.values()))
-    )
-    placed: dict[tuple[int, str], Trial] = {}
-
-    def on(trial: Trial, offer: Offer) -> Trial:
-        """The trial on that machine; made once."""
-        key = (trial.number, offer.machine.name)
-        if key not in placed:
-            configuration = space.configuration({**trial.configuration, "cluster": Cluster(offer.machine, 1)})
-            placed[key] = Trial(trial.number, configuration, trial.fraction, trial.snapshots, TrialState.RUNNING)
-        return placed[key]
-
-    def run_of(trial: Trial) -> TrainingRun:
-        return runs[int(str(trial.configuration[JOB]))]
-
-    def checkpoint(trial: Trial | None) -> tuple[float, float]:
-        assert trial is not None
-        return run_of(trial).save_seconds, run_of(trial).restore_seconds
-
-    market = RentalMarket(provider, clock, provider.offers(), forecaster, poll=scenario.poll)
-    programs = RecordedPrograms(run_of, problem.goal.metric, clock)
-    hooks = ProgramHooks(on, checkpoint=checkpoint, bills_add_up=True, writes_ahead=False)
-    return RentedExecutor(programs, market, placement, clock, hooks)
-
-
-def _outcome(
+def _result(
     scenario: Scenario, tuner: SpotTune, view: View, stays: Sequence[StayRow], notes: Mapping[str, int]
-) -> TuningOutcome:
+) -> SimulationResult:
     kept: dict[int, float] = {}
     for stay in stays:
         kept[stay.number] = max(kept.get(stay.number, 0.0), stay.kept)
@@ -383,7 +345,7 @@ def _outcome(
     if unjudged:
         notes = {**notes, "a job was not judged at theta: the deadline would not wait": unjudged}
     endings = {row.trial.number: str(row.ending or "") for row in ranked}
-    return TuningOutcome(
+    return SimulationResult(
         scenario.start,
         selected_at,
         finished_at,
@@ -394,6 +356,9 @@ def _outcome(
             for number in range(len(scenario.jobs))
         ),
         tuple(text if count == 1 else f"{text} ({count} times)" for text, count in notes.items()),
+        tuple(stays),
+        np.array([job.final_value for job in scenario.jobs]),
+        scenario.jobs[0].maximize,
     )
 
 

@@ -40,7 +40,8 @@ class Speed:
     """How slow a type is.
 
     slowness: seconds per second on the reference. spread: geometric standard deviation of the slowness over
-    workloads (1: none); None for a type that the rule gave.
+    workloads (1: none), against the mean of the measured types where the reference was not measured; None for a type
+    that the rule gave.
     """
 
     instance_type: str
@@ -87,15 +88,23 @@ def relative_speeds(
     """Speeds of the types whose vCPUs are given. Without a table all come from the rule, and `source` says so."""
     _check(vcpus, reference, exponent)
     runtimes = None if table is None else read_runtimes(table)
-    columns = {name: runtimes.types.index(name) for name in vcpus if runtimes and name in runtimes.types}
-    logs = {name: -exponent * math.log(cpus) for name, cpus in vcpus.items()}
-    if runtimes is not None and columns:
-        measured = {name: float(runtimes.log_seconds[:, column].mean()) for name, column in columns.items()}
-        offset = float(np.mean([measured[name] - logs[name] for name in measured]))  # log C0
-        logs = {name: measured.get(name, offset + by_rule) for name, by_rule in logs.items()}
-    spreads = _spreads(runtimes, columns, reference)
+    rule = f"C0 / CPU^{exponent:g}"
+    if runtimes is None:
+        measured, source = {}, f"{rule} for all types: no table was given"
+    else:  # log seconds of each workload, by type
+        measured = dict(zip(runtimes.types, runtimes.log_seconds.T, strict=True))
+        measured = {name: measured[name] for name in vcpus if name in measured}
+        by_rule = ", ".join(name for name in vcpus if name not in measured)
+        source = f"{runtimes.source}, {len(runtimes.workloads)} workloads{by_rule and f'; {rule} for {by_rule}'}"
+    logs, spreads = {name: -exponent * math.log(cpus) for name, cpus in vcpus.items()}, {}
+    if measured:
+        means = {name: float(seconds.mean()) for name, seconds in measured.items()}
+        offset = float(np.mean([means[name] - logs[name] for name in means]))  # log C0
+        logs = {name: means.get(name, offset + log) for name, log in logs.items()}
+        against = measured.get(reference, np.mean([*measured.values()], axis=0))
+        spreads = {name: float(np.exp(np.std(seconds - against))) for name, seconds in measured.items()}
     by_type = {name: Speed(name, math.exp(logs[name] - logs[reference]), spreads.get(name)) for name in vcpus}
-    return Speeds(reference, _source(runtimes, by_type, exponent), by_type)
+    return Speeds(reference, source, by_type)
 
 
 def _seconds(row: Mapping[str, str], where: str) -> float | None:
@@ -112,27 +121,6 @@ def _seconds(row: Mapping[str, str], where: str) -> float | None:
     if not (math.isfinite(seconds) and seconds > 0):
         raise TableError(f"elapsed_s is {row['elapsed_s']!r}", where=where, hint="A completed run has positive seconds")
     return seconds
-
-
-def _spreads(runtimes: Runtimes | None, columns: Mapping[str, int], reference: str) -> dict[str, float]:
-    """Geometric standard deviation over workloads of each type against the reference.
-
-    Against the mean of the measured types when the reference was not measured.
-    """
-    if runtimes is None or not columns:
-        return {}
-    logs = runtimes.log_seconds
-    against = logs[:, columns[reference]] if reference in columns else logs[:, list(columns.values())].mean(axis=1)
-    return {name: float(np.exp(np.std(logs[:, column] - against))) for name, column in columns.items()}
-
-
-def _source(runtimes: Runtimes | None, by_type: Mapping[str, Speed], exponent: float) -> str:
-    rule = f"C0 / CPU^{exponent:g}"
-    ruled = [name for name, speed in by_type.items() if speed.spread is None]
-    if runtimes is None:
-        return f"{rule} for all types: no table was given"
-    source = f"{runtimes.source}, {len(runtimes.workloads)} workloads"
-    return f"{source}; {rule} for {', '.join(ruled)}" if ruled else source
 
 
 def _check(vcpus: Mapping[str, float], reference: str, exponent: float) -> None:

@@ -27,13 +27,13 @@ def test_made_columns() -> None:
     )
     assert made.names[4:] == ("price", "seconds", "region", "doubled", "rate")
     assert made.texts(formula("price")) == ["0.5", "2", "0.5"]
-    assert made.numbers(formula("seconds"), kind="time") == [120.0, 180.0, 60.0]
+    assert made.numbers(Formula("seconds", ENTRY, "time")) == [120.0, 180.0, 60.0]
     assert made.texts(formula("region")) == ["us-east-1"] * 3
     assert made.texts(formula("doubled")) == ["2", "4", ""]
 
 
 def test_a_row_without_an_input_has_no_result() -> None:
-    assert columns(CSV).numbers(formula("n / 4"), factor=10.0) == [2.5, 5.0, None]
+    assert columns(CSV).numbers(Formula("n / 4", ENTRY, factor=10.0)) == [2.5, 5.0, None]
 
 
 def test_look_up_by_number() -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from leantune.jobfile import load_job
-from leantune.lab.replay.facts import facts
 from leantune.lab.replay.tables import MeasuredTable, default_data, load_table, preset_names, preset_text
 from leantune.lab.replay.tables.description import parse_description
+from leantune.lab.replay.truth import facts
 from leantune.problem import Problem
 from tests.data import needs
 from tests.test_examples import EXAMPLES

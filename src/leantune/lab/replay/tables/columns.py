@@ -25,7 +25,7 @@ class TableColumns:
         for name, column in made.items():
             if name in self._cells:
                 raise column.entry.error(f"there is a column {name!r} already", "Give this one another name")
-            self._cells[name] = self._made(name, column)
+            self._cells[name] = self._made(column)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -38,17 +38,15 @@ class TableColumns:
             return self._cells[formula.text]
         return [_as_text(value) for value in self._computed(formula)]
 
-    def numbers(self, formula: Formula, *, kind: str = "", factor: float = 1.0) -> list[float | None]:
+    def numbers(self, formula: Formula) -> list[float | None]:
         """Numbers in seconds, USD, GiB or whatever the column holds; None where a row has none."""
         if formula.text in self._cells:
-            return self._read(formula.text, kind, factor).values
-        return [None if value is None else value * factor for value in self._computed(formula)]
+            return self._read(formula.text, formula.kind, formula.factor).values
+        return [None if value is None else value * formula.factor for value in self._computed(formula)]
 
-    def checked(
-        self, formula: Formula, fault: Callable[[float | None], str], hint: str, *, kind: str = "", factor: float = 1.0
-    ) -> list[float | None]:
+    def checked(self, formula: Formula, fault: Callable[[float | None], str], hint: str) -> list[float | None]:
         """Numbers; TableError for the first with a fault, which is what is wrong with it, or ""."""
-        values = self.numbers(formula, kind=kind, factor=factor)
+        values = self.numbers(formula)
         for row, value in enumerate(values):
             if what := fault(value):
                 raise self.error(formula, row, what, hint)
@@ -79,19 +77,15 @@ class TableColumns:
             for name, numbers in self._converted.items()
         ]
 
-    def _made(self, name: str, column: MadeColumn) -> list[str]:
-        if column.constant is not None:
+    def _made(self, column: MadeColumn) -> list[str]:
+        if column.formula is not None:
+            return self.texts(column.formula)
+        if column.column is None:
             return [column.constant] * len(self.sheet)
-        if column.alias is not None:
-            self._check_column(column.alias.text, column.alias.entry)
-            return self._cells[column.alias.text]
-        if column.by is not None and column.of is not None:
-            return self._looked_up(column.by, column.of)
-        assert column.formula is not None, name
-        return self.texts(column.formula)
+        self._check_column(column.column.text, column.column.entry)
+        return self._cells[column.column.text] if column.of is None else self._looked_up(column.column, column.of)
 
     def _looked_up(self, by: Formula, of: Mapping[str, str]) -> list[str]:
-        self._check_column(by.text, by.entry)
         numeric = {number: value for key, value in of.items() if (number := plain_number(key)) is not None}
         values: list[str] = []
         for row, cell in enumerate(self._cells[by.text]):

@@ -11,14 +11,14 @@ from typing import Annotated, Any, Literal, get_args
 
 from leantune.jobfile.parameters import read_space
 from leantune.jobfile.tree import Entry, Reader, read_tree, readers_of
-from leantune.lab.replay.tables.sheet import SEPARATORS
 from leantune.problem import COST, TIME, Fidelity, Goal, maximize, minimize
 from leantune.space import Boolean, Machine, Space
-from leantune.units import UNITS
+from leantune.units import UNITS, Kind
 
+SEPARATORS = (",", ";", "\t", "|")
 CLUSTER = "cluster"  # the name of the cluster among the parameters
 # What the values of a parameter are to a model: ranks, names, numbers, logarithms, truth values.
-Kind = Literal["ordinal", "choice", "linear", "log", "bool"]
+ParameterKind = Literal["ordinal", "choice", "linear", "log", "bool"]
 MetricUnit = Literal["any", "number", "share", "percent"]  # what the numbers of a metric are
 # What becomes of odd rows and cells; the first word of each is what happens where nothing is said.
 Missing = Literal["skip", "drop", "fail", "refuse"]  # configurations that lack a fraction
@@ -47,39 +47,35 @@ _LIMIT_HINT = "Write a limit, such as cost <= 0.10 USD, accuracy >= 0.85 or time
 
 @dataclass(frozen=True)
 class Formula:
-    """A column or an expression over columns, and the entry that complaints name."""
+    """A column or an expression over columns, and the entry that complaints name.
+
+    kind: what units must measure; "" takes any one kind. factor: to the base unit, of numbers without a unit.
+    """
 
     text: str
     entry: Entry
+    kind: Kind | Literal[""] = ""
+    factor: float = 1.0
 
 
 @dataclass(frozen=True)
 class MadeColumn:
-    """A further column: `formula`, another name of a column (`alias`), one value in all rows, or looked up."""
+    """A further column: `formula`, the same as `column`, what its cells stand for (`of`), or `constant` in all rows."""
 
     entry: Entry
     formula: Formula | None = None
-    alias: Formula | None = None
-    constant: str | None = None
-    by: Formula | None = None
+    column: Formula | None = None
     of: Mapping[str, str] | None = None
+    constant: str = ""
 
 
 @dataclass(frozen=True)
 class ParameterColumn:
     """How the values of a column span a parameter; `options` are the values in order, where they are listed."""
 
-    kind: Kind
+    kind: ParameterKind
     options: tuple[str | int | float | bool, ...] | None
     entry: Entry
-
-
-@dataclass(frozen=True)
-class TimeColumn:
-    """Seconds = column x factor."""
-
-    formula: Formula
-    factor: float
 
 
 @dataclass(frozen=True)
@@ -155,14 +151,15 @@ def check_metric(name: str, metrics: Mapping[str, MetricColumn], entry: Entry) -
         raise entry.unknown(f"there is no metric {name!r}", name, names)
 
 
-def _formula(entry: Entry) -> Formula:
+def _formula(entry: Entry, kind: Kind | Literal[""] = "") -> Formula:
     written = entry.scalar("a column or an expression", _FORMULA_HINT)
     if isinstance(written, bool) or not entry.written.strip():
         raise entry.is_not("a column or an expression", _FORMULA_HINT)
-    return Formula(entry.written.strip(), entry)
+    return Formula(entry.written.strip(), entry, kind)
 
 
 _OptionalFormula = Annotated[Formula | None, _formula]
+_OptionalDollars = Annotated[Formula | None, partial(_formula, kind="money")]
 
 
 def _word(entry: Entry, words: Any) -> Any:
@@ -204,12 +201,12 @@ def _made(entry: Entry) -> MadeColumn:
     fields = entry.fields(("column", "is", "by", "of"), _COLUMNS_HINT)
     match sorted(fields):
         case ["column"]:
-            return MadeColumn(entry, alias=_formula(fields["column"]))
+            return MadeColumn(entry, column=_formula(fields["column"]))
         case ["is"]:
             return MadeColumn(entry, constant=written(fields["is"]))
         case ["by", "of"]:
             looked_up = {key: written(value) for key, value in fields["of"].any_fields(_COLUMNS_HINT).items()}
-            return MadeColumn(entry, by=_formula(fields["by"]), of=looked_up)
+            return MadeColumn(entry, column=_formula(fields["by"]), of=looked_up)
     raise entry.error(f"{' and '.join(fields) or 'nothing'} does not make a column", _COLUMNS_HINT)
 
 
@@ -228,16 +225,18 @@ def _parameters(entry: Entry) -> dict[str, ParameterColumn]:
 
 def _parameter(entry: Entry) -> ParameterColumn:
     if not isinstance(entry.value, list | dict):
-        return ParameterColumn(_word(entry, Kind), None, entry)
-    given = {"choice": entry} if isinstance(entry.value, list) else entry.fields(get_args(Kind), _PARAMETERS_HINT)
+        return ParameterColumn(_word(entry, ParameterKind), None, entry)
+    given = (
+        {"choice": entry} if isinstance(entry.value, list) else entry.fields(get_args(ParameterKind), _PARAMETERS_HINT)
+    )
     if len(given) != 1:
         raise entry.error(f"{' and '.join(given) or 'nothing'} is not one kind of parameter", _PARAMETERS_HINT)
-    ((kind, listed),) = given.items()
+    ((kind, values),) = given.items()
     if kind == "bool":
         raise entry.error("bool has no list of values", f"Write {entry.where.key.split('.')[-1]}: bool")
-    options = tuple(value.scalar("a value", _PARAMETERS_HINT) for value in listed.items(_PARAMETERS_HINT))
+    options = tuple(value.scalar("a value", _PARAMETERS_HINT) for value in values.items(_PARAMETERS_HINT))
     if not options:
-        raise listed.error("there are no values", _PARAMETERS_HINT)
+        raise values.error("there are no values", _PARAMETERS_HINT)
     return ParameterColumn(kind, options, entry)  # type: ignore[arg-type] # a key of `fields`
 
 
@@ -259,8 +258,8 @@ class ClusterColumns:
     region: Annotated[str | None, partial(Entry.text, hint="Write region: us-east-1")] = None
     machines: Annotated[Mapping[str, Machine] | None, _machines] = None
     vcpus: _OptionalFormula = None
-    memory: _OptionalFormula = None
-    price: _OptionalFormula = None
+    memory: Annotated[Formula | None, partial(_formula, kind="memory")] = None
+    price: _OptionalDollars = None
 
 
 def _cluster(entry: Entry) -> ClusterColumns:
@@ -276,16 +275,16 @@ def _cluster(entry: Entry) -> ClusterColumns:
     return ClusterColumns(entry, **given)
 
 
-def _time(entry: Entry) -> TimeColumn:
+def _time(entry: Entry) -> Formula:
     hint = "Write time: column, or time: {column: name, unit: min}"
-    return TimeColumn(*_column(entry, "unit", partial(_factor, hint=hint), 1.0, hint))
 
+    def factor(unit: Entry) -> float:
+        if unit.text(hint).lower() not in UNITS["time"]:
+            raise unit.error(f"{unit.text(hint)!r} is not a unit of time", "Write one of ms, s, min, h or days")
+        return UNITS["time"][unit.text(hint).lower()]
 
-def _factor(entry: Entry, hint: str) -> float:
-    unit = entry.text(hint)
-    if unit.lower() not in UNITS["time"]:
-        raise entry.error(f"{unit!r} is not a unit of time", "Write one of ms, s, min, h or days")
-    return UNITS["time"][unit.lower()]
+    formula, seconds = _column(entry, "unit", factor, 1.0, hint)
+    return replace(formula, kind="time", factor=seconds)
 
 
 def _fraction(entry: Entry) -> FractionColumn:
@@ -344,9 +343,9 @@ class Description:
     columns: Annotated[Mapping[str, MadeColumn], _columns] = field(default_factory=dict)
     parameters: Annotated[Mapping[str, ParameterColumn], _parameters] = field(default_factory=dict)
     cluster: Annotated[ClusterColumns | None, _cluster] = None
-    usd_per_hour: _OptionalFormula = None
-    cost: _OptionalFormula = None
-    time: Annotated[TimeColumn, _time]
+    usd_per_hour: _OptionalDollars = None
+    cost: _OptionalDollars = None
+    time: Annotated[Formula, _time]
     time_limit: Annotated[
         float | None, partial(Entry.quantity, kind="time", hint="Write time_limit: 10 min", above_0="is no time limit")
     ] = None

@@ -1,7 +1,7 @@
 """Arithmetic over the columns of a table, such as "(n_workers + n_ps) * price + 0.3712".
 
-Parsed by `ast` and computed here, node by node: nothing is evaluated as a program. Everything is a float, so that a
-giant power overflows at once and is refused.
+Parsed by `ast` and composed of functions here, node by node: nothing is evaluated as a program. Everything is a float,
+so that a giant power overflows at once and is refused.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from leantune.errors import TableError
 
 LONGEST = 1000  # characters
 DEEPEST = 50  # operations inside one another
+_Compute = Callable[[Mapping[str, float]], float]  # of the columns of a row
 _HINT = "Use columns, numbers, + - * / **, parentheses, and min, max, log, log2, exp, sqrt"
 
 _BINARY: Mapping[type[ast.operator], Callable[[float, float], object]] = {
@@ -55,7 +57,7 @@ class Expression:
     text: str
     where: str = field(compare=False)
     names: frozenset[str]
-    _tree: ast.expr = field(repr=False, compare=False)
+    _compute: _Compute = field(repr=False, compare=False)
 
     @classmethod
     def parse(cls, text: str, where: str) -> Expression:
@@ -66,21 +68,20 @@ class Expression:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Python's opinions on what is refused below anyway
                 tree = ast.parse(text.strip(), mode="eval").body
-        except SyntaxError as error:
-            column = f" at character {error.offset}" if error.offset else ""
+        except (SyntaxError, ValueError) as error:  # ValueError: a NUL character
+            offset = getattr(error, "offset", None)
+            column = f" at character {offset}" if offset else ""
             raise TableError(f"{text!r} is not an expression{column}", where=where, hint=_HINT) from None
         except (RecursionError, MemoryError):
             raise _too_deep(where) from None
-        except ValueError:  # a NUL character
-            raise TableError(f"{text!r} is not an expression", where=where, hint=_HINT) from None
         names: set[str] = set()
-        _check(tree, names, where, depth=0)
-        return cls(text, where, frozenset(names), tree)
+        compute = _compiled(tree, names, where)
+        return cls(text, where, frozenset(names), compute)
 
     def value(self, columns: Mapping[str, float]) -> float:
         """The result for one row; TableError where there is none that is finite."""
         try:
-            result = _value(self._tree, columns)
+            result = self._compute(columns)
         except ZeroDivisionError:
             raise self._undefined("divides by zero", columns) from None
         except OverflowError:
@@ -97,64 +98,49 @@ class Expression:
         return TableError(f"{self.text!r} {what}{with_}", where=self.where, hint="Correct the row or the expression")
 
 
-def _check(node: ast.expr, names: set[str], where: str, depth: int) -> None:
+def _compiled(node: ast.expr, names: set[str], where: str, depth: int = 0) -> _Compute:
+    """The function of the columns that a node stands for; their names are added to `names`."""
     if depth > DEEPEST:
         raise _too_deep(where)
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            _check_number(number, where)
-        case ast.Name():
-            names.add(node.id)
+            if not abs(number) <= sys.float_info.max:
+                raise TableError("a number is too large", where=where, hint="Stay below 1e308")
+            constant = float(number)
+            return lambda columns: constant
+        case ast.Name(id=name):
+            names.add(name)
+            return lambda columns: float(columns[name])
         case ast.UnaryOp(op=ast.USub()):
-            _check(node.operand, names, where, depth + 1)
+            operand = _compiled(node.operand, names, where, depth + 1)
+            return lambda columns: -operand(columns)
         case ast.BinOp() if type(node.op) in _BINARY:
-            _check(node.left, names, where, depth + 1)
-            _check(node.right, names, where, depth + 1)
+            operate = _BINARY[type(node.op)]
+            left, right = (_compiled(side, names, where, depth + 1) for side in (node.left, node.right))
+            return lambda columns: _real(operate(left(columns), right(columns)))
         case ast.Call(func=ast.Name(id=name), keywords=[]):
-            _check_call(name, len(node.args), where)
-            for argument in node.args:
-                _check(argument, names, where, depth + 1)
-        case _:
-            shown = _NAMES_OF_NODES.get(type(node)) or repr(ast.unparse(node))
-            raise TableError(f"{shown} cannot be part of an expression", where=where, hint=_HINT)
+            function = _function(name, len(node.args), where)
+            arguments = [_compiled(argument, names, where, depth + 1) for argument in node.args]
+            return lambda columns: function(*(argument(columns) for argument in arguments))
+    shown = _NAMES_OF_NODES.get(type(node)) or repr(ast.unparse(node))
+    raise TableError(f"{shown} cannot be part of an expression", where=where, hint=_HINT)
 
 
-def _check_number(number: float, where: str) -> None:
-    try:
-        finite = math.isfinite(float(number))
-    except OverflowError:
-        finite = False
-    if not finite:
-        raise TableError("a number is too large", where=where, hint="Stay below 1e308")
+def _real(number: object) -> float:
+    if isinstance(number, complex):
+        raise ValueError("a root of a negative number")
+    assert isinstance(number, float)
+    return number
 
 
-def _check_call(name: str, given: int, where: str) -> None:
+def _function(name: str, given: int, where: str) -> Callable[..., float]:
     if name not in _OF_ONE and name not in _OF_SEVERAL:
         raise TableError(f"there is no function {name!r}", where=where, hint=_HINT)
     if name in _OF_ONE and given != 1:
         raise TableError(f"{name} takes one value, not {given}", where=where, hint=f"Write {name}(column)")
     if name in _OF_SEVERAL and given < 2:
         raise TableError(f"{name} takes two values or more, not {given}", where=where, hint=f"Write {name}(a, b)")
-
-
-def _value(node: ast.expr, columns: Mapping[str, float]) -> float:
-    match node:
-        case ast.Constant(value=int() | float() as number):
-            return float(number)
-        case ast.Name():
-            return float(columns[node.id])
-        case ast.UnaryOp():
-            return -_value(node.operand, columns)
-        case ast.BinOp():
-            result = _BINARY[type(node.op)](_value(node.left, columns), _value(node.right, columns))
-            if isinstance(result, complex):
-                raise ValueError("a root of a negative number")
-            assert isinstance(result, float)
-            return result
-        case ast.Call(func=ast.Name(id=name)):
-            values = [_value(argument, columns) for argument in node.args]
-            return _OF_ONE[name](values[0]) if name in _OF_ONE else _OF_SEVERAL[name](*values)
-    raise AssertionError(f"{type(node).__name__} was let through")
+    return _OF_ONE.get(name) or _OF_SEVERAL[name]
 
 
 def _too_deep(where: str) -> TableError:

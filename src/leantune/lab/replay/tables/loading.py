@@ -1,31 +1,34 @@
-"""A table as a whole: the YAML, the CSV it names, and a problem about it."""
+"""A table as a whole: the YAML, the CSV it names, and a problem about it, `median` in its limits being a number."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
+from statistics import median
 from types import MappingProxyType
 
-from leantune.errors import TableError, did_you_mean
+from leantune.errors import ProblemError, TableError, did_you_mean
 from leantune.executors.replay import Measurement
 from leantune.files import digest
+from leantune.jobfile.tree import Entry
 from leantune.lab.replay.tables.columns import TableColumns
-from leantune.lab.replay.tables.description import Description, Remark, parse_description
-from leantune.lab.replay.tables.limits import state
-from leantune.lab.replay.tables.pairs import gather
+from leantune.lab.replay.tables.description import Description, ProblemText, Remark, check_metric, parse_description
+from leantune.lab.replay.tables.pairs import TablePairs, gather
 from leantune.lab.replay.tables.rows import read_rows
-from leantune.lab.replay.tables.selection import select
-from leantune.lab.replay.tables.sheet import parse_sheet, read_bytes
-from leantune.problem import Problem
+from leantune.lab.replay.tables.sheet import parse_sheet, read_bytes, select
+from leantune.problem import COST, TIME, Constraint, Problem
 
 DATA_VARIABLE = "LEANTUNE_DATA"
 _PRESETS = "leantune.lab.replay.tables"
 _REPOSITORY = Path(__file__).resolve().parents[5]
+_MEDIAN = re.compile(r"\s*(?P<metric>[^\s<>=@!≤≥]+)\s*(?P<sign><=|>=|≤|≥)\s*median\s*(?P<sure>@.*)?")
+_UNIT = {COST: " USD", TIME: " s"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ def load_table(name_or_path: str, *, data: Path | None = None, problem: str = ""
     columns = TableColumns(sheet, description.columns, description.units)
     rows = read_rows(description, columns, description.problems[problem].metrics)
     pairs = gather(rows, description, description.problems[problem].goal.at)
-    stated, medians = state(description.problems[problem], description, pairs)
+    stated, medians = _stated(description.problems[problem], description, pairs)
     mark = [Remark("byte-order mark", 1, "the file starts with a byte-order mark")] if sheet.byte_order_mark else []
     return MeasuredTable(
         name=name,
@@ -134,3 +137,47 @@ def _absent_hint(file: str, folder: Path, *, preset: bool) -> str:
     if not preset:
         return f"It was looked for in {folder.absolute()}: correct file:, or name another folder with --data"
     return f"Put {file} below {folder}, or name the folder that holds it with --data or {DATA_VARIABLE}"
+
+
+def _stated(stated: ProblemText, description: Description, pairs: TablePairs) -> tuple[Problem, list[Remark]]:
+    """The problem without a budget, and what its medians are."""
+    remarks: list[Remark] = []
+    limits = [_limit(entry, description, pairs, remarks) for entry in stated.limits]
+    metrics = [stated.goal.metric, *(limit.metric for limit in limits)]
+    if COST in metrics and not pairs.has_dollars:
+        entry = (stated.goal_entry, *stated.limits)[metrics.index(COST)]
+        raise entry.error("this needs dollars, and the table gives none", "Add usd_per_hour: or cost:")
+    goal, snapshots, fidelity = stated.goal, description.snapshots, description.fidelity
+    try:
+        problem = Problem(
+            pairs.space, goal, limits, pairs.fractions, snapshots=snapshots, fidelity=fidelity, gaps=pairs.gaps
+        )
+    except ProblemError as error:  # each part was checked: what is left are limits that do not go together
+        at_fault = stated.limits[-1] if stated.limits else stated.goal_entry
+        raise at_fault.error(f"{error.what}: {error.where}", error.job_hint) from None
+    return problem, remarks
+
+
+def _limit(entry: Entry, description: Description, pairs: TablePairs, remarks: list[Remark]) -> Constraint:
+    text = entry.text("Write a limit, such as cost <= 0.10 USD")
+    match = _MEDIAN.fullmatch(text)
+    if match is not None:
+        metric = match["metric"]
+        check_metric(metric, description.metrics, entry)
+        middle, count = _median(metric, pairs, entry)
+        unit = _UNIT.get(metric, "")
+        said = f"the median {metric} of {count} full-data runs is {middle:g}{unit}"
+        remarks.append(Remark("median", count, said))
+        text = f"{metric} {match['sign']} {middle!r}{unit} {match['sure'] or ''}".rstrip()
+    with entry.blamed(f"{text!r}: "):
+        constraint = Constraint.parse(text)
+    check_metric(constraint.metric, description.metrics, entry)
+    return constraint
+
+
+def _median(metric: str, pairs: TablePairs, entry: Entry) -> tuple[float, int]:
+    runs = [{**run.metrics, TIME: run.seconds, COST: run.cost} for run in pairs.at_full_data]
+    values = [value for run in runs if (value := run[metric]) is not None]
+    if not values:
+        raise entry.error(f"there is no median {metric}: no run on all the data has one", "Write a number")
+    return median(values), len(values)

@@ -7,7 +7,7 @@ A rate r(type, nodes) that no other column changes becomes part of the space: ea
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -37,7 +37,7 @@ class RowClusters:
         if by_pair is None:
             bare = [replace(option, machine=replace(option.machine, usd_per_hour=None)) for option in self.options]
             return replace(self, clusters=Clusters(tuple(bare)))
-        prices = dict(self._prices(by_pair))
+        prices = {kind: self._price(kind, by_pair) for kind in dict.fromkeys(option.type for option in self.options)}
         options = [_at_rate(option, prices[option.type], by_pair[option.type, option.nodes]) for option in self.options]
         return replace(self, clusters=Clusters(tuple(options)))
 
@@ -51,15 +51,12 @@ class RowClusters:
         rates = {(option.type, option.nodes): option.usd_per_hour for option in self.options}
         return [rates[pair] for pair in self.pairs]
 
-    def _prices(self, rates: Mapping[_Pair, float]) -> Iterator[tuple[str, float]]:
-        """One price per type: its own, or the largest that leaves no cluster with a negative overhead."""
-        for kind in dict.fromkeys(option.type for option in self.options):
-            own = [option for option in self.options if option.type == kind]
-            paid = {option.nodes: option.nodes + option.extra_nodes for option in own}
-            largest = min(rates[kind, nodes] / count for nodes, count in paid.items())
-            price = own[0].machine.usd_per_hour
-            fits = price is not None and price <= largest * (1 + SAME_RATE)
-            yield kind, price if price is not None and fits else largest
+    def _price(self, kind: str, rates: Mapping[_Pair, float]) -> float:
+        """That of a type: its own, or the largest that leaves no cluster with a negative overhead."""
+        own = [option for option in self.options if option.type == kind]
+        largest = min(rates[kind, option.nodes] / (option.nodes + option.extra_nodes) for option in own)
+        price = own[0].machine.usd_per_hour
+        return price if price is not None and price <= largest * (1 + SAME_RATE) else largest
 
 
 def one_machine(rates: Sequence[float | None]) -> RowClusters | None:
@@ -82,7 +79,7 @@ def rent(described: ClusterColumns, columns: TableColumns) -> RowClusters:
         raise columns.error(described.type, types.index(""), "the type of machine is missing", "Fill it in")
     machines = _machines(described, types, columns)
     pairs = list(zip(types, nodes, strict=True))
-    extras = dict(_same(pairs, extra, columns, described.extra_nodes))
+    extras = _same(pairs, extra, columns, described.extra_nodes)
     ordered = sorted(extras, key=lambda pair: (machines[pair[0]].vcpus, machines[pair[0]].memory_gib, *pair))
     options = tuple(Cluster(machines[kind], count, extras[kind, count]) for kind, count in ordered)
     return RowClusters(Clusters(options), pairs)
@@ -101,25 +98,25 @@ def _counts(formula: Formula | None, columns: TableColumns, *, default: int, lea
 
 def _machines(described: ClusterColumns, types: Sequence[str], columns: TableColumns) -> dict[str, Machine]:
     if described.vcpus is not None and described.memory is not None:
-        vcpus = _sizes(described.vcpus, "", types, columns)
-        memory = _sizes(described.memory, "memory", types, columns)
+        vcpus = _sizes(described.vcpus, types, columns)
+        memory = _sizes(described.memory, types, columns)
         machines = {kind: Machine(kind, vcpus[kind], memory[kind]) for kind in vcpus}
     else:
         machines = _listed_machines(described, types, columns)
     if described.price is None:
         return machines
-    prices = _sizes(described.price, "money", types, columns)
+    prices = _sizes(described.price, types, columns)
     return {name: replace(machine, usd_per_hour=prices[name]) for name, machine in machines.items()}
 
 
-def _sizes(formula: Formula, kind: str, types: Sequence[str], columns: TableColumns) -> dict[str, float]:
+def _sizes(formula: Formula, types: Sequence[str], columns: TableColumns) -> dict[str, float]:
     """One number above 0 of each type."""
 
     def fault(value: float | None) -> str:
         return "" if value is not None and value > 0 else f"{_shown(value)} is not the size or price of a machine"
 
-    values = columns.checked(formula, fault, "Give numbers above 0", kind=kind)
-    return dict(_same(types, [value or 0.0 for value in values], columns, formula))
+    values = columns.checked(formula, fault, "Give numbers above 0")
+    return _same(types, [value or 0.0 for value in values], columns, formula)
 
 
 def _listed_machines(described: ClusterColumns, types: Sequence[str], columns: TableColumns) -> dict[str, Machine]:
@@ -141,7 +138,7 @@ def _shown(value: float | None) -> str:
 
 def _same(
     keys: Sequence[_Key], values: Sequence[_Value], columns: TableColumns, formula: Formula | None
-) -> Iterator[tuple[_Key, _Value]]:
+) -> dict[_Key, _Value]:
     """The one value of each key; two of them are refused."""
     first: dict[_Key, int] = {}
     for row, key in enumerate(keys):
@@ -151,7 +148,7 @@ def _same(
             shown = " x ".join(map(str, reversed(key))) if isinstance(key, tuple) else str(key)
             what = f"{shown} has {values[row]} here and {values[earlier]} on line {columns.sheet.lines[earlier]}"
             raise columns.error(formula, row, what, "A cluster has one size and price; what varies is a parameter")
-    return ((key, values[row]) for key, row in first.items())
+    return {key: values[row] for key, row in first.items()}
 
 
 def _one_rate_each(pairs: Sequence[_Pair], rates: Sequence[float | None]) -> dict[_Pair, float] | None:

@@ -83,9 +83,8 @@ def _merged(runs: Iterable[TableRun], description: Description, remarks: list[Re
     rule = description.duplicates
     if several and rule == "refuse":
         hint = "Keep one of them, or write duplicates: mean, first or last"
-        raise TableError(
-            f"the same configuration and fraction as {several[0][0].place}", where=several[0][1].place, hint=hint
-        )
+        what = f"the same configuration and fraction as {several[0][0].place}"
+        raise TableError(what, where=several[0][1].place, hint=hint)
     if several:
         extra = sum(len(group) - 1 for group in several)
         taken = "averaged" if rule == "mean" else f"the {rule} of each was taken"
@@ -130,11 +129,9 @@ def _fractions(merged: _ByPair, runs: Sequence[TableRun]) -> tuple[Fraction, ...
     shares = tuple(sorted({share for _, share in merged}))
     if shares[-1] != 1:
         largest = max(runs, key=lambda run: run.share)
-        raise TableError(
-            f"no row is on all the data: the largest fraction is {shares[-1]}",
-            where=largest.place,
-            hint="Correct full: of fraction:, or add the runs on all the data",
-        )
+        hint = "Correct full: of fraction:, or add the runs on all the data"
+        what = f"no row is on all the data: the largest fraction is {shares[-1]}"
+        raise TableError(what, where=largest.place, hint=hint)
     return shares
 
 
@@ -155,39 +152,33 @@ def _filled(
     merged: _ByPair, fractions: tuple[Fraction, ...], rule: Missing, remarks: list[Remark], rows: Rows
 ) -> _ByPair:
     """Every configuration at every fraction, but for those that are never tested (skip)."""
-    has: dict[Key, set[Fraction]] = {}
-    for key, share in merged:
-        has.setdefault(key, set()).add(share)
-    short = {key: shares for key, shares in has.items() if len(shares) < len(fractions)}
+    keys = dict.fromkeys(key for key, _ in merged)
+    absent = {key: [share for share in fractions if (key, share) not in merged] for key in keys}
+    short = {key: shares for key, shares in absent.items() if shares}
     if not short:
         return merged
-    count = f"{len(short)} of {len(has)} configurations lack a fraction"
+    count = f"{len(short)} of {len(absent)} configurations lack a fraction"
     if rule == "refuse":
         key, shares = next(iter(short.items()))
-        lacks = ", ".join(str(share) for share in fractions if share not in shares)
+        what = f"{count}, such as {', '.join(map(str, shares))} of this one"
         place = next(run.place for run in rows.runs if run.key == key)
-        raise TableError(
-            f"{count}, such as {lacks} of this one", where=place, hint="Add the rows, or write missing: drop or fail"
-        )
-    if rule == "skip":
-        pairs = sum(len(fractions) - len(shares) for shares in short.values())
-        remarks.append(Remark("missing", len(short), f"{count}; never tested: {counted(pairs, 'pair')}"))
-        return merged
-    if rule == "drop":
-        remarks.append(Remark("missing", len(short), f"{count} and were dropped"))
-        if len(short) == len(has):
-            shown = ", ".join(map(str, fractions))
-            raise TableError(
-                f"no configuration has all the fractions {shown}",
-                where=rows.runs[0].place.rsplit(", line", 1)[0],
-                hint="Write missing: fail, or leave out the rows of a fraction",
-            )
-        return {(key, share): run for (key, share), run in merged.items() if key not in short}
-    remarks.append(Remark("missing", len(short), f"{count}; a test of such a pair fails"))
-    absent = Measurement({}, 0.0, "the table has no row of this configuration at this fraction", cost=0.0)
-    return merged | {
-        (key, share): absent for key, shares in short.items() for share in fractions if share not in shares
+        raise TableError(what, where=place, hint="Add the rows, or write missing: drop or fail")
+    handled = {
+        "skip": f"; never tested: {counted(sum(map(len, short.values())), 'pair')}",
+        "drop": " and were dropped",
+        "fail": "; a test of such a pair fails",
     }
+    remarks.append(Remark("missing", len(short), count + handled[rule]))
+    if rule == "skip":
+        return merged
+    if rule == "fail":
+        failed = Measurement({}, 0.0, "the table has no row of this configuration at this fraction", cost=0.0)
+        return merged | {(key, share): failed for key, shares in short.items() for share in shares}
+    if len(short) == len(absent):
+        what = f"no configuration has all the fractions {', '.join(map(str, fractions))}"
+        hint = "Write missing: fail, or leave out the rows of a fraction"
+        raise TableError(what, where=rows.runs[0].place.rsplit(", line", 1)[0], hint=hint)
+    return {(key, share): run for (key, share), run in merged.items() if key not in short}
 
 
 def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None], remarks: list[Remark]) -> Space:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from leantune.errors import InvalidInput, TableError
@@ -55,11 +55,9 @@ def read_rows(description: Description, columns: TableColumns, needed: Collectio
     spanned, remarks = span_all(description.parameters, columns)
     rented = None if description.cluster is None else rent(description.cluster, columns)
     seconds = columns.checked(
-        description.time.formula,
+        description.time,
         _not_above_0("the time is {:g} s"),
         "A run takes longer than 0 s: correct the row, or leave the cell empty if the time is not known",
-        kind="time",
-        factor=description.time.factor,
     )
     rates, costs = _dollars(description, columns, seconds, rented)
     if rented is not None and (description.usd_per_hour is not None or description.cost is not None):
@@ -111,9 +109,10 @@ def _deviation(
 
     hint = "Give a number of at least 0, 0 where runs do not differ"
     if name == TIME:
-        return columns.checked(formula, fault, hint, kind="time", factor=description.time.factor)
-    percent = description.metrics[name].unit == "percent"
-    return columns.checked(formula, fault, hint, factor=0.01 if percent else 1.0)
+        formula = replace(description.time, text=formula.text, entry=formula.entry)
+    elif description.metrics[name].unit == "percent":
+        formula = replace(formula, factor=0.01)
+    return columns.checked(formula, fault, hint)
 
 
 def _dollars(
@@ -124,11 +123,11 @@ def _dollars(
     hours = [None if value is None else value / SECONDS_PER_HOUR for value in seconds]
     rates: list[float | None] = [None] * len(columns.sheet)
     if description.cost is not None:
-        costs = columns.checked(description.cost, _not_above_0("the run costs {:g} USD"), hint, kind="money")
+        costs = columns.checked(description.cost, _not_above_0("the run costs {:g} USD"), hint)
         pairs = zip(costs, hours, strict=True)
         return [None if cost is None or hour is None else cost / hour for cost, hour in pairs], costs
     if description.usd_per_hour is not None:
-        rates = columns.checked(description.usd_per_hour, _not_above_0("the rate is {:g} USD"), hint, kind="money")
+        rates = columns.checked(description.usd_per_hour, _not_above_0("the rate is {:g} USD"), hint)
     elif rented is not None:
         rates = rented.usd_per_hour()
     pairs = zip(rates, hours, strict=True)

@@ -1,16 +1,18 @@
-"""The rows of a CSV as texts, each with its line."""
+"""The rows of a CSV as texts, each with its line, and which of them count: those that `where:` names."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leantune.errors import TableError
 from leantune.files import csv_rows
+from leantune.lab.replay.tables.cells import plain_number
+from leantune.lab.replay.tables.description import SEPARATORS, Remark, RowFilter
 
-SEPARATORS = (",", ";", "\t", "|")
+_SHOWN = 10  # values of a column that an error lists
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,6 @@ class Sheet:
         """As in "table.csv, line 7, column 'acc'"."""
         shown = f", column {column!r}" if column else ""
         return f"{self.source}, line {self.lines[row]}{shown}"
-
-    def only(self, rows: Sequence[int]) -> Sheet:
-        """These rows of it."""
-        return replace(self, rows=tuple(self.rows[row] for row in rows), lines=tuple(self.lines[row] for row in rows))
 
     def error(self, column: str, row: int, what: str, hint: str) -> TableError:
         """What is wrong with a cell, and what would be right."""
@@ -91,3 +89,34 @@ def _header(cells: list[str], where: str, separator: str) -> tuple[str, ...]:
     if twice is not None:
         raise TableError(f"two columns are called {twice!r}", where=where, hint="Give each column its own name")
     return names
+
+
+def select(sheet: Sheet, where: Mapping[str, RowFilter]) -> tuple[Sheet, list[Remark]]:
+    """The rows that pass every filter, before anything else is read: cells of other rows are not checked."""
+    kept = list(range(len(sheet)))
+    for column, row_filter in where.items():
+        if column not in sheet.header:
+            hint = "The columns of the file are"
+            raise row_filter.entry.unknown(f"there is no column {column!r}", column, filter(None, sheet.header), hint)
+        cells = sheet.cells(column)
+        present = dict.fromkeys(cells[row] for row in kept)
+        matching = {cell for cell in present if any(_same(cell, value) for value in row_filter.values)}
+        kept = [row for row in kept if cells[row] in matching]
+        if not kept:
+            shown = ", ".join(list(present)[:_SHOWN]) + (", ..." if len(present) > _SHOWN else "")
+            what = f"no row has {' or '.join(row_filter.values)} in the column {column!r}"
+            raise row_filter.entry.error(what, f"The values of the rows that are left are {shown}")
+    if len(kept) == len(sheet):
+        return sheet, []
+    chosen = ", ".join(f"{column} = {' or '.join(row_filter.values)}" for column, row_filter in where.items())
+    text = f"{len(kept):,} of {len(sheet):,} rows count: {chosen}"
+    rows, lines = tuple(sheet.rows[row] for row in kept), tuple(sheet.lines[row] for row in kept)
+    return replace(sheet, rows=rows, lines=lines), [Remark("where", len(kept), text)]
+
+
+def _same(cell: str, value: str) -> bool:
+    """Whether a cell is the value: as text, as truth value (True, true) or as number (52, 52.0)."""
+    if cell == value or (value.lower() in ("true", "false") and cell.lower() == value.lower()):
+        return True
+    number = plain_number(cell)
+    return number is not None and number == plain_number(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from leantune.lab.replay.tables.cells import is_missing, plain_number
@@ -66,42 +66,59 @@ def _condition(
 def _span(name: str, described: ParameterColumn, columns: TableColumns) -> ParameterValues:
     """The parameter that a column spans: the values listed, or those found, ascending."""
     formula = Formula(name, described.entry)
-    everywhere = columns.texts(formula)
-    rows = [row for row, cell in enumerate(everywhere) if not _is_blank(cell, described)]
-    if not rows:
+    cells = columns.texts(formula)
+    given = {row: cell for row, cell in enumerate(cells) if not _is_blank(cell, described)}
+    if not given:
         hint = "Leave the parameter out, or name another column"
         raise columns.error(formula, 0, f"the parameter {name!r} has no value in any row", hint)
-    cells = [everywhere[row] for row in rows]
-    parameter, values = _spanned(cells, rows, described, columns, formula)
-    by_row = dict(zip(rows, values, strict=True))
-    return ParameterValues(parameter, [by_row.get(row) for row in range(len(everywhere))])
+    meant = _meant(set(given.values()), described)
+    for row, cell in given.items():
+        if meant[cell] is None:
+            raise columns.error(formula, row, *_fault(cell, name, described))
+    values = [meant[given[row]] if row in given else None for row in range(len(cells))]
+    return ParameterValues(_parameter(name, described, meant), values)
 
 
-def _spanned(
-    cells: Sequence[str], rows: Sequence[int], described: ParameterColumn, columns: TableColumns, formula: Formula
-) -> tuple[Parameter, list[Value]]:
-    """The parameter of the cells that are not blank, and the value of each."""
-    name = formula.text
-    for row, cell in zip(rows, cells, strict=True):
-        if described.kind in ("linear", "log") and plain_number(cell) is None:
-            hint = "Correct the row, or make the parameter a choice"
-            raise columns.error(formula, row, f"{cell!r} is not a number", hint)
-        if described.kind == "bool" and cell.lower() not in _TRUTHS:
-            hint = f"Write one of {', '.join(_TRUTHS)}"
-            raise columns.error(formula, row, f"{cell!r} is neither true nor false", hint)
+def _meant(cells: Collection[str], described: ParameterColumn) -> dict[str, Value | None]:
+    """The value of each cell; None for one that the kind of parameter, or its list of values, does not have.
+
+    Without a list: whole numbers where all are, numbers where all are, else texts.
+    """
     if described.kind == "bool":
-        return Boolean(), [_TRUTHS[cell.lower()] for cell in cells]
-    values = _typed(cells) if described.options is None else _listed(cells, rows, described, columns, formula)
-    options = described.options if described.options is not None else _ascending(values)
+        return {cell: _TRUTHS.get(cell.lower()) for cell in cells}
+    if described.options is not None:
+        return {cell: _option(cell, described.options) for cell in cells}
+    if all(_INTEGER.fullmatch(cell) and len(cell) < 18 for cell in cells):
+        return {cell: int(cell) for cell in cells}
+    numbers = {cell: plain_number(cell) for cell in cells}
+    if all(number is not None and math.isfinite(number) for number in numbers.values()):
+        return {**numbers}
+    numeric = described.kind in ("linear", "log")
+    return {cell: None if numeric and number is None else cell for cell, number in numbers.items()}
+
+
+def _fault(cell: str, name: str, described: ParameterColumn) -> tuple[str, str]:
+    """What is wrong with a cell that means nothing, and what would be right."""
+    if described.kind == "bool":
+        return f"{cell!r} is neither true nor false", f"Write one of {', '.join(_TRUTHS)}"
+    if described.kind in ("linear", "log") and plain_number(cell) is None:
+        return f"{cell!r} is not a number", "Correct the row, or make the parameter a choice"
+    hint = f"Add it at {described.entry.where}: {', '.join(map(str, described.options or ()))}"
+    return f"{cell!r} is not among the values of {name!r}", hint
+
+
+def _parameter(name: str, described: ParameterColumn, meant: Mapping[str, Value | None]) -> Parameter:
+    if described.kind == "bool":
+        return Boolean()
+    options = described.options or tuple(sorted({*meant.values()}))  # type: ignore[arg-type] # of one type
     if described.kind == "ordinal" and described.options is None and isinstance(options[0], str):
         shown = ", ".join(map(str, options[:5]))
-        raise described.entry.error(
-            f"the order of {shown} is not known", f"List the values in order: {name}: {{ordinal: [{shown}]}}, or choice"
-        )
+        hint = f"List the values in order: {name}: {{ordinal: [{shown}]}}, or choice"
+        raise described.entry.error(f"the order of {shown} is not known", hint)
     with described.entry.blamed():
         if described.kind == "choice":
-            return Choice(tuple(options)), values
-        return Ordinal(tuple(options), "rank" if described.kind == "ordinal" else described.kind), values
+            return Choice(options)
+        return Ordinal(options, "rank" if described.kind == "ordinal" else described.kind)
 
 
 def _is_blank(cell: str, described: ParameterColumn) -> bool:
@@ -109,30 +126,6 @@ def _is_blank(cell: str, described: ParameterColumn) -> bool:
     if described.options is not None and cell in map(str, described.options):
         return False
     return is_missing(cell) and not (described.kind == "choice" and cell.lower() in _NAMES)
-
-
-def _typed(cells: Sequence[str]) -> list[Value]:
-    """Whole numbers where all are, numbers where all are, else texts."""
-    if all(_INTEGER.fullmatch(cell) and len(cell) < 18 for cell in cells):
-        return [int(cell) for cell in cells]
-    numbers = [number for cell in cells if (number := plain_number(cell)) is not None and math.isfinite(number)]
-    return [*numbers] if len(numbers) == len(cells) else list(cells)
-
-
-def _ascending(values: Sequence[Value]) -> tuple[Value, ...]:
-    return tuple(sorted(set(values)))  # type: ignore[type-var] # all numbers or all texts
-
-
-def _listed(
-    cells: Sequence[str], rows: Sequence[int], described: ParameterColumn, columns: TableColumns, formula: Formula
-) -> list[Value]:
-    options = described.options or ()
-    by_cell: dict[str, Value] = {cell: value for cell in set(cells) if (value := _option(cell, options)) is not None}
-    for row, cell in zip(rows, cells, strict=True):
-        if cell not in by_cell:
-            hint = f"Add it at {described.entry.where}: {', '.join(map(str, options))}"
-            raise columns.error(formula, row, f"{cell!r} is not among the values of {formula.text!r}", hint)
-    return [by_cell[cell] for cell in cells]
 
 
 def _option(cell: str, options: Sequence[Value]) -> Value | None:
