@@ -134,16 +134,12 @@ class _Limits:
     spend: _Spend
 
     def merged(self, constraints: Iterable[Constraint]) -> tuple[Limit, ...]:
-        """One interval per quantity."""
+        """One interval per quantity, that of success included."""
         limits: dict[int, Limit] = {}
-        unbounded = np.full(len(self.candidates.x), np.inf)
-        for constraint in constraints:
-            index, bound = self._bound(constraint)
-            old = limits.get(index, Limit(index, -unbounded, unbounded))
-            if constraint.upper != self.quantities[index].transform.descending:
-                limits[index] = Limit(index, old.low, np.minimum(old.high, bound))
-            else:
-                limits[index] = Limit(index, np.maximum(old.low, bound), old.high)
+        for limit in map(self.of, constraints):
+            old = limits.get(limit.quantity, limit)
+            low, high = np.maximum(old.low, limit.low), np.minimum(old.high, limit.high)
+            limits[limit.quantity] = Limit(limit.quantity, low, high)
         return (*limits.values(), *self.success())
 
     def success(self) -> tuple[Limit, ...]:
@@ -154,20 +150,21 @@ class _Limits:
         size = len(self.candidates.x)
         return (Limit(last, np.zeros(size), np.full(size, np.inf)),)
 
-    def _bound(self, constraint: Constraint) -> tuple[int, FloatArray]:
-        """Quantity and bound [N] on its modelled scale; a limit in dollars may become one in seconds and the other way
-        round.
-        """
+    def of(self, constraint: Constraint) -> Limit:
+        """One constraint; a limit in dollars may become one in seconds and the other way round."""
         metric = self.spend.modelled(constraint.metric, self.evidence)
-        limit = np.full(len(self.candidates.x), constraint.limit)
+        bound = np.full(len(self.candidates.x), constraint.limit)
         if metric != constraint.metric:
             assert self.candidates.rates is not None
             rates = self.candidates.rates / SECONDS_PER_HOUR
-            limit = limit * rates if metric == COST else limit / rates
+            bound = bound * rates if metric == COST else bound / rates
         if metric in (COST, TIME):
-            limit = np.maximum(limit, SMALLEST_SPEND)
+            bound = np.maximum(bound, SMALLEST_SPEND)
         index = [quantity.name for quantity in self.quantities].index(metric)
-        return index, self.quantities[index].transform.forward(limit)
+        transform, unbounded = self.quantities[index].transform, np.full(len(bound), np.inf)
+        if constraint.upper != transform.descending:
+            return Limit(index, -unbounded, transform.forward(bound))
+        return Limit(index, transform.forward(bound), unbounded)
 
 
 def build_belief(
@@ -211,6 +208,7 @@ def build_belief(
     conditions = Conditions(
         cost=spend.cost(quantities, candidates),
         rule=RecommendationRule(_requirements(recipe, problem, limits)),
+        user_limits=tuple(map(limits.of, problem.constraints)),
         dollars_left=dollars_left,
         open_pairs=open_pairs,
         representers=recipe.caps.representers,
