@@ -9,7 +9,7 @@ failed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -83,36 +83,16 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int, pa
         if name != SUCCESS:
             transform = evidence.transform(name, natural=recipe.natural_scales)
         data = evidence.successes() if name == SUCCESS else evidence.data(name, transform)
-        scaling = _scaling(problem, name, transform)
-        request = _Request(models, data.content, name in (COST, TIME), derived_seed(seed, name), pairs, scaling, data)
-        return Quantity(name, _fitted(request), transform)
+        grows, scaling = name in (COST, TIME), _scaling(problem, name, transform)
+        return Quantity(name, _fitted(models, data, grows, derived_seed(seed, name), pairs, scaling), transform)
 
     return tuple(parallel_map(fitted, names))
 
 
-@dataclass(frozen=True)
-class _Request:
-    """All that decides a fitted model; `content` stands for the data where two are compared."""
-
-    models: Fitter
-    content: bytes
-    grows_with_data: bool
-    seed: int
-    pairs: int
-    scaling: Scaling
-    data: Data = field(compare=False, repr=False)
-
-
 @lru_cache(maxsize=KEPT_FITS)
-def _fitted(request: _Request) -> Surrogate:
+def _fitted(models: Fitter, data: Data, grows_with_data: bool, seed: int, pairs: int, scaling: Scaling) -> Surrogate:
     """Fitted once for one history, whether a test, the stop reason or a recommendation is asked for."""
-    return request.models.fit(
-        request.data,
-        grows_with_data=request.grows_with_data,
-        seed=request.seed,
-        pairs=request.pairs,
-        scaling=request.scaling,
-    )
+    return models.fit(data, grows_with_data=grows_with_data, seed=seed, pairs=pairs, scaling=scaling)
 
 
 def _scaling(problem: Problem, name: str, transform: Transform) -> Scaling:
