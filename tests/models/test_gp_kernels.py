@@ -9,6 +9,9 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 from leantune.arrays import BoolArray, FloatArray
 from leantune.models.base import Points
 from leantune.models.gp_kernels import (
+    FabolasData,
+    NormalPriors,
+    Schedule,
     _impute_at,
     _log_upper_tail,
     _truncated_normal,
@@ -76,16 +79,16 @@ def test_a_covariance_that_is_not_positive_definite_has_no_likelihood() -> None:
 def test_density_is_likelihood_times_normal_priors() -> None:
     points = scattered(4, 12, 2)
     y = np.random.default_rng(4).standard_normal(12)
-    mean, sd = np.linspace(-1.0, 1.0, 6), np.linspace(0.5, 2.0, 6)
+    prior = NormalPriors(np.linspace(-1.0, 1.0, 6), np.linspace(0.5, 2.0, 6))
     squares, phi = compiled_arguments(points, FabolasForm.QUALITY)
 
     def expected(theta: FloatArray) -> float:
         return DenseGp(theta, points, y, FabolasForm.QUALITY).log_marginal_likelihood() + float(
-            norm(mean, sd).logpdf(theta).sum()
+            norm(prior.mean, prior.sd).logpdf(theta).sum()
         )
 
     one, other = likely_theta(5, 2, members=2)
-    difference = log_density(one, squares, phi, y, mean, sd) - log_density(other, squares, phi, y, mean, sd)
+    difference = log_density(one, squares, phi, y, prior) - log_density(other, squares, phi, y, prior)
     assert difference == pytest.approx(expected(one) - expected(other), rel=1e-9)
 
 
@@ -126,17 +129,16 @@ def test_imputation_samples_the_truncated_normal() -> None:
 
 
 def chain_of(
-    points: Points, y: FloatArray, prior: tuple[FloatArray, FloatArray], sweeps: int, censored: BoolArray | None = None
+    points: Points, y: FloatArray, prior: NormalPriors, sweeps: int, censored: BoolArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    squares, phi = compiled_arguments(points, FabolasForm.QUALITY)
     marks = np.zeros(len(y), dtype=np.bool_) if censored is None else censored
-    rng = np.random.default_rng(8)
-    theta, targets = sample_hyperparameters(prior[0], (squares, phi, y, marks), prior, (100, sweeps, 1), rng)
+    data = FabolasData(*compiled_arguments(points, FabolasForm.QUALITY), y, marks)
+    theta, targets = sample_hyperparameters(data, prior, Schedule(100, sweeps, 1), np.random.default_rng(8))
     return theta, targets
 
 
 def test_without_data_the_slice_sampler_draws_from_the_prior() -> None:
-    prior = np.array([0.5, -1.0, 0.0, 2.0, -7.0]), np.array([1.0, 0.7, 0.3, 2.0, 2.0])
+    prior = NormalPriors(np.array([0.5, -1.0, 0.0, 2.0, -7.0]), np.array([1.0, 0.7, 0.3, 2.0, 2.0]))
     theta, _ = chain_of(Points(np.empty((0, 1)), np.empty(0)), np.empty(0), prior, 12_000)
     standard = (theta - prior[0]) / prior[1]
     np.testing.assert_allclose(standard.mean(axis=0), 0.0, atol=0.05)  # some five standard errors
@@ -159,7 +161,7 @@ def test_the_slice_sampler_agrees_with_numerical_integration() -> None:
     weights = np.exp(density - density.max())
     weights /= weights.sum()
     of_scale, of_noise = weights.sum(axis=1), weights.sum(axis=0)
-    theta, _ = chain_of(points, y, (mean, sd), 12_000)
+    theta, _ = chain_of(points, y, NormalPriors(mean, sd), 12_000)
     for column, grid, marginal in ((0, scales, of_scale), (4, noises, of_noise)):
         expected = float(marginal @ grid)
         spread = float(np.sqrt(marginal @ (grid - expected) ** 2))
@@ -171,7 +173,7 @@ def test_each_kept_sample_has_its_own_imputation() -> None:
     points = scattered(10, 12, 1)
     y = points.x[:, 0].copy()
     censored = np.arange(12) % 3 == 0
-    prior = np.array([0.0, 0.0, 0.0, -0.5, -4.0]), np.ones(5)
+    prior = NormalPriors(np.array([0.0, 0.0, 0.0, -0.5, -4.0]), np.ones(5))
     _, targets = chain_of(points, y, prior, 50, censored)
     assert (targets[:, ~censored] == y[~censored]).all()
     assert (targets[:, censored] >= y[censored]).all()

@@ -13,12 +13,20 @@ from scipy.stats import multivariate_normal
 
 from leantune.arrays import BoolArray, FloatArray
 from leantune.models.base import Data, Points, Roots, Scaling
-from leantune.models.gp_kernels import level_tables, sample_saturating, saturating_density, squared_differences
+from leantune.models.gp_kernels import (
+    SaturatingData,
+    SaturatingTarget,
+    Schedule,
+    level_tables,
+    sample_saturating,
+    saturating_density,
+    squared_differences,
+)
 from leantune.models.saturation import COST, QUALITY, SaturatingFitter, SaturatingForm, SaturatingMember
 from tests.models.dense_gp import scattered
 
 LOG_RANGE = 3.0
-LAWS = [SaturatingForm(LOG_RANGE, False, 1.0), SaturatingForm(LOG_RANGE, True, 2.0), SaturatingForm(0.0, False, 1.0)]
+LAWS = [SaturatingForm(LOG_RANGE, False, 1.0), SaturatingForm(LOG_RANGE, True, 4.0), SaturatingForm(0.0, False, 1.0)]
 
 
 def drawn_theta(dimensions: int, seed: int, *, is_cost: bool = False) -> FloatArray:
@@ -55,7 +63,7 @@ def printed(theta: FloatArray, points: Points, form: SaturatingForm) -> tuple[Fl
             late = max(form.log_range * (1.0 - points.s[i]), form.log_range * (1.0 - points.s[j]))
             brown = (form.log_range - late) / form.log_range if form.log_range else 1.0
             same = float((points.x[i] == points.x[j]).all())
-            covariance[i, j] = form.mu_sd**2 + unit**2 * (
+            covariance[i, j] = form.mu_variance + unit**2 * (
                 (math.exp(log_beta) * span) ** 2 * psi[i] * psi[j]
                 + math.exp(log_w0) ** 2 * brown
                 + (p0 + p1 * psi[i]) * (p0 + p1 * psi[j]) * matern
@@ -104,16 +112,18 @@ def test_the_density_is_that_of_the_printed_formula(form: SaturatingForm) -> Non
     points = repeated(3, 8, 2)
     y = np.random.default_rng(4).standard_normal(len(points))
     priors = COST if form.is_cost else QUALITY
-    mean, deviation = priors.arrays(2)
+    prior = priors.arrays(2)
+    mean, deviation = prior
     levels, level = np.unique(points.s, return_inverse=True)
     squares = squared_differences(points.x)
+    data = SaturatingData(squares, level.astype(np.int64), levels, y, np.zeros(len(y), dtype=np.bool_))
+    target = SaturatingTarget(data, y, form, prior, np.empty((len(y), len(y))))
 
     def density(theta: FloatArray) -> float:
         distances = np.exp(-2.0 * theta[:2]) @ squares
         r = np.sqrt(5.0 * distances)
         matern = (1.0 + r + r**2 / 3.0) * np.exp(-r)
-        seen = (level.astype(np.int64), levels, y)
-        return saturating_density(theta, matern, seen, form.law, (mean, deviation), np.empty((len(y), len(y))))
+        return saturating_density(theta, matern, target)
 
     def oracle(theta: FloatArray) -> float:
         trend, covariance, noise = printed(theta, points, form)
@@ -132,7 +142,7 @@ def test_progress_goes_from_none_to_all(bend: float, is_cost: bool) -> None:
     """Also where c is nearly 0, and the formula would divide nothing by nothing."""
     shape = np.array(QUALITY.arrays(0)[0])
     shape[0], shape[5], shape[6] = 0.0, 1.0, bend
-    trend, *_ = level_tables(shape, np.linspace(0.0, 1.0, 9), LOG_RANGE, is_cost, 1.0)
+    trend, *_ = level_tables(shape, np.linspace(0.0, 1.0, 9), SaturatingForm(LOG_RANGE, is_cost, 1.0))
     assert trend[-1] == pytest.approx(0.0)
     assert (np.diff(trend) > 0).all()
     assert np.isfinite(trend).all()
@@ -141,12 +151,12 @@ def test_progress_goes_from_none_to_all(bend: float, is_cost: bool) -> None:
 def test_length_scales_and_shape_are_sampled_and_fixed_ones_stay() -> None:
     points = repeated(1, 10, 2)
     levels, level = np.unique(points.s, return_inverse=True)
-    mean, deviation = COST.arrays(2)
-    y = np.random.default_rng(0).standard_normal(len(points))
-    data = (squared_differences(points.x), level.astype(np.int64), levels, y, np.zeros(len(y), dtype=np.bool_))
-    chain, targets = sample_saturating(mean, data, LAWS[1].law, (mean, deviation), (5, 20, 1), np.random.default_rng(1))
+    prior, y = COST.arrays(2), np.random.default_rng(0).standard_normal(len(points))
+    squares, measured = squared_differences(points.x), np.zeros(len(y), dtype=np.bool_)
+    data = SaturatingData(squares, level.astype(np.int64), levels, y, measured)
+    chain, targets = sample_saturating(data, LAWS[1], prior, Schedule(5, 20, 1), np.random.default_rng(1))
     moved = (chain != chain[0]).any(axis=0)
-    assert (moved == (deviation > 0)).all()
+    assert (moved == (prior.sd > 0)).all()
     assert (targets == y).all()
 
 

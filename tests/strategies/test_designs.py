@@ -9,16 +9,17 @@ import pytest
 from leantune.history import History, NoteKind
 from leantune.problem import Budget, Problem, maximize
 from leantune.space import Space, choice, linear
-from leantune.strategies.designs import BudgetedStart, Design, LatinHypercube, Start, UntilSpent
+from leantune.strategies.designs import BudgetedStart, Design, LatinHypercube, UntilSpent
+from leantune.strategies.proposals import Proposal
 from tests.toy import FRACTIONS, LIMIT, measure, toy_problem, toy_space
 
 PARTS = LatinHypercube(1, at="partial")
 
 
-def starts(design: Design, problem: Problem, seed: int = 3, most: int = 60) -> list[Start]:
+def starts(design: Design, problem: Problem, seed: int = 3, most: int = 60) -> list[Proposal]:
     """All starting tests, each told before the next is asked for."""
     history = History()
-    found: list[Start] = []
+    found: list[Proposal] = []
     while len(found) < most:
         start = design.next(problem, history, seed)
         if start is None:
@@ -32,15 +33,15 @@ def starts(design: Design, problem: Problem, seed: int = 3, most: int = 60) -> l
 def test_snapshots_of_one_run_where_the_program_gives_them() -> None:
     found = starts(PARTS, toy_problem(snapshots=True))
     assert [start.snapshots for start in found] == [FRACTIONS[:-1]]
-    assert found[0].note is None
+    assert list(map(str, found[0].notes)) == ["start"]
 
 
 def test_one_run_a_fraction_where_it_does_not_and_the_study_says_so() -> None:
     found = starts(PARTS, toy_problem())
     assert [start.snapshots for start in found] == [(Fraction(1, 10),), (Fraction(1, 2),)]
     assert len({start.configuration.id for start in found}) == 1
-    assert all(start.note is not None and start.note.kind is NoteKind.EXTRA_RUNS for start in found)
-    assert all("each charged" in str(start.note) for start in found)
+    assert all(start.notes[-1].kind is NoteKind.EXTRA_RUNS for start in found)
+    assert all("each charged" in str(start.notes[-1]) for start in found)
 
 
 def test_more_starting_points_differ() -> None:

@@ -294,12 +294,14 @@ class RecommendationRule:
 class Conditions:
     """What a choice of tests depends on besides the models' predictions.
 
-    open_pairs: what may be tested next (look-ahead goes on among them). representers, incumbents: how many
-    configurations the optimum and the next incumbent are sought among. seed: of samples of the optimum.
+    user_limits: the user's limits one by one, in the order given; a belief has them merged. open_pairs: what may be
+    tested next (look-ahead goes on among them). representers, incumbents: how many configurations the optimum and the
+    next incumbent are sought among. seed: of samples of the optimum.
     """
 
     cost: CostModel = CostModel()
     rule: RecommendationRule = RecommendationRule()
+    user_limits: tuple[Limit, ...] = ()
     dollars_left: float = np.inf
     open_pairs: Pairs | None = None
     representers: int = 500

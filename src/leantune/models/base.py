@@ -46,10 +46,12 @@ class Points:
         return Points(np.concatenate([self.x, more.x]), np.concatenate([self.s, more.s]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Data:
     """Observations on the modelled scale; where `censored`, y is only a bound of the true value: a lower one, or an
     upper one where `bounds_above` (a cut run's dollars, modelled with their sign turned).
+
+    Equal where the observations are: fitted models are remembered by them.
     """
 
     points: Points
@@ -67,11 +69,15 @@ class Data:
     def take(self, indices: IntArray) -> Data:
         return Data(self.points.take(indices), self.y[indices], self.censored[indices], self.bounds_above)
 
-    @property
-    def content(self) -> bytes:
-        """Equal for equal observations."""
-        parts = (self.points.x, self.points.s, self.y, self.censored)
-        return b"".join(part.tobytes() for part in parts) + repr((self.points.x.shape, self.bounds_above)).encode()
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Data) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def _content(self) -> tuple[object, ...]:
+        arrays = (self.points.x, self.points.s, self.y, self.censored)
+        return self.points.x.shape, self.bounds_above, *(array.tobytes() for array in arrays)
 
 
 @dataclass(frozen=True)
@@ -177,6 +183,9 @@ class Surrogate(Protocol):
 
 class Fitter(Protocol):
     """How a recipe makes a surrogate of one quantity; equal (data, seed) give equal models."""
+
+    def __hash__(self) -> int:
+        """Equal for equal fitters: what they have fitted is remembered by it."""
 
     def fit(
         self, data: Data, *, grows_with_data: bool, seed: int, pairs: int = 0, scaling: Scaling = UNKNOWN_SCALING

@@ -20,7 +20,16 @@ from scipy.optimize import minimize
 
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import UNKNOWN_SCALING, Data, Gaussian, Points, Roots, Scaling
-from leantune.models.gp_kernels import imputed, log_density, mixed_after, sample_hyperparameters, squared_differences
+from leantune.models.gp_kernels import (
+    FabolasData,
+    NormalPriors,
+    Schedule,
+    imputed,
+    log_density,
+    mixed_after,
+    sample_hyperparameters,
+    squared_differences,
+)
 from leantune.models.gp_posterior import (
     LARGEST_BLOCK,
     SMALLEST_VARIANCE,
@@ -47,11 +56,11 @@ class Priors:
     log_slope: tuple[float, float] = (-0.5, 1.0)
     log_noise: tuple[float, float] = (-5.0, 1.5)
 
-    def arrays(self, dimensions: int) -> tuple[FloatArray, FloatArray]:
-        """Means and standard deviations, each [d + 4]."""
+    def arrays(self, dimensions: int) -> NormalPriors:
+        """Of theta, [d + 4]."""
         rows = [self.log_scale] * dimensions + [self.log_amplitude, self.mixing, self.log_slope, self.log_noise]
         means, deviations = np.array(rows, dtype=np.float64).T
-        return np.ascontiguousarray(means), np.ascontiguousarray(deviations)
+        return NormalPriors(np.ascontiguousarray(means), np.ascontiguousarray(deviations))
 
 
 @dataclass(frozen=True)
@@ -103,29 +112,22 @@ class GpFitter:
     ) -> tuple[FloatArray, FloatArray]:
         """Theta [H, d + 4] and targets [H, n]; a censored target is imputed per member."""
         used = thinned(y, self.density_observations)
-        squares = squared_differences(np.ascontiguousarray(points.x[used]))
-        phi = form.level_features(points.s[used])
-        mean, deviation = self.priors.arrays(points.x.shape[1])
+        data = _data(points.take(used), y[used], censored[used], form)
+        prior = self.priors.arrays(points.x.shape[1])
         rng = np.random.default_rng(seed)
         if self.hyperparameters == "map":
 
             def negative(theta: FloatArray) -> float:
-                return -log_density(theta, squares, phi, y[used], mean, deviation)
+                return -log_density(theta, data.squares, data.phi, data.y, prior)
 
-            theta = np.asarray(minimize(negative, mean, method="L-BFGS-B").x)[None, :]
-            drawn = y[used][None, :]
+            theta = np.asarray(minimize(negative, prior.mean, method="L-BFGS-B").x)[None, :]
+            drawn = data.y[None, :]
         else:
-            theta, drawn = sample_hyperparameters(
-                mean,
-                (squares, phi, y[used], censored[used]),
-                (mean, deviation),
-                (self.burn_in, self.samples, self.thinning),
-                rng,
-            )
+            theta, drawn = sample_hyperparameters(data, prior, Schedule(self.burn_in, self.samples, self.thinning), rng)
         targets = np.repeat(y[None, :], len(theta), axis=0)
         targets[:, used] = drawn
         if censored.any() and (self.hyperparameters == "map" or len(used) < len(y)):  # some were not drawn yet
-            everything = squared_differences(points.x), form.level_features(points.s), y, censored
+            everything = _data(points, y, censored, form)
             targets = np.stack(
                 [
                     imputed(hyperparameters, everything, row, rng)
@@ -133,6 +135,12 @@ class GpFitter:
                 ]
             )
         return theta, targets
+
+
+def _data(points: Points, y: FloatArray, censored: BoolArray, form: FabolasForm) -> FabolasData:
+    """As the kernels take it."""
+    squares = squared_differences(np.ascontiguousarray(points.x))
+    return FabolasData(squares, form.level_features(points.s), y, censored)
 
 
 def caps_that_bite(observations: int, density: int, posterior: int) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ one density at 48 observations takes some 30 microseconds here, and some millise
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,6 +23,30 @@ SIGMA_PARAMETERS = 3
 JITTER = 1e-8
 SLICE_WIDTH = 3.0  # of the interval that is shrunk, in the prior's deviations: wide enough to do without stepping out
 SHRINK_LIMIT = 40
+
+
+class NormalPriors(NamedTuple):
+    """Independent normal priors on theta: means and deviations, each [p]."""
+
+    mean: FloatArray
+    sd: FloatArray
+
+
+class Schedule(NamedTuple):
+    """Of a sampler: sweeps to forget the start, samples to keep, sweeps from one to the next."""
+
+    burn_in: int
+    samples: int
+    thinning: int
+
+
+class FabolasData(NamedTuple):
+    """squares: of differences, packed; phi [n, 2]; y [n], a bound where censored [n]."""
+
+    squares: FloatArray
+    phi: FloatArray
+    y: FloatArray
+    censored: BoolArray
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -131,13 +156,11 @@ def log_marginal_likelihood(theta: FloatArray, squares: FloatArray, phi: FloatAr
 
 
 @njit(cache=True, nogil=True)
-def log_density(
-    theta: FloatArray, squares: FloatArray, phi: FloatArray, y: FloatArray, prior_mean: FloatArray, prior_sd: FloatArray
-) -> float:
+def log_density(theta: FloatArray, squares: FloatArray, phi: FloatArray, y: FloatArray, prior: NormalPriors) -> float:
     """Log posterior density of theta up to a constant: marginal likelihood and independent normal priors."""
     result = log_marginal_likelihood(theta, squares, phi, y)
     for p in range(theta.shape[0]):
-        z = (theta[p] - prior_mean[p]) / prior_sd[p]
+        z = (theta[p] - prior.mean[p]) / prior.sd[p]
         result -= 0.5 * z * z
     return result
 
@@ -256,47 +279,35 @@ def _impute_at(
 
 
 @njit(cache=True, nogil=True)
-def imputed(
-    theta: FloatArray,
-    data: tuple[FloatArray, FloatArray, FloatArray, BoolArray],
-    start: FloatArray,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """`start` [n] with its censored targets drawn anew; theta is fixed, data as in sample_hyperparameters."""
-    squares, phi, bounds, censored = data
+def imputed(theta: FloatArray, data: FabolasData, start: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """`start` [n] with its censored targets drawn anew; theta is fixed."""
     y = start.copy()
-    _impute_at(theta, squares, phi, y, bounds, censored, rng)
+    _impute_at(theta, data.squares, data.phi, y, data.y, data.censored, rng)
     return y
 
 
 @njit(cache=True, nogil=True)
 def sample_hyperparameters(
-    theta: FloatArray,
-    data: tuple[FloatArray, FloatArray, FloatArray, BoolArray],
-    prior: tuple[FloatArray, FloatArray],
-    schedule: tuple[int, int, int],
-    rng: np.random.Generator,
+    data: FabolasData, prior: NormalPriors, schedule: Schedule, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Coordinate-wise slice sampling (Neal 2003: an interval of fixed width at a random place, shrunk) from `theta`.
+    """Coordinate-wise slice sampling (Neal 2003: an interval of fixed width at a random place, shrunk) from the prior's
+    mean.
 
-    data = squares, phi, y, censored; schedule = sweeps to forget the start, samples to keep, sweeps between them.
-    Censored targets are drawn anew before every sweep (y holds their bounds), so each kept sample is one imputation.
-    Returns theta [samples, d + 4] and the targets that go with each, [samples, n].
+    Censored targets are drawn anew before every sweep, so each kept sample is one imputation. Returns theta
+    [samples, d + 4] and the targets that go with each, [samples, n].
     """
-    squares, phi, bounds, censored = data
-    mean, sd = prior
     burn_in, samples, thinning = schedule
-    any_censored = censored.any()
-    y = bounds.copy()
-    point = theta.copy()
+    any_censored = data.censored.any()
+    y = data.y.copy()
+    point = prior.mean.copy()
     kept = np.empty((samples, point.shape[0]))
     targets = np.empty((samples, y.shape[0]))
     for sweep in range(1, burn_in + samples * thinning + 1):
         if any_censored:
-            _impute_at(point, squares, phi, y, bounds, censored, rng)
-        height = log_density(point, squares, phi, y, mean, sd)
+            _impute_at(point, data.squares, data.phi, y, data.y, data.censored, rng)
+        height = log_density(point, data.squares, data.phi, y, prior)
         for p in range(point.shape[0]):
-            height = _slice_step(point, p, height, squares, phi, y, mean, sd, rng)
+            height = _slice_step(point, p, height, data, y, prior, rng)
         if sweep > burn_in and (sweep - burn_in) % thinning == 0:
             kept[(sweep - burn_in) // thinning - 1] = point
             targets[(sweep - burn_in) // thinning - 1] = y
@@ -304,25 +315,23 @@ def sample_hyperparameters(
 
 
 @njit(cache=True, nogil=True)
-def _slice_step(  # noqa: PLR0913, PLR0917 - a compiled helper: tuples would be taken apart at every call
+def _slice_step(
     point: FloatArray,
     p: int,
     height: float,
-    squares: FloatArray,
-    phi: FloatArray,
+    data: FabolasData,
     y: FloatArray,
-    mean: FloatArray,
-    sd: FloatArray,
+    prior: NormalPriors,
     rng: np.random.Generator,
 ) -> float:
     """Move coordinate p of `point` in place; the log density at the new place."""
     level = height + math.log(1.0 - rng.random())
     old = point[p]
-    low = old - SLICE_WIDTH * sd[p] * rng.random()
-    high = low + SLICE_WIDTH * sd[p]
+    low = old - SLICE_WIDTH * prior.sd[p] * rng.random()
+    high = low + SLICE_WIDTH * prior.sd[p]
     for _ in range(SHRINK_LIMIT):
         point[p] = low + (high - low) * rng.random()
-        height_here = log_density(point, squares, phi, y, mean, sd)
+        height_here = log_density(point, data.squares, data.phi, y, prior)
         if height_here > level:
             return height_here
         if point[p] < old:
@@ -367,14 +376,47 @@ SHAPE_PARAMETERS = 12
 G, LOG_P0, P1, LOG_Q, LOG_BETA, M, BEND, LOG_R, LOGIT_OMEGA, LOG_TAU, LOG_NOISE, LOG_W0 = range(SHAPE_PARAMETERS)
 
 
+class SaturationLaw(NamedTuple):
+    """What no hyper-parameter says: -log s_min; dollars and seconds, or a quality; variance of the level at all
+    data.
+    """
+
+    log_range: float
+    is_cost: bool
+    mu_variance: float
+
+
+class SaturatingData(NamedTuple):
+    """squares: of differences, packed; level [n] of each observation among the levels s~ [k]; y [n], a bound where
+    censored [n].
+    """
+
+    squares: FloatArray
+    level: IntArray
+    levels: FloatArray
+    y: FloatArray
+    censored: BoolArray
+
+
+class SaturatingTarget(NamedTuple):
+    """What the density is of. y [n]: targets, censored ones drawn; factor [n, n]: scratch."""
+
+    data: SaturatingData
+    y: FloatArray
+    law: SaturationLaw
+    prior: NormalPriors
+    factor: FloatArray
+
+
 @njit(cache=True, nogil=True)
 def level_tables(
-    shape: FloatArray, levels: FloatArray, log_range: float, is_cost: bool, mu_variance: float
+    shape: FloatArray, levels: FloatArray, law: SaturationLaw
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
     """What the levels s~ [k] make of a covariance: trend [k]; A, C, E, each [k, k]; and the noise variance.
 
     K((x, s), (x', s')) = matern(x, x') A + C + 1[x = x'] E; formulas in models.saturation.
     """
+    log_range, is_cost, mu_variance = law
     k = levels.shape[0]
     unit = math.exp(2.0 * shape[G])
     p0, p1, q2 = math.exp(shape[LOG_P0]), shape[P1], math.exp(2.0 * shape[LOG_Q])
@@ -456,26 +498,16 @@ def _log_normal_density(factor: FloatArray, y: FloatArray) -> float:
 
 
 @njit(cache=True, nogil=True)
-def saturating_density(
-    theta: FloatArray,
-    matern: FloatArray,
-    data: tuple[IntArray, FloatArray, FloatArray],
-    law: tuple[float, bool, float],
-    prior: tuple[FloatArray, FloatArray],
-    factor: FloatArray,
-) -> float:
-    """Log posterior density of theta up to a constant. data: level of each observation, levels s~, y; law: log_range,
-    is_cost, mu_variance; factor [n, n]: scratch.
-    """
-    level, levels, y = data
-    log_range, is_cost, mu_variance = law
-    mean, sd = prior
+def saturating_density(theta: FloatArray, matern: FloatArray, target: SaturatingTarget) -> float:
+    """Log posterior density of theta up to a constant."""
+    data, factor = target.data, target.factor
     shape = theta[theta.shape[0] - SHAPE_PARAMETERS :]
-    trend, alike, common, same, noise = level_tables(shape, levels, log_range, is_cost, mu_variance)
-    _level_covariance(matern, alike, common, same, noise, level, factor)
+    trend, alike, common, same, noise = level_tables(shape, data.levels, target.law)
+    _level_covariance(matern, alike, common, same, noise, data.level, factor)
     if not _cholesky_in_place(factor):
         return -np.inf
-    result: float = _log_normal_density(factor, y - trend[level])
+    result: float = _log_normal_density(factor, target.y - trend[data.level])
+    mean, sd = target.prior
     for p in range(theta.shape[0]):
         if sd[p] > 0.0:
             z = (theta[p] - mean[p]) / sd[p]
@@ -484,23 +516,20 @@ def saturating_density(
 
 
 @njit(cache=True, nogil=True)
-def _saturating_step(  # noqa: PLR0913, PLR0917 - a compiled helper: tuples would be taken apart at every call
+def _saturating_step(
     point: FloatArray,
     p: int,
     height: float,
-    squares: FloatArray,
     distances: FloatArray,
     matern: FloatArray,
-    seen: tuple[IntArray, FloatArray, FloatArray],
-    law: tuple[float, bool, float],
-    prior: tuple[FloatArray, FloatArray],
-    factor: FloatArray,
+    target: SaturatingTarget,
     rng: np.random.Generator,
 ) -> float:
     """Move coordinate p of `point` in place (a length-scale: `distances` and `matern` too); the log density there."""
     threshold, old = height + math.log(1.0 - rng.random()), point[p]
-    low = old - SLICE_WIDTH * prior[1][p] * rng.random()
-    high = low + SLICE_WIDTH * prior[1][p]
+    squares, sd = target.data.squares, target.prior.sd
+    low = old - SLICE_WIDTH * sd[p] * rng.random()
+    high = low + SLICE_WIDTH * sd[p]
     is_scale = p < squares.shape[0]
     moved, new_matern = distances, matern
     if is_scale:
@@ -510,7 +539,7 @@ def _saturating_step(  # noqa: PLR0913, PLR0917 - a compiled helper: tuples woul
         if is_scale:
             moved[:] = distances + (math.exp(-2.0 * point[p]) - math.exp(-2.0 * old)) * squares[p]
             _matern_of_squares(moved, new_matern)
-        here = saturating_density(point, new_matern, seen, law, prior, factor)
+        here = saturating_density(point, new_matern, target)
         if here > threshold:
             if is_scale:
                 distances[:], matern[:] = moved, new_matern
@@ -525,23 +554,17 @@ def _saturating_step(  # noqa: PLR0913, PLR0917 - a compiled helper: tuples woul
 
 @njit(cache=True, nogil=True)
 def sample_saturating(
-    theta: FloatArray,
-    data: tuple[FloatArray, IntArray, FloatArray, FloatArray, BoolArray],
-    law: tuple[float, bool, float],
-    prior: tuple[FloatArray, FloatArray],
-    schedule: tuple[int, int, int],
-    rng: np.random.Generator,
+    data: SaturatingData, law: SaturationLaw, prior: NormalPriors, schedule: Schedule, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Coordinate-wise slice sampling as in `sample_hyperparameters`; a parameter whose deviation is 0 stays.
 
-    data = squares, level, levels, y, censored. Length-scales come first: only they change the Matern function, which
-    all other steps use as it is. Returns theta [samples, d + 12], targets [samples, n].
+    Length-scales come first: only they change the Matern function, which all other steps use as it is. Returns theta
+    [samples, d + 12], targets [samples, n].
     """
-    squares, level, levels, bounds, censored = data
-    sd = prior[1]
+    squares, level, bounds = data.squares, data.level, data.y
     burn_in, samples, thinning = schedule
     d, pairs, n = squares.shape[0], squares.shape[1], bounds.shape[0]
-    any_censored, y, point = censored.any(), bounds.copy(), theta.copy()
+    any_censored, y, point = data.censored.any(), bounds.copy(), prior.mean.copy()
     kept, targets = np.empty((samples, point.shape[0])), np.empty((samples, n))
     factor = np.empty((n, n))
     distances, matern = np.empty(pairs), np.empty(pairs)
@@ -552,17 +575,17 @@ def sample_saturating(
         _matern_of_squares(distances, matern)
         if any_censored:
             shape = point[d:]
-            trend, alike, common, same, noise = level_tables(shape, levels, law[0], law[1], law[2])
+            trend, alike, common, same, noise = level_tables(shape, data.levels, law)
             _level_covariance(matern, alike, common, same, noise, level, factor)
             centred = y - trend[level]
-            _impute(factor, centred, bounds - trend[level], censored, rng)
+            _impute(factor, centred, bounds - trend[level], data.censored, rng)
             y = centred + trend[level]
-        seen = (level, levels, y)
-        height = saturating_density(point, matern, seen, law, prior, factor)
+        target = SaturatingTarget(data, y, law, prior, factor)
+        height = saturating_density(point, matern, target)
         for p in range(point.shape[0]):
-            if sd[p] <= 0.0:
+            if prior.sd[p] <= 0.0:
                 continue
-            height = _saturating_step(point, p, height, squares, distances, matern, seen, law, prior, factor, rng)
+            height = _saturating_step(point, p, height, distances, matern, target, rng)
         if sweep > burn_in and (sweep - burn_in) % thinning == 0:
             kept[(sweep - burn_in) // thinning - 1] = point
             targets[(sweep - burn_in) // thinning - 1] = y

@@ -55,6 +55,13 @@ def run_starts(x: FloatArray) -> IntArray:
     return np.flatnonzero(changed)
 
 
+def matern_by_runs(left: FloatArray, right: FloatArray, inverse_scales: FloatArray) -> FloatArray:
+    """`matern52`. The pairs of one configuration stand side by side in a grid: their column is computed once."""
+    starts = run_starts(right)
+    matern: FloatArray = matern52(left, right[starts], inverse_scales)
+    return matern if len(starts) == len(right) else np.repeat(matern, np.diff(starts, append=len(right)), axis=1)
+
+
 @dataclass(frozen=True)
 class Posterior:
     """Belief of one member at some points: mean [m], variance [m], whitened cross-covariance V [n, m]."""
@@ -139,14 +146,8 @@ class FabolasMember(Member):
         return np.asarray(self.form.level_features(s) @ self.root)
 
     def covariance(self, left: Points, right: Points) -> FloatArray:
-        """See Member.
-
-        The pairs of one configuration stand side by side in a grid: their Matern column is computed once.
-        """
-        starts = run_starts(right.x)
-        matern: FloatArray = matern52(left.x, right.x[starts], self.inverse_scales)
-        if len(starts) < len(right):
-            matern = np.repeat(matern, np.diff(starts, append=len(right)), axis=1)
+        """See Member."""
+        matern = matern_by_runs(left.x, right.x, self.inverse_scales)
         return matern * (self.loadings(left.s) @ self.loadings(right.s).T)
 
     def prior_variance(self, s: FloatArray) -> FloatArray:

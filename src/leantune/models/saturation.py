@@ -30,8 +30,17 @@ import numpy as np
 from leantune.arrays import BoolArray, FloatArray, IntArray
 from leantune.models.base import UNKNOWN_SCALING, Data, Mixture, Points, Scaling
 from leantune.models.gp import GRID_BLOCK, GaussianProcess, caps_that_bite, thinned
-from leantune.models.gp_kernels import level_tables, matern52, sample_saturating, squared_differences
-from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, run_starts
+from leantune.models.gp_kernels import (
+    NormalPriors,
+    SaturatingData,
+    SaturationLaw,
+    Schedule,
+    level_tables,
+    matern52,
+    sample_saturating,
+    squared_differences,
+)
+from leantune.models.gp_posterior import SMALLEST_VARIANCE, Member, matern_by_runs
 from leantune.models.threads import parallel_blocks
 
 CURVE_GAPS = (0.1, 0.2, 0.3, 0.5, np.inf)  # on the scale of s~, 0 at the least data and 1 at all of it
@@ -57,12 +66,12 @@ class SaturationPriors:
     log_w0: Prior = (-2.1, 0.6)
     mu_sd: float = 1.0
 
-    def arrays(self, dimensions: int) -> tuple[FloatArray, FloatArray]:
-        """Means and deviations, each [d + 12]."""
+    def arrays(self, dimensions: int) -> NormalPriors:
+        """Of theta, [d + 12]."""
         shape = [self.g, self.log_p0, self.p1, self.log_q, self.log_beta, self.m]
         shape += [self.bend, self.log_r, self.logit_omega, self.log_tau, self.log_noise, self.log_w0]
         means, deviations = np.array([self.log_scale] * dimensions + shape, dtype=np.float64).T
-        return np.ascontiguousarray(means), np.ascontiguousarray(deviations)
+        return NormalPriors(np.ascontiguousarray(means), np.ascontiguousarray(deviations))
 
 
 QUALITY = SaturationPriors()
@@ -86,22 +95,12 @@ COST = SaturationPriors(
 ANY = replace(QUALITY, g=(0.0, 0.45), m=(0.0, 0.3), log_beta=(-1.4, 0.7))
 
 
-@dataclass(frozen=True)
-class SaturatingForm:
-    """What of the kernel no hyper-parameter says: log_range = -log s_min, dollars and seconds or a quality, mu_sd."""
-
-    log_range: float
-    is_cost: bool
-    mu_sd: float
+class SaturatingForm(SaturationLaw):
+    """See Kernel."""
 
     def member(self, theta: FloatArray, points: Points, targets: FloatArray) -> SaturatingMember:
         """The process under one hyper-parameter sample."""
         return SaturatingMember(theta, points, targets, self)
-
-    @property
-    def law(self) -> tuple[float, bool, float]:
-        """As the kernels take it."""
-        return float(self.log_range), bool(self.is_cost), float(self.mu_sd) ** 2
 
 
 class SaturatingMember(Member):
@@ -116,7 +115,7 @@ class SaturatingMember(Member):
 
     def _tables(self, levels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
         tables: tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]
-        tables = level_tables(self.shape, np.ascontiguousarray(levels), *self.form.law)
+        tables = level_tables(self.shape, np.ascontiguousarray(levels), self.form)
         return tables
 
     def trend(self, s: FloatArray) -> FloatArray:
@@ -127,10 +126,7 @@ class SaturatingMember(Member):
         levels, which = np.unique(np.concatenate([left.s, right.s]), return_inverse=True)
         _, alike, common, same, _ = self._tables(levels)
         at = np.ix_(which[: len(left)], which[len(left) :])
-        starts = run_starts(right.x)
-        matern: FloatArray = matern52(left.x, right.x[starts], self.inverse_scales)
-        if len(starts) < len(right):
-            matern = np.repeat(matern, np.diff(starts, append=len(right)), axis=1)
+        matern = matern_by_runs(left.x, right.x, self.inverse_scales)
         result = matern * alike[at] + common[at]
         rows, columns = np.nonzero(matern == 1.0)  # only at distance 0
         result[rows, columns] += same[which[rows], which[len(left) + columns]]
@@ -276,7 +272,7 @@ class SaturatingFitter:
         """Fit one quantity; see models.base.Fitter."""
         data = data.take(telling(data.points, self.curve_observations))
         priors = self.cost if grows_with_data else self.quality if scaling.logarithmic else self.any
-        form = SaturatingForm(scaling.log_range, grows_with_data, priors.mu_sd)
+        form = SaturatingForm(scaling.log_range, grows_with_data, priors.mu_sd**2)
         turned = data.bounds_above and grows_with_data  # the process sees dollars and seconds as they grow
         spread = -1.0 if turned else 1.0
         if not (scaling.logarithmic or grows_with_data):
@@ -290,9 +286,8 @@ class SaturatingFitter:
 
     def _trend(self, priors: SaturationPriors, form: SaturatingForm, s: FloatArray) -> FloatArray:
         """What is expected of each level before anything is measured."""
-        shape = np.ascontiguousarray(priors.arrays(0)[0])
         levels, which = np.unique(s, return_inverse=True)
-        trend: FloatArray = level_tables(shape, levels, *form.law)[0]
+        trend: FloatArray = level_tables(priors.arrays(0).mean, levels, form)[0]
         return trend[which]
 
     def _members(
@@ -306,19 +301,12 @@ class SaturatingFitter:
     ) -> tuple[FloatArray, FloatArray]:
         used = thinned(y, self.density_observations)
         levels, which = np.unique(points.s[used], return_inverse=True)
-        mean, deviation = priors.arrays(points.x.shape[1])
+        squares = squared_differences(np.ascontiguousarray(points.x[used]))
         theta, drawn = sample_saturating(
-            mean,
-            (
-                squared_differences(np.ascontiguousarray(points.x[used])),
-                np.ascontiguousarray(which, dtype=np.int64),
-                levels,
-                y[used],
-                censored[used],
-            ),
-            form.law,
-            (mean, deviation),
-            (self.burn_in, self.samples, self.thinning),
+            SaturatingData(squares, np.ascontiguousarray(which, dtype=np.int64), levels, y[used], censored[used]),
+            form,
+            priors.arrays(points.x.shape[1]),
+            Schedule(self.burn_in, self.samples, self.thinning),
             np.random.default_rng(seed),
         )
         targets = np.repeat(y[None, :], len(theta), axis=0)

@@ -9,7 +9,7 @@ failed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -83,36 +83,16 @@ def _quantities(recipe: Recipe, evidence: Evidence, spend: _Spend, seed: int, pa
         if name != SUCCESS:
             transform = evidence.transform(name, natural=recipe.natural_scales)
         data = evidence.successes() if name == SUCCESS else evidence.data(name, transform)
-        scaling = _scaling(problem, name, transform)
-        request = _Request(models, data.content, name in (COST, TIME), derived_seed(seed, name), pairs, scaling, data)
-        return Quantity(name, _fitted(request), transform)
+        grows, scaling = name in (COST, TIME), _scaling(problem, name, transform)
+        return Quantity(name, _fitted(models, data, grows, derived_seed(seed, name), pairs, scaling), transform)
 
     return tuple(parallel_map(fitted, names))
 
 
-@dataclass(frozen=True)
-class _Request:
-    """All that decides a fitted model; `content` stands for the data where two are compared."""
-
-    models: Fitter
-    content: bytes
-    grows_with_data: bool
-    seed: int
-    pairs: int
-    scaling: Scaling
-    data: Data = field(compare=False, repr=False)
-
-
 @lru_cache(maxsize=KEPT_FITS)
-def _fitted(request: _Request) -> Surrogate:
+def _fitted(models: Fitter, data: Data, grows_with_data: bool, seed: int, pairs: int, scaling: Scaling) -> Surrogate:
     """Fitted once for one history, whether a test, the stop reason or a recommendation is asked for."""
-    return request.models.fit(
-        request.data,
-        grows_with_data=request.grows_with_data,
-        seed=request.seed,
-        pairs=request.pairs,
-        scaling=request.scaling,
-    )
+    return models.fit(data, grows_with_data=grows_with_data, seed=seed, pairs=pairs, scaling=scaling)
 
 
 def _scaling(problem: Problem, name: str, transform: Transform) -> Scaling:
@@ -134,16 +114,12 @@ class _Limits:
     spend: _Spend
 
     def merged(self, constraints: Iterable[Constraint]) -> tuple[Limit, ...]:
-        """One interval per quantity."""
+        """One interval per quantity, that of success included."""
         limits: dict[int, Limit] = {}
-        unbounded = np.full(len(self.candidates.x), np.inf)
-        for constraint in constraints:
-            index, bound = self._bound(constraint)
-            old = limits.get(index, Limit(index, -unbounded, unbounded))
-            if constraint.upper != self.quantities[index].transform.descending:
-                limits[index] = Limit(index, old.low, np.minimum(old.high, bound))
-            else:
-                limits[index] = Limit(index, np.maximum(old.low, bound), old.high)
+        for limit in map(self.of, constraints):
+            old = limits.get(limit.quantity, limit)
+            low, high = np.maximum(old.low, limit.low), np.minimum(old.high, limit.high)
+            limits[limit.quantity] = Limit(limit.quantity, low, high)
         return (*limits.values(), *self.success())
 
     def success(self) -> tuple[Limit, ...]:
@@ -154,20 +130,21 @@ class _Limits:
         size = len(self.candidates.x)
         return (Limit(last, np.zeros(size), np.full(size, np.inf)),)
 
-    def _bound(self, constraint: Constraint) -> tuple[int, FloatArray]:
-        """Quantity and bound [N] on its modelled scale; a limit in dollars may become one in seconds and the other way
-        round.
-        """
+    def of(self, constraint: Constraint) -> Limit:
+        """One constraint; a limit in dollars may become one in seconds and the other way round."""
         metric = self.spend.modelled(constraint.metric, self.evidence)
-        limit = np.full(len(self.candidates.x), constraint.limit)
+        bound = np.full(len(self.candidates.x), constraint.limit)
         if metric != constraint.metric:
             assert self.candidates.rates is not None
             rates = self.candidates.rates / SECONDS_PER_HOUR
-            limit = limit * rates if metric == COST else limit / rates
+            bound = bound * rates if metric == COST else bound / rates
         if metric in (COST, TIME):
-            limit = np.maximum(limit, SMALLEST_SPEND)
+            bound = np.maximum(bound, SMALLEST_SPEND)
         index = [quantity.name for quantity in self.quantities].index(metric)
-        return index, self.quantities[index].transform.forward(limit)
+        transform, unbounded = self.quantities[index].transform, np.full(len(bound), np.inf)
+        if constraint.upper != transform.descending:
+            return Limit(index, -unbounded, transform.forward(bound))
+        return Limit(index, transform.forward(bound), unbounded)
 
 
 def build_belief(
@@ -211,6 +188,7 @@ def build_belief(
     conditions = Conditions(
         cost=spend.cost(quantities, candidates),
         rule=RecommendationRule(_requirements(recipe, problem, limits)),
+        user_limits=tuple(map(limits.of, problem.constraints)),
         dollars_left=dollars_left,
         open_pairs=open_pairs,
         representers=recipe.caps.representers,

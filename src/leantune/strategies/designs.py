@@ -20,34 +20,30 @@ from leantune.history import History, Note, NoteKind
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
 from leantune.strategies.budgets import Resources
-from leantune.strategies.proposals import derived_seed
+from leantune.strategies.proposals import Proposal, derived_seed
 
 ROUND = 16  # tests of one Latin hypercube while a budget decides how many there will be
 SMALL = Fraction(15, 100)  # of the data: a start where money is limited
 BUDGET_SHARE = 1 / 6  # of the study's dollars, where the recipe names no initial budget of its own
 
 
-@dataclass(frozen=True)
-class Start:
-    """One starting test; `snapshots` are the fractions one run reports at (the last is where it ends)."""
-
-    configuration: Configuration
-    snapshots: tuple[Fraction, ...]
-    note: Note | None = None
-
-
 class Design(Protocol):
     """A start."""
 
-    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
+    def next(self, problem: Problem, history: History, seed: int) -> Proposal | None:
         """The next starting test; None when the start is complete."""
 
 
-def first_unseen(problem: Problem, starts: Iterator[Start], history: History) -> Start | None:
-    """The first start that can be tested, and whose configuration was not yet run up to its last fraction."""
+def starting_test(configuration: Configuration, snapshots: tuple[Fraction, ...], *notes: Note) -> Proposal:
+    """A test of a start that reports at these fractions, and ends at the last."""
+    return Proposal(configuration, snapshots[-1], snapshots, notes=(Note(NoteKind.START, "start"), *notes))
+
+
+def first_unseen(problem: Problem, tests: Iterator[Proposal], history: History) -> Proposal | None:
+    """The first test that can be made, and whose configuration was not yet run up to its last fraction."""
     seen = {_run(trial.configuration, trial.fraction) for trial in history.trials}
-    unseen = (start for start in starts if _run(start.configuration, start.snapshots[-1]) not in seen)
-    return next((start for start in unseen if (start.configuration.id, start.snapshots[-1]) not in problem.gaps), None)
+    unseen = (test for test in tests if _run(test.configuration, test.fraction) not in seen)
+    return next((test for test in unseen if (test.configuration.id, test.fraction) not in problem.gaps), None)
 
 
 def _run(configuration: Configuration, fraction: Fraction) -> tuple[str, tuple[int, int]]:
@@ -55,16 +51,16 @@ def _run(configuration: Configuration, fraction: Fraction) -> tuple[str, tuple[i
     return configuration.id, fraction.as_integer_ratio()
 
 
-def as_runs(problem: Problem, configuration: Configuration, fractions: tuple[Fraction, ...]) -> Iterator[Start]:
+def as_runs(problem: Problem, configuration: Configuration, fractions: tuple[Fraction, ...]) -> Iterator[Proposal]:
     """One run that reports at every fraction where the program can do that, else one run a fraction."""
     if problem.snapshots or len(fractions) == 1:
-        yield Start(configuration, fractions)
+        yield starting_test(configuration, fractions)
         return
     for fraction in fractions:
         words = (
             f"the program gives no snapshots: the start is one run for each of {len(fractions)} fractions, each charged"
         )
-        yield Start(configuration, (fraction,), Note(NoteKind.EXTRA_RUNS, words))
+        yield starting_test(configuration, (fraction,), Note(NoteKind.EXTRA_RUNS, words))
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class LatinHypercube:
     share: float | None = None
     at: Literal["full", "partial"] = "full"
 
-    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
+    def next(self, problem: Problem, history: History, seed: int) -> Proposal | None:
         fractions = problem.fractions[-1:] if self.at == "full" else (problem.fractions[:-1] or problem.fractions)
         chosen = problem.choices.latin_hypercube(self._count(problem), seed=derived_seed(seed, "start"))
         return first_unseen(problem, (run for x in chosen for run in as_runs(problem, x, fractions)), history)
@@ -99,7 +95,7 @@ class BudgetedStart:
 
     points: int = 3
 
-    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
+    def next(self, problem: Problem, history: History, seed: int) -> Proposal | None:
         if len(history.finished) >= self.points:
             return None
         share = _start_share(problem, history)
@@ -110,7 +106,7 @@ class BudgetedStart:
         )
         seen = {trial.configuration.id for trial in history.trials}
         fresh = (configuration for hypercube in drawn for configuration in hypercube if configuration.id not in seen)
-        return first_unseen(problem, (Start(configuration, (share,)) for configuration in fresh), history)
+        return first_unseen(problem, (starting_test(configuration, (share,)) for configuration in fresh), history)
 
 
 def _start_share(problem: Problem, history: History) -> Fraction:
@@ -148,7 +144,7 @@ class UntilSpent:
     points: int = 4
     at: Literal["full", "all"] = "all"
 
-    def next(self, problem: Problem, history: History, seed: int) -> Start | None:
+    def next(self, problem: Problem, history: History, seed: int) -> Proposal | None:
         limit = self.dollars
         if limit is None and problem.budget.usd is not None:
             limit = BUDGET_SHARE * problem.budget.usd
@@ -158,7 +154,7 @@ class UntilSpent:
             return None
         return first_unseen(problem, islice(self._starts(problem, seed), tests + ROUND * ROUND), history)
 
-    def _starts(self, problem: Problem, seed: int) -> Iterator[Start]:
+    def _starts(self, problem: Problem, seed: int) -> Iterator[Proposal]:
         """Rounds of a joint Latin hypercube; within a round every fraction comes equally often."""
         fractions = problem.fractions if self.at == "all" else problem.fractions[-1:]
         round_number = 0
@@ -166,5 +162,5 @@ class UntilSpent:
             chosen = problem.choices.latin_hypercube(ROUND, seed=derived_seed(seed, "start", round_number))
             order = np.random.default_rng(derived_seed(seed, "fractions", round_number)).permutation(len(chosen))
             for x, position in zip(chosen, order.tolist(), strict=True):
-                yield Start(x, (fractions[position % len(fractions)],))
+                yield starting_test(x, (fractions[position % len(fractions)],))
             round_number += 1

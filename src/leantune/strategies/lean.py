@@ -132,7 +132,7 @@ class Lean:
             return cheapest_measured(prospects.table.problem, prospects.table.history)
         from leantune.strategies.repeating import mean_recommended
 
-        return mean_recommended(prospects.table, evidence, prospects.belief, prospects.standing)
+        return mean_recommended(prospects.table, evidence, prospects.belief, prospects.conditions, prospects.standing)
 
     # -- the next test
 
@@ -140,9 +140,8 @@ class Lean:
         problem, history, seed = view.problem, view.history, view.seed
         start = self.recipe.start.next(problem, history, seed)
         if start is not None:
-            shares = _snapshots(problem, history, start.configuration.id, start.snapshots[-1])
-            draft = Proposal(start.configuration, shares[-1], shares, {}, (Note(NoteKind.START, "start"),))
-            return _ended_early(view, draft, self.recipe.thrift)
+            shares = _snapshots(problem, history, start.configuration.id, start.fraction)
+            return _ended_early(view, replace(start, snapshots=shares), self.recipe.thrift)
         seed = derived_seed(seed, len(history.trials))
         table = Table.of(problem, history, self.recipe, seed)
         untested = table.untested(self.recipe)

@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 
 from leantune.acquisition.base import Belief, Conditions
-from leantune.arrays import FloatArray
 from leantune.errors import StudyOver
 from leantune.history import Estimate, History, Note, NoteKind, Observation, ObservationKind, Trial
 from leantune.problem import COST, TIME, At, Constraint, Direction, Problem
@@ -25,9 +24,13 @@ def recommendation_at(
 ) -> Recommendation:
     """The configuration in `row` at full data, with what the models say of it."""
     problem = table.problem
-    beliefs = belief.at_full(np.array([row]))
+    where = np.array([row])
+    beliefs = belief.at_full(where)
     metrics = expectations(belief, conditions.cost, beliefs, row)
-    probabilities = {c.text: probability_of(belief, c, row) for c in problem.constraints}
+    probabilities = {
+        constraint.text: float(limit.probability(beliefs[limit.quantity], where)[0])
+        for constraint, limit in zip(problem.constraints, conditions.user_limits, strict=True)
+    }
     configuration = table.configurations[row]
     tested = _measured_fractions(table.history, configuration.id)
     goal = metrics[problem.goal.metric]
@@ -43,7 +46,7 @@ def recommendation_at(
             notes = (Note(NoteKind.FALLBACK, "nothing qualifies; the largest constrained expected accuracy"),)
     feasible = qualified
     if not incumbent.constrained:
-        feasible = bool(belief.feasibility(beliefs, np.array([row]))[0] >= incumbent.probability)
+        feasible = bool(belief.feasibility(beliefs, where)[0] >= incumbent.probability)
     return Recommendation(
         configuration,
         Fraction(1),
@@ -56,27 +59,6 @@ def recommendation_at(
         GoalBelief(belief.objective.transform, float(beliefs[0].mean[0]), float(beliefs[0].sd[0])),
         tested[-1] if tested else None,
     )
-
-
-def probability_of(belief: Belief, constraint: Constraint, row: int) -> float:
-    """P(the constraint holds at full data) for one configuration."""
-    index, bound, upper = limit_on(belief, constraint, row)
-    below = float(belief.at_full(np.array([row]))[index].below(bound)[0])
-    return below if upper else 1.0 - below
-
-
-def limit_on(belief: Belief, constraint: Constraint, row: int) -> tuple[int, FloatArray, bool]:
-    """The quantity that a constraint limits, the bound on its modelled scale [1], and whether it is an upper one there;
-    dollars and seconds may be modelled as each other.
-    """
-    names = [quantity.name for quantity in belief.quantities]
-    metric, limit = constraint.metric, constraint.limit
-    if metric not in names:
-        rate = float(belief.candidates.rates[row]) / 3600.0 if belief.candidates.rates is not None else 1.0
-        metric, limit = (TIME, limit / rate) if metric == COST else (COST, limit * rate)
-    index = names.index(metric)
-    transform = belief.quantities[index].transform
-    return index, transform.forward(np.array([limit])), constraint.upper != transform.descending
 
 
 def required(recommendation: Recommendation | None) -> Recommendation:
@@ -94,11 +76,9 @@ def cheapest_measured(problem: Problem, history: History) -> Recommendation | No
     Also the answer of strategies without models. Distance from the limits: sum of relative excesses. None before the
     first result.
     """
-    tested = [(trial, seen) for trial, seen in history.observations if seen.kind is not ObservationKind.FAILED]
-    if problem.goal.at is At.FULL:
-        at_full = [(trial, seen) for trial, seen in tested if seen.fraction == 1]
-        tested = at_full or tested
-    return best_measured(problem, tested) if tested else None
+    tested = _successes(history)
+    answering = [(trial, seen) for trial, seen in tested if answers(problem, seen.fraction)]
+    return best_measured(problem, answering or tested) if tested else None
 
 
 def answers(problem: Problem, fraction: Fraction) -> bool:
@@ -108,6 +88,15 @@ def answers(problem: Problem, fraction: Fraction) -> bool:
 
 def best_result(problem: Problem, history: History) -> tuple[Trial, Observation] | None:
     """The best result that answers the problem and keeps all limits; else the one that comes nearest to that."""
+    tested = _successes(history)
+    return _best(problem, tested) if tested else None
+
+
+def _successes(history: History) -> list[tuple[Trial, Observation]]:
+    return [(trial, seen) for trial, seen in history.observations if seen.kind is not ObservationKind.FAILED]
+
+
+def _best(problem: Problem, tested: Sequence[tuple[Trial, Observation]]) -> tuple[Trial, Observation]:
     sign = 1.0 if problem.goal.direction is Direction.MINIMIZE else -1.0
 
     def order(row: tuple[Trial, Observation]) -> tuple[bool, float, float, int]:
@@ -115,19 +104,12 @@ def best_result(problem: Problem, history: History) -> tuple[Trial, Observation]
         value = sign * seen.value(problem.goal.metric)
         return not answers(problem, seen.fraction), excess(problem, seen), value, trial.number
 
-    shown = (row for row in history.observations if row[1].kind is not ObservationKind.FAILED)
-    return min(shown, key=order, default=None)
+    return min(tested, key=order)
 
 
 def best_measured(problem: Problem, tested: Sequence[tuple[Trial, Observation]]) -> Recommendation:
     """The best of these results, at least one, that meets the limits; none: the nearest to them."""
-    sign = 1.0 if problem.goal.direction is Direction.MINIMIZE else -1.0
-
-    def order(row: tuple[Trial, Observation]) -> tuple[float, float, int]:
-        trial, seen = row
-        return excess(problem, seen), sign * seen.value(problem.goal.metric), trial.number
-
-    trial, seen = min(tested, key=order)
+    trial, seen = _best(problem, tested)
     feasible = excess(problem, seen) == 0.0
     names = dict.fromkeys([problem.goal.metric, *(c.metric for c in problem.constraints), *seen.metrics])
     metrics = {name: Estimate(seen.value(name), 0.0) for name in names if np.isfinite(seen.value(name))}

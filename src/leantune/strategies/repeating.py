@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from leantune.acquisition.base import Belief
+from leantune.acquisition.base import Belief, Conditions
 from leantune.acquisition.repeats import EVEN, Contest, LimitedContest, Race, Runs
 from leantune.acquisition.worth import FullDataOutlook, MeasuredResults
 from leantune.arrays import BoolArray, FloatArray, IntArray
@@ -30,7 +30,7 @@ from leantune.strategies.budgets import Resources
 from leantune.strategies.candidates import Table
 from leantune.strategies.evidence import SMALLEST_SPEND, Evidence
 from leantune.strategies.proposals import Recommendation
-from leantune.strategies.recommending import best_word, limit_on
+from leantune.strategies.recommending import best_word
 from leantune.units import SECONDS_PER_HOUR
 
 SURPRISE = 2.5  # deviations by which a single run must be better than expected, to be doubted at once
@@ -208,16 +208,20 @@ def used_share(budget: Budget, left: Resources) -> float:
 # -- what is recommended
 
 
-def mean_recommended(table: Table, evidence: Evidence, belief: Belief, standing: RepeatedRuns) -> Recommendation:
+def mean_recommended(
+    table: Table, evidence: Evidence, belief: Belief, conditions: Conditions, standing: RepeatedRuns
+) -> Recommendation:
     """The leader, by the mean of its runs."""
     problem, race = table.problem, standing.race
     place = race.leader
     row, where = int(race.rows[place]), standing.where[place]
     probabilities = {}
-    for constraint in problem.constraints:
-        index, bound, upper = limit_on(belief, constraint, row)
-        below = float(standing.contests[index].belief.below(bound)[place]) if index in standing.contests else 0.0
-        probabilities[constraint.text] = (below if upper else 1.0 - below) * float(race.sound[place])
+    for constraint, limit in zip(problem.constraints, conditions.user_limits, strict=True):
+        kept = 0.0 if constraint.upper else 1.0  # where not every run told the metric
+        if limit.quantity in standing.contests:
+            mean = standing.contests[limit.quantity].belief.at((np.array([place]),))
+            kept = float(limit.probability(mean, np.array([row]))[0])
+        probabilities[constraint.text] = kept * float(race.sound[place])
     feasible = bool(race.probability[place] > EVEN)
     metrics = _metrics(evidence, belief, standing, place)
     goal, runs = metrics[problem.goal.metric], len(where)
@@ -226,8 +230,8 @@ def mean_recommended(table: Table, evidence: Evidence, belief: Belief, standing:
     why = f"{best_word(problem)} {problem.goal.metric} measured on all {noun}, runs of one configuration taken together"
     if not feasible:
         why = "No configuration's runs met the limits together; this one came nearest to them"
-    kept = int(evidence.kept_limits()[where].sum())
-    broken = f" Of its {runs} runs {runs - kept} broke a limit." if feasible and kept < runs else ""
+    broke = runs - int(evidence.kept_limits()[where].sum())
+    broken = f" Of its {runs} runs {broke} broke a limit." if feasible and broke else ""
     notes = () if feasible else (Note(NoteKind.FALLBACK, "no measured configuration meets the limits"),)
     return Recommendation(
         table.configurations[row],
@@ -252,7 +256,7 @@ def _metrics(evidence: Evidence, belief: Belief, standing: RepeatedRuns, place: 
             estimates[name] = Estimate(float(values.mean()), 0.0)
     for index, contest in standing.contests.items():
         quantity = belief.quantities[index]
-        left = Gaussian(contest.belief.mean[[place]], contest.belief.sd[[place]])
+        left = contest.belief.at((np.array([place]),))
         estimate = estimates[quantity.name]
         estimates[quantity.name] = replace(estimate, sd=float(quantity.transform.deviation(left)[0]))
     return estimates

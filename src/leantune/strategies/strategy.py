@@ -88,8 +88,7 @@ class Strategy:
         recipe = self.recipe
         start = recipe.start.next(problem, history, seed)
         if start is not None:
-            why = (Note(NoteKind.START, "start"), *([start.note] if start.note else []))
-            return Proposal(start.configuration, start.snapshots[-1], start.snapshots, {}, why)
+            return start
         seed = derived_seed(seed, len(history.trials))
         table = Table.of(problem, history, recipe, seed)
         untested = table.untested(recipe)
