@@ -26,7 +26,7 @@ from leantune.problem import Problem
 from leantune.units import NO_SECONDS, Seconds
 from leantune.worker.client import TRIAL_VARIABLE
 from leantune.worker.lines import plain, read_json
-from leantune.worker.orders import Exit, Orders
+from leantune.worker.messages import EndReason, Exit, Orders
 
 LOCK_PERIOD = 0.02  # seconds between tries to take a lock that somebody holds
 LOCK_PATIENCE = 60.0  # seconds beyond the lease and grace of whoever may hold it
@@ -296,7 +296,7 @@ class LocalRun:
         ending = Ending(
             seconds=Seconds(event["seconds"]),
             code=event["code"],
-            why=event["why"],
+            why=EndReason(event["why"]),
             failure=f"cannot start: {plain(event['error'])}" if event["error"] else "",
             kernel_oom=event["kernel_oom"],
             peak_bytes=event["peak_bytes"],
@@ -304,7 +304,6 @@ class LocalRun:
             last_error=event["last_error"],
             tail=event["tail"],
             log=str(self._folder.log(self.terms.attempt)),
-            time_limit=self.terms.time_limit,
             notes=(*self._keeper.notes, *_notes(event)),
         )
         self._ended = outcome(self._log, ending, self._restored, self.terms, evicted=self._evicted)
@@ -332,7 +331,7 @@ class LocalRun:
 def _notes(event: Exit) -> list[str]:
     """What went wrong beside the program."""
     notes = []
-    if event["killed"] and event["why"] != "memory":
+    if event["killed"] and event["why"] != EndReason.MEMORY:
         notes.append("it did not end when asked to and was killed")
     if event["log_error"]:
         notes.append(f"its log stops early: {event['log_error']}")
