@@ -21,6 +21,7 @@ from leantune.problem import Problem
 from leantune.units import Seconds, parse_share
 from leantune.worker.client import CurrentTrial, acting, real_number
 from leantune.worker.lines import read_mapping
+from leantune.worker.messages import EndReason
 
 Train = Callable[[CurrentTrial], Any]
 
@@ -246,9 +247,11 @@ class _Call:
     def _ending(self, failure: str, stopped: bool) -> Ending:
         seconds = max(0.0, self._executor._clock.monotonic() - self._began)
         limit = self._terms.time_limit
-        why = "timeout" if limit is not None and seconds > limit else "stop" if stopped else ""
+        why = EndReason.STOP if stopped else EndReason.NONE
+        if limit is not None and seconds > limit:
+            why = EndReason.TIMEOUT
         notes = tuple(self._keeper.notes) if self._keeper is not None else ()
-        return Ending(Seconds(seconds), why=why, failure=failure, time_limit=limit, notes=notes)
+        return Ending(Seconds(seconds), why=why, failure=failure, notes=notes)
 
     def _strange(self, result: object) -> ObservationError:
         return ObservationError(

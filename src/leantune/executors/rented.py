@@ -600,6 +600,7 @@ class RentedExecutor(BaseExecutor):
             terms = replace(
                 terms,
                 time_limit=limit,
+                market_limit=terms.time_limit,
                 lease=None if lease is None else Seconds(lease),
                 earlier_seconds=Seconds(terms.earlier_seconds / self._speed),
                 continues=_faster(terms.continues, self._speed),
@@ -748,7 +749,7 @@ class RentedExecutor(BaseExecutor):
 
     def _scaled(self, finished: Finished, rental: _Rental) -> Finished:
         """In seconds of the market; an end that the provider asked for is a revocation."""
-        speed, limit, state, cause = self._speed, rental.terms.time_limit, finished.state, finished.cause
+        speed, state, cause = self._speed, finished.state, finished.cause
         if state is TrialState.QUEUED and rental.purpose is not Purpose.ASKED:
             if rental.revoked:
                 return Finished(finished.number, (), TrialState.REVOKED, f"{rental.revoked}; {cause}")
@@ -759,11 +760,7 @@ class RentedExecutor(BaseExecutor):
             shown = tuple(
                 replace(seen, seconds=None if seen.seconds is None else Seconds(seen.seconds * speed)) for seen in shown
             )
-        if limit is not None and cause.startswith("timeout"):
-            here, there = f"after {limit / speed:.4g} s", f"after {limit:.4g} s"
-            cause = cause.replace(here, there, 1)
-            shown = tuple(replace(seen, cause=seen.cause.replace(here, there, 1)) for seen in shown)
-        return Finished(finished.number, shown, state, cause, resumed=finished.resumed, continued=finished.continued)
+        return finished._replace(observations=shown)
 
     def _billed_end(self, rental: _Rental, finished: Finished, seconds: float) -> Finished:
         terms, cluster = rental.terms, rental.trial.configuration.cluster
@@ -779,17 +776,12 @@ class RentedExecutor(BaseExecutor):
                 smaller = terms.continues[1]
                 total, whole = total + (smaller.cost or 0.0), whole + (smaller.seconds or 0.0)
             shown = tuple(_billed(seen, shown[-1], total, whole if adds_up else None) for seen in shown)
-        return Finished(
-            finished.number,
-            shown,
-            finished.state,
-            finished.cause,
-            Seconds(seconds),
-            finished.resumed,
-            Usd(usd),
-            rental.kept,
-            tuple(rental.rows),
-            finished.continued,
+        return finished._replace(
+            observations=shown,
+            seconds=Seconds(seconds),
+            usd=Usd(usd),
+            kept_step=rental.kept,
+            stays=tuple(rental.rows),
         )
 
     # -- small things
