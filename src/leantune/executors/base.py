@@ -55,6 +55,11 @@ class Terms:
     market_limit: Seconds | None = None
 
     @property
+    def smaller(self) -> int | None:
+        """Number of the trial at a smaller share that the run may go on from."""
+        return None if self.continues is None else self.continues[0].number
+
+    @property
     def shown_limit(self) -> Seconds | None:
         """The time limit as messages tell it."""
         return self.time_limit if self.market_limit is None else self.market_limit
