@@ -17,9 +17,10 @@ from leantune.cloud.feeds import MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.simcloud import SimCloud
 from leantune.executors.base import Finished, FreeCapacity, Terms
+from leantune.executors.fleet import RentalMarket
 from leantune.executors.local import LocalExecutor
 from leantune.executors.registry import ProgramSettings
-from leantune.executors.rented import ProgramHooks, RentalMarket, RentedExecutor
+from leantune.executors.rented import ProgramHooks, RentedExecutor
 from leantune.executors.run_folder import RunFolder
 from leantune.executors.watched import WatchedExecutor
 from leantune.history import Trial
