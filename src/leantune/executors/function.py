@@ -151,7 +151,9 @@ class FunctionExecutor(BaseExecutor):
 
 
 class _Call:
-    """One call of the function, with what belongs to it: its trial, its folder, what it reports."""
+    """One call of the function, with what belongs to it: its trial, its folder, what it reports (a `TrialLink`)."""
+
+    own_process = False
 
     def __init__(self, executor: FunctionExecutor, trial: Trial, terms: Terms) -> None:
         self._executor, self._trial, self._terms = executor, trial, terms
@@ -170,9 +172,7 @@ class _Call:
             fraction=self._trial.fraction,
             snapshots=self._trial.snapshots,
             parameters=self._trial.configuration,
-            checkpoint_dir=self._checkpoint_dir,
-            send=self._hear,
-            own_process=False,
+            link=self,
         )
         self._began = self._executor._clock.monotonic()
         if self._keeper is not None:
@@ -228,7 +228,8 @@ class _Call:
         self._log.names.update(dict.fromkeys(numbers))
         self._log.take(share, numbers, seconds, cost)
 
-    def _hear(self, message: dict[str, object]) -> None:
+    def send(self, message: dict[str, object]) -> None:
+        """Hear a report."""
         seconds = self._executor._clock.monotonic() - self._began
         report = self._log.hear(read_mapping(message), seconds, on_purpose=True)
         if report is not None:
@@ -260,7 +261,8 @@ class _Call:
         self._keeper.folder.make()
         return self._keeper.restore(self._terms.attempt, self._terms.smaller)
 
-    def _checkpoint_dir(self) -> Path:
+    def checkpoint_dir(self) -> Path:
+        """The trial's folder, or one that lives as long as the call."""
         if self._keeper is not None:
             return self._keeper.folder.checkpoint
         if self._temporary is None:
