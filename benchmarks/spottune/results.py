@@ -39,6 +39,8 @@ DECISIVE = (
     "lab/simulate",
     "rent",
     "revocation",
+    "executors/fleet.py",
+    "executors/rental.py",
     "executors/rented.py",
     "run",
     "store/memory.py",

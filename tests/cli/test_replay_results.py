@@ -11,12 +11,11 @@ import pytest
 from leantune.cli import replay_results as show
 from leantune.cli.command import encoded
 from leantune.cli.terminal import printable
-from leantune.lab.replay.facts import facts
 from leantune.lab.replay.pool import Source, Task
 from leantune.lab.replay.runs import Row, Settings
 from leantune.lab.replay.summary import summarise
 from leantune.lab.replay.tables import MeasuredTable
-from leantune.lab.replay.truth import Truth
+from leantune.lab.replay.truth import Truth, facts
 from tests.lab.replay.small import row, run, small, verdict
 
 

@@ -24,7 +24,9 @@ from leantune.executors.base import (
     Report,
     Terms,
 )
+from leantune.executors.keeper import SAVE_EVERY
 from leantune.executors.local import LocalExecutor
+from leantune.executors.registry import ProgramSettings
 from leantune.history import History, Trial, TrialKind
 from leantune.problem import Problem, maximize
 from leantune.space import Machine, Space, integer
@@ -88,13 +90,26 @@ def trial_of(
 
 @contextmanager
 def local(
-    place: Path, command: list[str] | Callable[[Trial, Mapping[str, str]], list[str]], **options: object
+    place: Path,
+    command: list[str] | Callable[[Trial, Mapping[str, str]], list[str]],
+    *,
+    problem: Problem = PROBLEM,
+    study: str = "s",
+    folder: Path | None = None,
+    checkpoints: Path | None = None,
+    save_every: float = SAVE_EVERY,
+    locks: Path | None = None,
 ) -> Iterator[LocalExecutor]:
     """An executor whose folders all lie in `place`, closed at the end."""
-    problem = options.pop("problem", PROBLEM)
-    settings = {"folder": place, "runs": place / "runs", "locks": place / "locks", **options}
-    arguments = command if callable(command) else lambda trial, extra: command
-    executor = LocalExecutor(problem, arguments, **settings)  # type: ignore[arg-type]
+    settings = ProgramSettings(
+        study=study,
+        problem=problem,
+        arguments=command if callable(command) else lambda trial, extra: command,
+        folder=folder or place,
+        runs=place / "runs",
+        checkpoints=checkpoints,
+    )
+    executor = LocalExecutor(settings, save_every=save_every, locks=locks or place / "locks")
     try:
         yield executor
     finally:
@@ -129,11 +144,9 @@ def until_ended(executor: Executor) -> list[Finished]:
     return until(executor, Finished)[0]
 
 
-def run(place: Path, code: str, terms: Terms = Terms(), **options: object) -> Finished:  # noqa: B008 - frozen
+def run(place: Path, code: str, terms: Terms = Terms(), problem: Problem = PROBLEM) -> Finished:  # noqa: B008 - frozen
     """How a program of this code ends."""
-    problem = options.get("problem", PROBLEM)
-    assert isinstance(problem, Problem)
-    with local(place, python(code), **options) as executor:
+    with local(place, python(code), problem=problem) as executor:
         return end_of(executor, trial_of(problem), terms)
 
 

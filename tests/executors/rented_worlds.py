@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from leantune.arrays import FloatArray
-from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import RealClock, ScaledClock
 from leantune.cloud.billing import BillingPolicy
 from leantune.cloud.catalog import clusters
@@ -18,8 +17,10 @@ from leantune.cloud.feeds import MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.simcloud import SimCloud
 from leantune.executors.base import Finished, FreeCapacity, Terms
+from leantune.executors.fleet import RentalMarket
 from leantune.executors.local import LocalExecutor
-from leantune.executors.rented import ProgramHooks, RentalMarket, RentedExecutor
+from leantune.executors.registry import ProgramSettings
+from leantune.executors.rented import ProgramHooks, RentedExecutor
 from leantune.executors.run_folder import RunFolder
 from leantune.executors.watched import WatchedExecutor
 from leantune.history import Trial
@@ -177,14 +178,17 @@ def make_world(
     base = RealClock()
     clock = StillClock(speed) if still else ScaledClock(base, speed, START)
     cloud = SimCloud(feeds, POLICY, clock, boot_seconds=boot, launch_failures=launch_failures)
-    inner = Unlimited(
-        PROBLEM,
-        lambda trial, extra: python(code, *(arguments[trial.number] if arguments else [extra["checkpoint_dir"]])),
+    settings = ProgramSettings(
+        study="s",
+        problem=PROBLEM,
+        arguments=lambda trial, extra: python(
+            code, *(arguments[trial.number] if arguments else [extra["checkpoint_dir"]])
+        ),
         folder=place,
         runs=place / "runs",
-        locks=place / "locks",
-        checkpoints=CheckpointStore(place / "checkpoints", "s"),
+        checkpoints=place / "checkpoints",
     )
+    inner = Unlimited(settings, locks=place / "locks")
     inner.cores = cores
     offers = cloud.offers()
     market = RentalMarket(cloud, clock, offers, LiveForecaster(offers, cloud.history, Certain()), tag="s")

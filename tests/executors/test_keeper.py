@@ -12,7 +12,7 @@ from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import SimulatedClock
 from leantune.errors import CheckpointError
 from leantune.executors.base import Terms
-from leantune.executors.keeper import QUIET, Background, Keeper, SavedCopy, give_up, held
+from leantune.executors.keeper import QUIET, Checkpoints, Keeper, SavedCopy
 from leantune.executors.outcome import Restored
 from leantune.executors.run_folder import RunFolder
 from leantune.history import Observation, ObservationKind, TrialState
@@ -31,13 +31,17 @@ class World:
         self.folder.make()
         self.clock = SimulatedClock(1000.0)
         self.woken = 0
-        self.background = Background(self.wake)
+        self.runs = place / "runs"
+        self.checkpoints = self.kept_in(self.store)
 
     def wake(self) -> None:
         self.woken += 1
 
-    def keeper(self, store: CheckpointStore | None = None) -> Keeper:
-        return Keeper(store or self.store, self.folder, self.background, self.clock, EVERY)
+    def kept_in(self, store: CheckpointStore | None) -> Checkpoints:
+        return Checkpoints(self.runs, store, self.clock, self.wake, EVERY)
+
+    def keeper(self) -> Keeper:
+        return Keeper(self.checkpoints, 0)
 
     def write(self, text: str) -> None:
         (self.folder.checkpoint / "w").write_text(text)
@@ -45,7 +49,7 @@ class World:
     @property
     def generation(self) -> int:
         """After everything that was begun."""
-        self.background.close()
+        self.checkpoints.close()
         return self.store.generation("trial-0000")
 
 
@@ -129,7 +133,7 @@ def test_what_is_to_be_kept_is_saved_when_it_has_come_through(world: World) -> N
 
 def test_whose_checkpoints_are_here(world: World, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
-    assert held(runs, world.store, range(4)) == frozenset()
+    assert world.checkpoints.kept(range(4)) == frozenset()
     for number in (0, 1, 3):
         folder = RunFolder(runs, number)
         folder.make()
@@ -137,23 +141,23 @@ def test_whose_checkpoints_are_here(world: World, tmp_path: Path) -> None:
     world.write("1")
     world.store.save("trial-0002", world.folder.checkpoint)
     (RunFolder(runs, 3).checkpoint / "w").write_text("3")
-    assert held(runs, world.store, range(3)) == {0, 2}
-    assert held(runs, None, range(4)) == {0, 3}
+    assert world.checkpoints.kept(range(3)) == {0, 2}
+    assert world.kept_in(None).kept(range(4)) == {0, 3}
     shutil.rmtree(tmp_path / "kept/s/trial-0002")
     (tmp_path / "kept/s/trial-0002/00000001-0a0b0c0d").mkdir(parents=True)
     (tmp_path / "kept/s/trial-0002/00000001-0a0b0c0d/000000").write_text("what a kill left")
     assert world.store.keys() == []
-    assert held(runs, world.store, [2]) == {2}
+    assert world.checkpoints.kept([2]) == {2}
 
 
 def test_without_a_store_the_folder_is_all_there_is(world: World) -> None:
-    keeper = Keeper(None, world.folder, world.background, world.clock)
+    keeper = Keeper(world.kept_in(None), 0)
     assert not any(keeper.restore(1))
     keeper.begin(0.0)
     assert keeper.next_look == float("inf")
     world.write("1")
     assert keeper.settle(TrialState.QUEUED, keep=False) is None
-    again = Keeper(None, world.folder, world.background, world.clock)
+    again = Keeper(world.kept_in(None), 0)
     assert again.restore(2) == Restored(own=True)
 
 
@@ -176,7 +180,7 @@ def test_saved_when_it_is_asked_for(world: World) -> None:
 
 
 def test_without_a_store_it_is_saved_when_it_is_quiet(world: World) -> None:
-    keeper = Keeper(None, world.folder, world.background, world.clock)
+    keeper = Keeper(world.kept_in(None), 0)
     keeper.restore(1)
     keeper.begin(0.0)
     world.write("1")
@@ -194,11 +198,11 @@ def test_a_checkpoint_is_given_up_here_and_in_the_store(world: World, tmp_path: 
     assert saving is not None
     saving.result()
     assert keeper.holds
-    assert give_up(world.store, world.folder) == ""
+    assert world.checkpoints.forget(0).result() == ""
     assert not keeper.holds
     assert world.generation == 0
-    assert give_up(Broken(tmp_path / "broken", "s"), world.folder) == "the network is down"
-    assert give_up(None, RunFolder(tmp_path / "nowhere", 1)) == ""
+    assert world.kept_in(Broken(tmp_path / "broken", "s")).forget(0).result() == "the network is down"
+    assert world.kept_in(None).forget(1).result() == ""
 
 
 class Broken(CheckpointStore):
@@ -215,7 +219,8 @@ class Broken(CheckpointStore):
 
 
 def test_a_store_that_fails_is_told_and_stops_nothing(world: World, tmp_path: Path) -> None:
-    keeper = world.keeper(Broken(tmp_path / "broken", "s"))
+    checkpoints = world.kept_in(Broken(tmp_path / "broken", "s"))
+    keeper = Keeper(checkpoints, 0)
     assert not any(keeper.restore(2))
     assert keeper.notes == ["started over, because the network is down"]
     world.write("1")
@@ -225,12 +230,12 @@ def test_a_store_that_fails_is_told_and_stops_nothing(world: World, tmp_path: Pa
     keeper.begin(0.0)
     for now in (30.0, 31.0, 60.0, 61.0, 61.5, 91.0):
         assert keeper.look(now, 7.0) == []
-        world.background.close()
+        checkpoints.close()
     assert keeper.notes[1:] == ["its checkpoint was not saved: no space left"], "once"
     assert keeper.settle(TrialState.DONE, keep=False) is None
-    world.background.close()
+    checkpoints.close()
     with pytest.raises(CheckpointError, match="the network is down"):
-        world.keeper(Broken(tmp_path / "broken", "s")).restore(1)
+        Keeper(checkpoints, 0).restore(1)
 
 
 # -- a larger share goes on from a smaller one
@@ -238,7 +243,7 @@ def test_a_store_that_fails_is_told_and_stops_nothing(world: World, tmp_path: Pa
 
 def left_by(world: World, number: int, text: str) -> RunFolder:
     """What a trial at a smaller share left, in its folder and in the store."""
-    folder = world.folder.of(number)
+    folder = world.checkpoints.folder(number)
     folder.make()
     folder.prepare_checkpoint(empty=True)
     (folder.checkpoint / "w").write_text(text)
@@ -249,7 +254,7 @@ def left_by(world: World, number: int, text: str) -> RunFolder:
 @pytest.mark.parametrize("stored", [True, False])
 def test_a_first_attempt_begins_with_a_copy_of_what_a_smaller_share_left(world: World, stored: bool) -> None:
     other = left_by(world, 7, "few epochs")
-    keeper = world.keeper() if stored else Keeper(None, world.folder, world.background, world.clock)
+    keeper = world.keeper() if stored else Keeper(world.kept_in(None), 0)
     assert keeper.restore(1, 7) == Restored(continued=True)
     assert (world.folder.checkpoint / "w").read_text() == "few epochs"
     world.write("more epochs")

@@ -21,6 +21,7 @@ from leantune.errors import InvalidInput, LeanTuneError, SpaceError, UnknownTria
 from leantune.executors import local_run
 from leantune.executors.base import GATHER_SECONDS, Begun, CheckpointSaved, EndMode, Executor, Finished, Report, Terms
 from leantune.executors.local import LocalExecutor
+from leantune.executors.registry import ProgramSettings
 from leantune.history import History, ObservationKind, TrialState
 from leantune.problem import Problem, maximize
 from leantune.space import Space, integer, machine
@@ -67,13 +68,14 @@ class TestContract(ExecutorContract):
 
     def make(self, seconds: Mapping[int, float], failing: frozenset[int] = frozenset()) -> tuple[Executor, History]:
         code = "import sys, time; time.sleep(float(sys.argv[1])); print('accuracy=0.5'); sys.exit(int(sys.argv[2]))"
-        executor = LocalExecutor(
+        settings = ProgramSettings(
+            "s",
             PROBLEM,
             lambda trial, _: python(code, str(seconds[trial.number]), "1" if trial.number in failing else "0"),
             folder=self.tmp_path,
             runs=self.tmp_path / "runs",
-            locks=self.tmp_path / "locks",
         )
+        executor = LocalExecutor(settings, locks=self.tmp_path / "locks")
         self.made.append(executor)
         return executor, trials_of(PROBLEM, len(seconds))
 
@@ -148,7 +150,7 @@ trial.report(accuracy=trial["n"] + 0.25)
     assert [dict(report.metrics) for report in reports] == [{"loss": 3.0}, {"accuracy": 0.25}]
 
 
-def test_the_program_is_told_its_trial(tmp_path: Path) -> None:
+def test_the_program_is_told_its_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = """
 import os, sys
 print(open(os.environ['LEANTUNE_TRIAL']).read())
@@ -162,7 +164,8 @@ print(sys.argv[1], os.getcwd()); print(repr(sys.stdin.read()), os.environ['COLOU
         assert extra["log"].endswith("trial-0000/attempt-2.log")
         return python(code, extra["checkpoint_dir"])
 
-    with local(tmp_path, command, environment={"COLOUR": "red"}, study="mine") as executor:
+    monkeypatch.setenv("COLOUR", "red")
+    with local(tmp_path, command, study="mine") as executor:
         assert end_of(executor, terms=Terms(attempt=2, seed=9)).state is TrialState.DONE
     text = log_of(tmp_path, attempt=2)
     told, _, rest = text.partition("}\n")
@@ -323,14 +326,15 @@ def test_garbage_in_an_error_is_shown_as_plain_text(tmp_path: Path) -> None:
     assert len(cause) < 600
 
 
-def test_a_line_of_ten_megabytes(tmp_path: Path) -> None:
+def test_a_line_of_ten_megabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = """
 import os
 line = b'{"accuracy": 0.1, "x": "' + b'x' * (10 << 20)
 while line: line = line[os.write(1, line):]
 os.write(1, b'"}\\naccuracy=0.6\\n')
 """
-    end = run(tmp_path, code, log_limit=1 << 20)
+    monkeypatch.setattr(local_run, "LOG_LIMIT", 1 << 20)
+    end = run(tmp_path, code)
     assert end.state is TrialState.DONE
     assert end.observations[0].metrics == {"accuracy": 0.6}
     text = log_of(tmp_path)
@@ -444,7 +448,7 @@ def test_a_command_of_nothing_is_refused(tmp_path: Path) -> None:
 
 def test_a_python_that_only_leantune_has_is_found(tmp_path: Path) -> None:
     name = Path(sys.executable).name
-    with local(tmp_path, [name, "-c", GOOD], environment={}) as executor:
+    with local(tmp_path, [name, "-c", GOOD]) as executor:
         before = os.environ["PATH"]
         os.environ["PATH"] = "/nowhere"
         try:
@@ -793,17 +797,18 @@ def interrupted(executor: LocalExecutor, place: Path, attempt: int = 1) -> None:
 
 
 def test_a_trial_that_is_run_again_finds_its_checkpoint(tmp_path: Path) -> None:
-    store = CheckpointStore(tmp_path / "kept", "s")
+    kept = tmp_path / "kept"
+    store = CheckpointStore(kept, "s")
     (tmp_path / "elsewhere").mkdir()
     code, stale = python(SAVES), tmp_path / "runs/trial-0000/checkpoint/stale"
     stale.parent.mkdir(parents=True)
     stale.write_text("of an older study of the same name")
-    with local(tmp_path, lambda _, extra: [*code, extra["checkpoint_dir"]], checkpoints=store) as executor:
+    with local(tmp_path, lambda _, extra: [*code, extra["checkpoint_dir"]], checkpoints=kept) as executor:
         interrupted(executor, tmp_path)
         assert store.generation("trial-0000") == 1
     assert log_of(tmp_path).startswith("found []")
     terms = Terms(attempt=2, earlier_seconds=Seconds(100.0))
-    with local(tmp_path / "elsewhere", lambda _, extra: [*code, extra["checkpoint_dir"]], checkpoints=store) as another:
+    with local(tmp_path / "elsewhere", lambda _, extra: [*code, extra["checkpoint_dir"]], checkpoints=kept) as another:
         end = end_of(another, terms=terms)
         assert store.generation("trial-0000") == 1, "until the study knows that it is over"
         another.forget(0)
@@ -816,20 +821,21 @@ def test_a_trial_that_is_run_again_finds_its_checkpoint(tmp_path: Path) -> None:
 
 
 def test_without_a_checkpoint_a_second_attempt_starts_over(tmp_path: Path) -> None:
-    with local(tmp_path, python(GOOD), checkpoints=CheckpointStore(tmp_path / "kept", "s")) as executor:
+    with local(tmp_path, python(GOOD), checkpoints=tmp_path / "kept") as executor:
         end = end_of(executor, terms=Terms(attempt=2, earlier_seconds=Seconds(100.0)))
     assert not end.resumed
     assert end.observations[0].seconds == end.seconds < 10.0
 
 
 def test_a_damaged_checkpoint_is_not_used_and_that_is_told(tmp_path: Path) -> None:
-    store, folder = CheckpointStore(tmp_path / "kept", "s"), tmp_path / "old"
+    kept, folder = tmp_path / "kept", tmp_path / "old"
+    store = CheckpointStore(kept, "s")
     folder.mkdir()
     (folder / "epoch-1").write_text("weights")
     store.save("trial-0000", folder)
     (data,) = (tmp_path / "kept").rglob("000000")
     data.write_text("damaged")
-    with local(tmp_path, lambda _, extra: [*python(SAVES), extra["checkpoint_dir"]], checkpoints=store) as executor:
+    with local(tmp_path, lambda _, extra: [*python(SAVES), extra["checkpoint_dir"]], checkpoints=kept) as executor:
         executor.start(trial_of(), Terms(attempt=2, time_limit=Seconds(0.5)))
         (end,) = until_ended(executor)
     assert "started over, because checkpoint file 'epoch-1'" in end.cause
@@ -837,10 +843,11 @@ def test_a_damaged_checkpoint_is_not_used_and_that_is_told(tmp_path: Path) -> No
 
 
 def test_a_running_trials_checkpoint_is_saved_when_it_is_quiet(tmp_path: Path) -> None:
-    store = CheckpointStore(tmp_path / "kept", "s")
+    kept = tmp_path / "kept"
+    store = CheckpointStore(kept, "s")
     code = "import sys, time; open(sys.argv[1] + '/w', 'w').write('weights'); time.sleep(60)"
     command = lambda _, extra: python(code, extra["checkpoint_dir"])  # noqa: E731
-    with local(tmp_path, command, checkpoints=store, save_every=0.1) as executor:
+    with local(tmp_path, command, checkpoints=kept, save_every=0.1) as executor:
         executor.start(trial_of())
         (saved,), events = until(executor, CheckpointSaved)
         assert [type(event) for event in events] == [Begun, CheckpointSaved]
@@ -863,10 +870,11 @@ time.sleep(60)
 
 @pytest.mark.parametrize("stored", [True, False])
 def test_a_checkpoint_is_saved_when_it_is_asked_for(tmp_path: Path, stored: bool) -> None:
-    store = CheckpointStore(tmp_path / "kept", "s")
+    kept = tmp_path / "kept"
+    store = CheckpointStore(kept, "s")
     command = lambda _, extra: python(STEPS, extra["checkpoint_dir"])  # noqa: E731
     file = tmp_path / "runs/trial-0000/checkpoint/w"
-    with local(tmp_path, command, checkpoints=store if stored else None, save_every=600.0) as executor:
+    with local(tmp_path, command, checkpoints=kept if stored else None, save_every=600.0) as executor:
         executor.start(trial_of())
         until(executor, Report)
         eventually(file.exists)
@@ -909,8 +917,9 @@ def test_the_step_that_is_kept_is_the_last_reported(tmp_path: Path, leaves: bool
 
 
 def test_what_was_stopped_leaves_no_checkpoint(tmp_path: Path) -> None:
-    store = CheckpointStore(tmp_path / "kept", "s")
-    with local(tmp_path, lambda _, extra: [*python(SAVES), extra["checkpoint_dir"]], checkpoints=store) as executor:
+    kept = tmp_path / "kept"
+    store = CheckpointStore(kept, "s")
+    with local(tmp_path, lambda _, extra: [*python(SAVES), extra["checkpoint_dir"]], checkpoints=kept) as executor:
         interrupted(executor, tmp_path)
         assert store.generation("trial-0000") == 1
         executor.forget(0)
@@ -920,10 +929,11 @@ def test_what_was_stopped_leaves_no_checkpoint(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_is_saved_where_it_is_to_be_kept(tmp_path: Path) -> None:
-    store = CheckpointStore(tmp_path / "kept", "s")
+    kept = tmp_path / "kept"
+    store = CheckpointStore(kept, "s")
     code = "import sys; open(sys.argv[1] + '/model', 'w').write('weights'); print('accuracy=1')"
     trials = trials_of(PROBLEM, 2)
-    with local(tmp_path, lambda _, extra: python(code, extra["checkpoint_dir"]), checkpoints=store) as executor:
+    with local(tmp_path, lambda _, extra: python(code, extra["checkpoint_dir"]), checkpoints=kept) as executor:
         executor.start(trials.trial(0), Terms(keep=True))
         assert [end.state for end in until_ended(executor)] == [TrialState.DONE]
         assert end_of(executor, trials.trial(1)).state is TrialState.DONE
@@ -946,8 +956,9 @@ def test_a_run_that_ends_well_while_it_is_interrupted_is_done(tmp_path: Path) ->
 
 def test_a_run_that_ends_well_while_it_is_evicted_is_queued_with_its_checkpoint(tmp_path: Path) -> None:
     leaves = ENDS_WELL.replace("print('up'", "open(sys.argv[1] + '/w', 'w').write('x'); print('up'")
-    store = CheckpointStore(tmp_path / "store", "s")
-    with local(tmp_path, lambda _, extra: python(leaves, extra["checkpoint_dir"]), checkpoints=store) as executor:
+    kept = tmp_path / "store"
+    store = CheckpointStore(kept, "s")
+    with local(tmp_path, lambda _, extra: python(leaves, extra["checkpoint_dir"]), checkpoints=kept) as executor:
         executor.start(trial_of(), Terms(grace=Seconds(10)))
         eventually(lambda: "up\n" in log_of(tmp_path))
         executor.end(0, EndMode.EVICT)

@@ -17,6 +17,7 @@ from leantune.problem import Problem, maximize, minimize
 from leantune.space import Space, integer, machine
 from leantune.units import Seconds
 from leantune.worker.lines import ProgramReport
+from leantune.worker.messages import EndReason
 
 TENTH, HALF, FULL = Fraction(1, 10), Fraction(1, 2), Fraction(1)
 MACHINES = clusters([machine("small", vcpus=1, memory="2 GiB", usd_per_hour=3.6)])
@@ -70,14 +71,14 @@ def test_a_good_run() -> None:
             "out of memory: the kernel killed it at 3 GiB",
         ),
         (
-            Ending(Seconds(1.0), code=-9, why="memory", peak_bytes=3 << 30),
+            Ending(Seconds(1.0), code=-9, why=EndReason.MEMORY, peak_bytes=3 << 30),
             "out of memory: 3 GiB used, 1 x small has 2 GiB",
         ),
         (Ending(Seconds(1.0), code=1, tail="x\nMemoryError\n"), "out of memory: exit code 1"),
         (Ending(Seconds(1.0), code=1, tail="CUDA out of memory."), "out of memory: exit code 1"),
         (Ending(Seconds(1.0), code=-6, tail="std::bad_alloc"), "out of memory: killed by signal SIGABRT (6)"),
-        (Ending(Seconds(7.0), code=-15, why="timeout", time_limit=5.0), "timeout: not ended after 5 s"),
-        (Ending(Seconds(7.0), code=0, why="timeout", time_limit=5.0), "timeout: not ended after 5 s"),
+        (Ending(Seconds(7.0), code=-15, why=EndReason.TIMEOUT), "timeout: not ended after 5 s"),
+        (Ending(Seconds(7.0), code=0, why=EndReason.TIMEOUT), "timeout: not ended after 5 s"),
         (Ending(Seconds(1.0), failure="cannot start: no"), "cannot start: no"),
         (Ending(Seconds(1.0), code=2, notes=("a note",), log="/l"), "exit code 2; a note (log: /l)"),
     ],
@@ -85,8 +86,9 @@ def test_a_good_run() -> None:
 def test_a_bad_end_counts_whatever_was_reported(ending: Ending, cause: str) -> None:
     log = heard_of()
     say(log, 0.5, accuracy=0.9)
-    end = outcome(log, ending)
+    end = outcome(log, ending, terms=Terms(time_limit=Seconds(5.0)))
     assert (end.state, end.cause, end.seconds) == (TrialState.FAILED, cause, ending.seconds)
+    assert end.timed_out is (ending.why is EndReason.TIMEOUT)
     (seen,) = end.observations
     assert (seen.kind, seen.cause, dict(seen.metrics)) == (ObservationKind.FAILED, cause, {})
     assert seen.seconds == ending.seconds
@@ -229,8 +231,8 @@ def test_a_resumed_run_need_not_repeat_the_smaller_shares() -> None:
 # -- ended by us
 
 
-@pytest.mark.parametrize("why", ["stop", "signal"])
-def test_interrupted(why: str) -> None:
+@pytest.mark.parametrize("why", [EndReason.STOP, EndReason.SIGNAL])
+def test_interrupted(why: EndReason) -> None:
     log = heard_of()
     end = outcome(log, Ending(Seconds(4.0), code=-15, why=why, log="/l"))
     assert (end.state, end.cause, end.observations) == (TrialState.QUEUED, "interrupted (log: /l)", ())
@@ -241,8 +243,8 @@ def test_interrupted(why: str) -> None:
     assert outcome(log, Ending(Seconds(4.0), code=0, why=why)).state is TrialState.DONE, "it ended by itself"
 
 
-@pytest.mark.parametrize("why", ["lease", "orphaned"])
-def test_a_lost_lease(why: str) -> None:
+@pytest.mark.parametrize("why", [EndReason.LEASE, EndReason.ORPHANED])
+def test_a_lost_lease(why: EndReason) -> None:
     log = heard_of()
     say(log, 1.0, accuracy=0.5)
     end = outcome(log, Ending(Seconds(4.0), code=0, why=why))
@@ -292,7 +294,7 @@ ENDINGS = st.builds(
     Ending,
     st.floats(0, 1e6),
     code=st.sampled_from([0, 0, 1, -9]),
-    why=st.sampled_from(["", "", "timeout", "stop", "lease", "memory"]),
+    why=st.sampled_from(EndReason),
     last_line=st.sampled_from(["", "accuracy=0.5 latency=1", "accuracy=nan"]),
 )
 
@@ -325,5 +327,7 @@ def test_a_resumed_run_that_has_nothing_left_to_say_is_done_with_what_was_said_b
     }
     afresh = outcome(ReportLog(problem, trial), Ending(Seconds(1.0)), terms=Terms(reported=earlier))
     assert afresh.state is TrialState.FAILED, "it started over, and said nothing"
-    stopped = outcome(ReportLog(problem, trial), Ending(Seconds(1.0), why="stop"), RESUMED, Terms(reported=earlier))
+    stopped = outcome(
+        ReportLog(problem, trial), Ending(Seconds(1.0), why=EndReason.STOP), RESUMED, Terms(reported=earlier)
+    )
     assert stopped.state is TrialState.QUEUED, "it was asked to end, and is not done"

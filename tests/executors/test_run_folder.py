@@ -72,7 +72,7 @@ def test_a_first_attempt_finds_nothing_and_a_second_what_was_left(folder: RunFol
 def test_it_begins_with_all_of_another_checkpoint_or_with_nothing(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = folder.of(2)
+    other = RunFolder(folder.path.parent, 2)
     other.make()
     other.prepare_checkpoint(empty=True)
     for name in ("a", "b"):

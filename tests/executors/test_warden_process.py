@@ -13,7 +13,7 @@ import pytest
 
 from leantune.errors import LeanTuneError
 from leantune.executors.warden_process import WardenProcess
-from leantune.worker.orders import Orders
+from leantune.worker.messages import Orders
 from tests.executors.programs import alive, eventually
 
 

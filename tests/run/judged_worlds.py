@@ -21,8 +21,9 @@ from leantune.cloud.provider import Offer
 from leantune.cloud.simcloud import SimCloud
 from leantune.executors.base import EndMode, Finished, Terms
 from leantune.executors.base import Event as ExecutorEvent
+from leantune.executors.fleet import RentalMarket
 from leantune.executors.registry import Past
-from leantune.executors.rented import ProgramHooks, RentalMarket, RentedExecutor
+from leantune.executors.rented import ProgramHooks, RentedExecutor
 from leantune.executors.simcloud import recall_steps
 from leantune.history import Trial, TrialState
 from leantune.lab.simulate.programs import RecordedPrograms, TrainingRun

@@ -25,6 +25,19 @@ CLUSTER = {
 }  # fmt: skip
 
 
+class Link:
+    """Keeps what is sent."""
+
+    def __init__(self, sent: list[dict[str, object]], own_process: bool) -> None:
+        self._sent, self.own_process = sent, own_process
+
+    def checkpoint_dir(self) -> Path:
+        return Path("/somewhere")
+
+    def send(self, message: dict[str, object]) -> None:
+        self._sent.append(message)
+
+
 def made(sent: list[dict[str, object]], own_process: bool = False) -> CurrentTrial:
     return CurrentTrial(
         number=3,
@@ -33,9 +46,7 @@ def made(sent: list[dict[str, object]], own_process: bool = False) -> CurrentTri
         fraction=Fraction(1, 2),
         snapshots=(Fraction(1, 10), Fraction(1, 2)),
         parameters={"lr": 0.1},
-        checkpoint_dir=lambda: Path("/somewhere"),
-        send=sent.append,
-        own_process=own_process,
+        link=Link(sent, own_process),
     )
 
 

@@ -14,12 +14,11 @@ from fractions import Fraction
 from leantune.cli.command import Json, encoded, picked
 from leantune.cli.terminal import aligned
 from leantune.lab.replay.calibration import Calibration
-from leantune.lab.replay.facts import facts
 from leantune.lab.replay.pool import Task
 from leantune.lab.replay.runs import Row
 from leantune.lab.replay.summary import Arrivals, Regret, Summary
 from leantune.lab.replay.tables import MeasuredTable
-from leantune.lab.replay.truth import Truth
+from leantune.lab.replay.truth import Truth, facts
 from leantune.problem import At, Direction, Fidelity, Problem
 from leantune.text import (
     at_full,

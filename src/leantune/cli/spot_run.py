@@ -8,7 +8,7 @@ from pathlib import Path
 from leantune.cli.command import Answer, ExitCode, Json, picked
 from leantune.cli.studies import CODE_OF_OUTCOME, warned, worked
 from leantune.cli.terminal import Mode, columned
-from leantune.executors.rented import Purpose
+from leantune.executors.rental import Purpose
 from leantune.jobfile.edit import SpotTuneOptions, load_spottune
 from leantune.run.loop import End, Outcome
 from leantune.store.rows import StayRow

@@ -39,7 +39,7 @@ class Terms:
     to do need not say them again. continues: a done trial of the configuration at a smaller share, and what it showed
     there, that the run may go on from (fidelity: epochs). seed: for the program, the study's own, or another for a run
     that repeats one. keep: what it leaves as its checkpoint is saved also when it
-    has come through.
+    has come through. market_limit: the time limit in seconds of the market, where these are others, for messages.
     """
 
     attempt: int = 1
@@ -52,6 +52,17 @@ class Terms:
     continues: tuple[Trial, Observation] | None = None
     keep: bool = False
     seed: int = 0
+    market_limit: Seconds | None = None
+
+    @property
+    def smaller(self) -> int | None:
+        """Number of the trial at a smaller share that the run may go on from."""
+        return None if self.continues is None else self.continues[0].number
+
+    @property
+    def shown_limit(self) -> Seconds | None:
+        """The time limit as messages tell it."""
+        return self.time_limit if self.market_limit is None else self.market_limit
 
 
 class EndMode(StrEnum):
@@ -133,7 +144,8 @@ class Finished(NamedTuple):
     included; None where seconds times the machine's price is what it costs. kept_step: where the next attempt can go
     on at most, 0: from nothing; None: nobody knows, and what was known before holds. stays: the machines that it had.
     continued: whether it went on from `Terms.continues`, so that seconds and dollars of its observations are those of a
-    run from nothing: they include those of what it went on from.
+    run from nothing: they include those of what it went on from. timed_out: whether it failed because it exceeded its
+    time limit.
     """
 
     number: int
@@ -146,6 +158,7 @@ class Finished(NamedTuple):
     kept_step: float | None = None
     stays: tuple[StayRow, ...] = ()
     continued: bool = False
+    timed_out: bool = False
 
 
 Event = Begun | Report | CheckpointSaved | MachineLaunched | MachineUpdate | Finished
@@ -202,7 +215,7 @@ class Executor(Protocol):
     - of one trial, `Begun` comes first, at most once, and `Finished` last; a run that never began has no `Begun`;
     - trials are told as finished in the order in which they ended, ties in the order in which they were started;
     - a trial that fails is told as failed, with its cause and its cost: `step` does not raise for it;
-    - a run that exceeds its time limit is told as failed, its cause beginning with `timeout`;
+    - a run that exceeds its time limit is told as failed, and `Finished.timed_out` is true;
     - calls come from one thread, `renew` from any.
     """
 

@@ -13,14 +13,14 @@ from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import ObservationError
 from leantune.executors.base import BaseExecutor, Begun, EndMode, Event, Finished, FreeCapacity, Terms
-from leantune.executors.keeper import Background, Keeper, give_up, held
+from leantune.executors.keeper import Checkpoints, Keeper
 from leantune.executors.outcome import Ending, ReportLog, Restored, outcome
-from leantune.executors.run_folder import RunFolder
 from leantune.history import Trial, TrialState
 from leantune.problem import Problem
 from leantune.units import Seconds, parse_share
 from leantune.worker.client import CurrentTrial, acting, real_number
 from leantune.worker.lines import read_mapping
+from leantune.worker.messages import EndReason
 
 Train = Callable[[CurrentTrial], Any]
 
@@ -67,8 +67,7 @@ class FunctionExecutor(BaseExecutor):
     ) -> None:
         """runs: gets a folder for each trial's checkpoint; without it a checkpoint lives as long as its run."""
         self._problem, self._train, self._clock, self._catch = problem, train, clock, catch
-        self._runs, self._checkpoints = runs, checkpoints
-        self._background = Background(lambda: None)
+        self._checkpoints = None if runs is None else Checkpoints(runs, checkpoints, clock)
         self._waiting: dict[int, tuple[Trial, Terms]] = {}
         self._current: CurrentTrial | None = None
         self._evicted: set[int] = set()
@@ -136,34 +135,32 @@ class FunctionExecutor(BaseExecutor):
     def forget(self, number: int) -> None:
         """Remove the trial's checkpoint, if there is a place for them, in the background."""
         self._refuse_running(number)
-        if self._runs is not None:
-            folder = RunFolder(self._runs, number)
-            self._background.do(lambda: give_up(self._checkpoints, folder))
+        if self._checkpoints is not None:
+            self._checkpoints.forget(number)
 
     def kept(self, numbers: Iterable[int]) -> frozenset[int]:
         """Those whose folder, or place in the store, holds something."""
-        return frozenset() if self._runs is None else held(self._runs, self._checkpoints, numbers)
+        return frozenset() if self._checkpoints is None else self._checkpoints.kept(numbers)
 
     def close(self) -> None:
         """Forget all of them."""
         self._waiting.clear()
         self._news.clear()
-        self._background.close()
+        if self._checkpoints is not None:
+            self._checkpoints.close()
 
 
 class _Call:
-    """One call of the function, with what belongs to it: its trial, its folder, what it reports."""
+    """One call of the function, with what belongs to it: its trial, its folder, what it reports (a `TrialLink`)."""
+
+    own_process = False
 
     def __init__(self, executor: FunctionExecutor, trial: Trial, terms: Terms) -> None:
         self._executor, self._trial, self._terms = executor, trial, terms
         self._log = ReportLog(executor._problem, trial)
         self._temporary: Path | None = None
-        self._folder = RunFolder(executor._runs, trial.number) if executor._runs is not None else None
-        self._keeper = (
-            Keeper(executor._checkpoints, self._folder, executor._background, executor._clock)
-            if self._folder is not None
-            else None
-        )
+        checkpoints = executor._checkpoints
+        self._keeper = None if checkpoints is None else Keeper(checkpoints, trial.number)
 
     def run(self) -> Finished:
         """Call it, and say how it ended."""
@@ -175,11 +172,11 @@ class _Call:
             fraction=self._trial.fraction,
             snapshots=self._trial.snapshots,
             parameters=self._trial.configuration,
-            checkpoint_dir=self._checkpoint_dir,
-            send=self._hear,
-            own_process=False,
+            link=self,
         )
         self._began = self._executor._clock.monotonic()
+        if self._keeper is not None:
+            self._keeper.begin(self._began)
         step = None if any(restored) else 0.0
         self._executor._news.append(Begun(self._trial.number, self._executor._clock.now(), step))
         self._earlier, self._earlier_usd = restored.earlier_seconds(self._terms), restored.earlier_usd(self._terms)
@@ -195,14 +192,10 @@ class _Call:
             self._terms,
             evicted=self._trial.number in self._executor._evicted,
         )
-        trouble = self._settle(finished.state)
-        cause = "; ".join(part for part in (finished.cause, trouble) if part)
-        return finished._replace(cause=cause, kept_step=self._kept_step(finished.state, trouble))
-
-    def _kept_step(self, state: TrialState, trouble: str) -> float | None:
-        if state is not TrialState.QUEUED or trouble:
-            return None
-        return self._log.step if self._keeper is not None and self._keeper.holds else 0.0
+        self._settle(finished.state)
+        if self._keeper is None:
+            return finished._replace(kept_step=0.0 if finished.state is TrialState.QUEUED else None)
+        return self._keeper.with_checkpoint(finished, self._log.step)
 
     def _call(self, current: CurrentTrial) -> str:
         """Why it failed, or nothing."""
@@ -235,7 +228,8 @@ class _Call:
         self._log.names.update(dict.fromkeys(numbers))
         self._log.take(share, numbers, seconds, cost)
 
-    def _hear(self, message: dict[str, object]) -> None:
+    def send(self, message: dict[str, object]) -> None:
+        """Hear a report."""
         seconds = self._executor._clock.monotonic() - self._began
         report = self._log.hear(read_mapping(message), seconds, on_purpose=True)
         if report is not None:
@@ -246,9 +240,11 @@ class _Call:
     def _ending(self, failure: str, stopped: bool) -> Ending:
         seconds = max(0.0, self._executor._clock.monotonic() - self._began)
         limit = self._terms.time_limit
-        why = "timeout" if limit is not None and seconds > limit else "stop" if stopped else ""
+        why = EndReason.STOP if stopped else EndReason.NONE
+        if limit is not None and seconds > limit:
+            why = EndReason.TIMEOUT
         notes = tuple(self._keeper.notes) if self._keeper is not None else ()
-        return Ending(Seconds(seconds), why=why, failure=failure, time_limit=limit, notes=notes)
+        return Ending(Seconds(seconds), why=why, failure=failure, notes=notes)
 
     def _strange(self, result: object) -> ObservationError:
         return ObservationError(
@@ -260,22 +256,23 @@ class _Call:
     # -- its checkpoint
 
     def _restore(self) -> Restored:
-        if self._folder is None or self._keeper is None:
+        if self._keeper is None:
             return Restored()
-        self._folder.make()
-        continues = self._terms.continues
-        return self._keeper.restore(self._terms.attempt, None if continues is None else continues[0].number)
+        self._keeper.folder.make()
+        return self._keeper.restore(self._terms.attempt, self._terms.smaller)
 
-    def _checkpoint_dir(self) -> Path:
-        if self._folder is not None:
-            return self._folder.checkpoint
+    def checkpoint_dir(self) -> Path:
+        """The trial's folder, or one that lives as long as the call."""
+        if self._keeper is not None:
+            return self._keeper.folder.checkpoint
         if self._temporary is None:
             self._temporary = Path(tempfile.mkdtemp(prefix="leantune-checkpoint-"))
         return self._temporary
 
-    def _settle(self, state: TrialState) -> str:
-        """Keep the checkpoint where there is a place; what went wrong with that."""
+    def _settle(self, state: TrialState) -> None:
+        """Keep the checkpoint where there is a place."""
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
-        saving = self._keeper.settle(state, keep=self._terms.keep) if self._keeper is not None else None
-        return saving.result() if saving is not None else ""
+        saving = None if self._keeper is None else self._keeper.settle(state, keep=self._terms.keep)
+        if saving is not None:
+            saving.result()

@@ -13,6 +13,7 @@ from pathlib import Path
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import CheckpointError
+from leantune.executors.base import Finished
 from leantune.executors.outcome import Restored
 from leantune.executors.run_folder import Fingerprint, RunFolder
 from leantune.history import TrialState
@@ -21,12 +22,48 @@ SAVE_EVERY = 30.0  # seconds between looks at a running trial's checkpoint
 QUIET = 1.0  # seconds without a change after which a checkpoint counts as complete
 
 
-class Background:
-    """One thread that copies, one thing after the other; `wake` is called after each."""
+class Checkpoints:
+    """The checkpoints of an executor's trials: in their folders under `runs` and, where there is one, in a store.
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        self._wake = wake
+    One thread copies, one thing after the other; `wake` is called after each. every: seconds between looks at a running
+    trial's checkpoint.
+    """
+
+    def __init__(
+        self,
+        runs: Path,
+        store: CheckpointStore | None,
+        clock: Clock,
+        wake: Callable[[], None] = lambda: None,
+        every: float = SAVE_EVERY,
+    ) -> None:
+        self.store, self.clock = store, clock
+        self.every = every if store is not None else float("inf")
+        self._runs, self._wake = runs, wake
         self._thread: ThreadPoolExecutor | None = None
+
+    def folder(self, number: int) -> RunFolder:
+        """The folder of a trial."""
+        return RunFolder(self._runs, number)
+
+    def kept(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Those of the trials of which a checkpoint, or a part of one, is in their folder or in the store."""
+        stored = frozenset() if self.store is None else frozenset(self.store.places())
+        folders = {number: self.folder(number) for number in numbers}
+        return frozenset(number for number, folder in folders.items() if folder.key in stored or folder.has_checkpoint)
+
+    def forget(self, number: int) -> Future[str]:
+        """Remove a checkpoint that nobody will go on from, here and in the store, soon."""
+        return self.do(lambda: self._remove(self.folder(number)))
+
+    def _remove(self, folder: RunFolder) -> str:
+        folder.remove_checkpoint()
+        if self.store is not None:
+            try:
+                self.store.delete(folder.key)
+            except CheckpointError as error:
+                return error.what
+        return ""
 
     def do(self, work: Callable[[], str]) -> Future[str]:
         """Do it soon; the result is what went wrong, in words."""
@@ -58,26 +95,20 @@ class SavedCopy:
 
 
 class Keeper:
-    """Of the checkpoint of one run. Without a store, a checkpoint lives in the run's own folder only.
+    """Of the checkpoint of one run. Without a store, a checkpoint lives in the trial's own folder only.
 
     next_look: from when on `look` will do something, by `Clock.monotonic`. notes: what went wrong, in words.
     """
 
-    def __init__(
-        self,
-        store: CheckpointStore | None,
-        folder: RunFolder,
-        background: Background,
-        clock: Clock,
-        every: float = SAVE_EVERY,
-    ) -> None:
-        self._store, self._folder, self._background, self._clock = store, folder, background, clock
-        self._every = every if store is not None else float("inf")
+    def __init__(self, checkpoints: Checkpoints, number: int) -> None:
+        self.folder = checkpoints.folder(number)
+        self._checkpoints, self._store, self._clock = checkpoints, checkpoints.store, checkpoints.clock
         self._saved: Fingerprint = ()
         self._saved_step: float | None = None
         self._seen: Fingerprint | None = None  # changed since it was saved, and perhaps not complete
         self._saving: Future[str] | None = None
         self._copy: SavedCopy | None = None  # what the thread has saved last
+        self._last: Future[str] | None = None  # saving after the run
         self._begun = self._asked = False
         self.next_look = float("inf")
         self.notes: list[str] = []
@@ -85,7 +116,7 @@ class Keeper:
     @property
     def holds(self) -> bool:
         """Whether there is a checkpoint for the next attempt."""
-        return bool(self._folder.fingerprint())
+        return bool(self.folder.fingerprint())
 
     def restore(self, attempt: int, smaller: int | None = None) -> Restored:
         """Bring the checkpoint back; whose there is to go on from.
@@ -94,34 +125,34 @@ class Keeper:
         lies there is of another study of the same name. smaller: the trial at a smaller share that it goes on from
         where it has no checkpoint of its own.
         """
-        self._folder.prepare_checkpoint(empty=attempt == 1)
+        self.folder.prepare_checkpoint(empty=attempt == 1)
         if self._store is not None:
             self._bring_back(self._store, attempt)
-        self._saved = self._folder.fingerprint()
+        self._saved = self.folder.fingerprint()
         own = attempt > 1 and bool(self._saved)
         if smaller is None or own:
-            return Restored(own, own and smaller is not None and not self._folder.began_anew)
+            return Restored(own, own and smaller is not None and not self.folder.began_anew)
         continued = self._continue(smaller)
         self._saved = ()  # whatever is here now, the trial itself has saved nothing
         return Restored(False, continued)
 
     def _continue(self, smaller: int) -> bool:
         """Begin with a copy of what another trial left; whether there was anything."""
-        self._folder.prepare_checkpoint(empty=True)
-        source, why = self._folder.of(smaller), ""
+        self.folder.prepare_checkpoint(empty=True)
+        source, why = self._checkpoints.folder(smaller), ""
         try:
             if self._store is not None:
-                self._store.borrow(source.key, self._folder.checkpoint)
+                self._store.borrow(source.key, self.folder.checkpoint)
             else:
-                self._folder.begin_with(source)
+                self.folder.begin_with(source)
         except CheckpointError as error:
             why = error.what
         except OSError as error:
             why = f"its folder cannot be read: {error.strerror}"
         if not why and self.holds:
             return True
-        self._folder.prepare_checkpoint(empty=True)
-        self._folder.note_anew()
+        self.folder.prepare_checkpoint(empty=True)
+        self.folder.note_anew()
         self.notes.append(f"started from nothing, as trial {smaller} left no checkpoint to go on from")
         if why:
             self.notes[-1] += f" ({why})"
@@ -129,18 +160,18 @@ class Keeper:
 
     def _bring_back(self, store: CheckpointStore, attempt: int) -> None:
         if attempt == 1:
-            store.delete(self._folder.key)
+            store.delete(self.folder.key)
             return
         try:
-            store.restore(self._folder.key, self._folder.checkpoint)
+            store.restore(self.folder.key, self.folder.checkpoint)
         except CheckpointError as error:
-            self._folder.prepare_checkpoint(empty=True)
+            self.folder.prepare_checkpoint(empty=True)
             self.notes.append(f"started over, because {error.what}")
 
     def begin(self, now: float) -> None:
         """The run has begun."""
         self._begun = True
-        self.next_look = now if self._asked else now + self._every
+        self.next_look = now if self._asked else now + self._checkpoints.every
 
     def ask(self, now: float) -> None:
         """Save it now, or as soon as it is complete; `look` tells when that is so, also where nothing has changed."""
@@ -164,9 +195,23 @@ class Keeper:
         The future, if any, is to be awaited before the end is told: another worker may start the trial then. Nothing is
         removed here: that the trial is over is not yet known to the store.
         """
-        if self._store is not None and (state is TrialState.QUEUED or (keep and state is TrialState.DONE)):
-            return self._background.do(lambda: self._save(None))
-        return None
+        is_wanted = state is TrialState.QUEUED or (keep and state is TrialState.DONE)
+        self._last = self._checkpoints.do(lambda: self._save(None)) if is_wanted and self._store is not None else None
+        return self._last
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing more is to be saved."""
+        return self._last is None or self._last.done()
+
+    def with_checkpoint(self, finished: Finished, step: float | None) -> Finished:
+        """The end of the run with what it left, and what went wrong with that. step: the last one that it reported."""
+        trouble = "" if self._last is None else self._last.result()
+        cause = "; ".join(part for part in (finished.cause, trouble) if part)
+        kept: float | None = None
+        if finished.state is TrialState.QUEUED and self._begun and not trouble:
+            kept = step if self.holds else 0.0
+        return finished._replace(cause=cause, kept_step=kept)
 
     def _completed(self) -> list[SavedCopy]:
         """What the thread has saved; what went wrong with it is noted once."""
@@ -181,15 +226,15 @@ class Keeper:
         if self._saving is not None:
             self.next_look = now + QUIET
             return []
-        fingerprint = self._folder.fingerprint()
+        fingerprint = self.folder.fingerprint()
         if fingerprint not in (self._saved, self._seen):
             self._seen, self.next_look = fingerprint, now + QUIET
             return []
-        self._seen, self.next_look = None, now + self._every
+        self._seen, self.next_look = None, now + self._checkpoints.every
         asked, self._asked = self._asked, False
         if fingerprint != self._saved and self._store is not None:
             self._copy = None
-            self._saving = self._background.do(lambda: self._save(step))
+            self._saving = self._checkpoints.do(lambda: self._save(step))
             return []
         if fingerprint != self._saved:  # the folder is all there is
             self._saved, self._saved_step = fingerprint, step
@@ -198,31 +243,13 @@ class Keeper:
     def _save(self, step: float | None) -> str:
         """In the background: what went wrong, in words."""
         assert self._store is not None
-        began, fingerprint = self._clock.monotonic(), self._folder.fingerprint()
+        began, fingerprint = self._clock.monotonic(), self.folder.fingerprint()
         if fingerprint != self._saved:
             try:
-                self._store.save(self._folder.key, self._folder.checkpoint)
+                self._store.save(self.folder.key, self.folder.checkpoint)
             except CheckpointError as error:
                 return f"its checkpoint was not saved: {error.what}"
         ended = self._clock.monotonic()
         self._saved, self._saved_step = fingerprint, step
         self._copy = SavedCopy(step, self._clock.now(), ended, ended - began)
         return ""
-
-
-def give_up(store: CheckpointStore | None, folder: RunFolder) -> str:
-    """Remove a checkpoint that nobody will go on from, here and in the store; what went wrong, in words."""
-    folder.remove_checkpoint()
-    if store is not None:
-        try:
-            store.delete(folder.key)
-        except CheckpointError as error:
-            return error.what
-    return ""
-
-
-def held(runs: Path, store: CheckpointStore | None, numbers: Iterable[int]) -> frozenset[int]:
-    """Those of the trials of which a checkpoint, or a part of one, is in their folder or in the store."""
-    stored = frozenset() if store is None else frozenset(store.places())
-    folders = {number: RunFolder(runs, number) for number in numbers}
-    return frozenset(number for number, folder in folders.items() if folder.key in stored or folder.has_checkpoint)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import selectors
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from types import MappingProxyType
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
 from leantune.executors.base import (
     GATHER_SECONDS,
-    Arguments,
     BaseExecutor,
     EndMode,
     Event,
@@ -22,16 +20,12 @@ from leantune.executors.base import (
     Terms,
     cores_for,
 )
-from leantune.executors.keeper import SAVE_EVERY, Background, give_up, held
-from leantune.executors.local_run import LocalRun, Setting
+from leantune.executors.keeper import SAVE_EVERY, Checkpoints
+from leantune.executors.local_run import LocalRun, Workplace
 from leantune.executors.machine import CoreLocks, check_cluster, this_host
 from leantune.executors.registry import Charges, ProgramSettings
-from leantune.executors.run_folder import RunFolder
 from leantune.history import Trial
-from leantune.problem import Problem
 from leantune.units import Seconds
-
-LOG_LIMIT = 10 * 2**20  # bytes
 
 
 def check_settings(settings: ProgramSettings) -> None:
@@ -47,16 +41,7 @@ def charges(settings: ProgramSettings) -> Charges:
 
 def make_executor(settings: ProgramSettings, clock: Clock, save_every: float = SAVE_EVERY) -> LocalExecutor:
     """Runs the study's program on this machine."""
-    return LocalExecutor(
-        settings.problem,
-        settings.arguments,
-        folder=settings.folder,
-        runs=settings.runs,
-        checkpoints=CheckpointStore(settings.checkpoints, settings.study),
-        clock=clock,
-        study=settings.study,
-        save_every=save_every,
-    )
+    return LocalExecutor(settings, clock, save_every=save_every)
 
 
 class LocalExecutor(BaseExecutor):
@@ -67,26 +52,16 @@ class LocalExecutor(BaseExecutor):
     `start` raises LeanTuneError where this machine is at fault (a full disk), and `step` where that shows later.
     """
 
-    def __init__(  # noqa: PLR0913 - two places, a clock, and what has a default, all by name
+    def __init__(
         self,
-        problem: Problem,
-        arguments: Arguments,
-        *,
-        folder: Path,
-        runs: Path,
-        checkpoints: CheckpointStore | None = None,
+        settings: ProgramSettings,
         clock: Clock | None = None,
-        study: str = "",
-        log_limit: int = LOG_LIMIT,
-        environment: Mapping[str, str] = MappingProxyType({}),
+        *,
         save_every: float = SAVE_EVERY,
         locks: Path | None = None,
     ) -> None:
-        """arguments: the command line of a trial. folder: where programs start. runs: gets a folder for each trial.
-
-        environment: variables besides this process's own. locks: the folder in which cores are locked; all of a user's
-        processes share one unless a test says otherwise.
-        """
+        """locks: where cores are locked; all of a user's processes share one folder unless a test says otherwise."""
+        store = None if settings.checkpoints is None else CheckpointStore(settings.checkpoints, settings.study)
         self._host = this_host()
         self._clock = clock or RealClock()
         self._awake, self._wake_file = os.pipe()
@@ -95,23 +70,9 @@ class LocalExecutor(BaseExecutor):
         for file in (self._awake, self._wake_file):
             os.set_blocking(file, False)
         self._selector.register(self._awake, selectors.EVENT_READ)
-        self._background = Background(self._wake)
         self._cores = CoreLocks(self._host.cores, locks)
-        self._setting = Setting(
-            problem=problem,
-            arguments=arguments,
-            folder=folder,
-            runs=runs,
-            checkpoints=checkpoints,
-            clock=self._clock,
-            study=study,
-            log_limit=log_limit,
-            environment=dict(environment),
-            save_every=save_every,
-            cores=self._cores,
-            background=self._background,
-            wake=self._wake,
-        )
+        self._checkpoints = Checkpoints(settings.runs, store, self._clock, self._wake, save_every)
+        self._workplace = Workplace(settings, self._checkpoints, self._cores, self._clock, self._wake)
         self._runs: dict[int, LocalRun] = {}
         self._news: list[tuple[float, Event]] = []  # heard and not told yet
 
@@ -140,7 +101,7 @@ class LocalExecutor(BaseExecutor):
         """Start the program; one whose locks are held, or whose checkpoint is elsewhere, begins when it can."""
         self._refuse_twice(trial.number, self._runs)
         self.check(trial)
-        run = LocalRun(self._setting, trial, terms)
+        run = LocalRun(self._workplace, trial, terms)
         run.begin()
         self._runs[trial.number] = run
 
@@ -197,12 +158,11 @@ class LocalExecutor(BaseExecutor):
     def forget(self, number: int) -> None:
         """Remove the trial's checkpoint, here and in the store, in the background."""
         self._refuse_running(number)
-        folder = RunFolder(self._setting.runs, number)
-        self._background.do(lambda: give_up(self._setting.checkpoints, folder))
+        self._checkpoints.forget(number)
 
     def kept(self, numbers: Iterable[int]) -> frozenset[int]:
         """Those whose folder, or place in the store, holds something."""
-        return held(self._setting.runs, self._setting.checkpoints, numbers)
+        return self._checkpoints.kept(numbers)
 
     def close(self) -> None:
         """Kill whatever runs; saving that has begun is finished."""
@@ -215,7 +175,7 @@ class LocalExecutor(BaseExecutor):
         for run in runs:
             self._remove(run)
             run.kill()
-        self._background.close()
+        self._checkpoints.close()
         with self._closing:
             self._closed = True
             self._selector.close()
@@ -230,8 +190,9 @@ class LocalExecutor(BaseExecutor):
         """Until somebody has something to say, or the time is over."""
         registered = self._selector.get_map()
         for run in self._runs.values():
-            if run.warden is not None and not run.warden.over and run.warden.fileno() not in registered:
-                self._selector.register(run.warden, selectors.EVENT_READ)
+            warden = run.listening_to
+            if warden is not None and warden.fileno() not in registered:
+                self._selector.register(warden, selectors.EVENT_READ)
         self._selector.select(None if seconds == float("inf") else max(0.0, seconds))
 
     def _hear(self) -> None:
@@ -243,9 +204,10 @@ class LocalExecutor(BaseExecutor):
                 pass
         now = self._clock.monotonic()
         for run in self._runs.values():
-            file = run.warden.fileno() if run.warden is not None and not run.warden.over else None
+            warden = run.listening_to
+            file = None if warden is None else warden.fileno()
             self._news += run.look(now)
-            if file is not None and run.warden is not None and run.warden.over:
+            if file is not None and run.listening_to is None:
                 with suppress(KeyError):  # one that began and ended since the last sleep was never registered
                     self._selector.unregister(file)
 
@@ -253,9 +215,9 @@ class LocalExecutor(BaseExecutor):
         """Nothing more is told of it."""
         del self._runs[run.trial.number]
         self._news = [(time, event) for time, event in self._news if event.number != run.trial.number]
-        if run.warden is not None and not run.warden.over:
+        if run.listening_to is not None:
             with suppress(KeyError):
-                self._selector.unregister(run.warden)
+                self._selector.unregister(run.listening_to)
 
     def _wake(self) -> None:
         """From any thread: end the sleep."""

@@ -6,48 +6,38 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import InvalidInput
-from leantune.executors.base import Arguments, Begun, CheckpointSaved, Event, Finished, Report, Terms, cores_for
-from leantune.executors.keeper import Background, Keeper
+from leantune.executors.base import Begun, CheckpointSaved, Event, Finished, Report, Terms, cores_for
+from leantune.executors.keeper import Checkpoints, Keeper
 from leantune.executors.machine import CoreLocks, HeldLocks, thread_environment, try_lock
 from leantune.executors.outcome import Ending, ReportLog, Restored, outcome
-from leantune.executors.run_folder import RunFolder
+from leantune.executors.registry import ProgramSettings
 from leantune.executors.warden_process import WardenProcess
 from leantune.history import Trial, TrialState
-from leantune.problem import Problem
-from leantune.units import NO_SECONDS, Seconds
+from leantune.units import Seconds
 from leantune.worker.client import TRIAL_VARIABLE
 from leantune.worker.lines import plain, read_json
-from leantune.worker.orders import Exit, Orders
+from leantune.worker.messages import EndReason, Exit, Orders
 
+LOG_LIMIT = 10 * 2**20  # bytes
 LOCK_PERIOD = 0.02  # seconds between tries to take a lock that somebody holds
 LOCK_PATIENCE = 60.0  # seconds beyond the lease and grace of whoever may hold it
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What all runs of an executor share."""
+class Workplace:
+    """What all runs of an executor share. wake: from any thread, has it look at them."""
 
-    problem: Problem
-    arguments: Arguments
-    folder: Path
-    runs: Path
-    checkpoints: CheckpointStore | None
-    clock: Clock
-    study: str
-    log_limit: int
-    environment: Mapping[str, str]
-    save_every: float
+    settings: ProgramSettings
+    checkpoints: Checkpoints
     cores: CoreLocks
-    background: Background
+    clock: Clock
     wake: Callable[[], None]
 
 
@@ -59,14 +49,14 @@ class LocalRun:
     Only `renew` may be called from another thread.
     """
 
-    def __init__(self, setting: Setting, trial: Trial, terms: Terms) -> None:
-        self.trial, self.terms, self._setting = trial, terms, setting
-        self._folder = RunFolder(setting.runs, trial.number)
-        self._keeper = Keeper(setting.checkpoints, self._folder, setting.background, setting.clock, setting.save_every)
-        self._log = ReportLog(setting.problem, trial)
+    def __init__(self, place: Workplace, trial: Trial, terms: Terms) -> None:
+        self.trial, self.terms, self._place, self._clock = trial, terms, place, place.clock
+        self._keeper = Keeper(place.checkpoints, trial.number)
+        self._folder = self._keeper.folder
+        self._log = ReportLog(place.settings.problem, trial)
         self._argv = self._arguments()
         self._restored = Restored()
-        self._renewed = setting.clock.monotonic()
+        self._renewed = self._clock.monotonic()
         self._guard = threading.Lock()  # of the three lines below
         self._cancelled = False
         self._begun: Begun | None = None  # until it is told
@@ -74,7 +64,6 @@ class LocalRun:
         self._evicted = False
         self.has_locks = False
         self._began = 0.0
-        self._saving: Future[str] | None = None
         self._ended: Finished | None = None
         self.finished: Finished | None = None
         self.error: BaseException | None = None
@@ -92,7 +81,7 @@ class LocalRun:
 
     def renew(self) -> None:
         """The lease begins anew."""
-        self._renewed = self._setting.clock.monotonic()
+        self._renewed = self._clock.monotonic()
         warden = self.warden
         if warden is not None:
             warden.send({"renew": True})
@@ -100,8 +89,8 @@ class LocalRun:
     def interrupt(self) -> None:
         """Ask it to save a checkpoint and end."""
         if self._cancel():
-            self.ended = self._setting.clock.monotonic()
-            self._finish(Finished(self.trial.number, (), TrialState.QUEUED, "interrupted", NO_SECONDS))
+            self.ended = self._clock.monotonic()
+            self.finished = Finished(self.trial.number, (), TrialState.QUEUED, "interrupted")
         elif self.warden is not None:
             self.warden.send({"stop": "term"})
 
@@ -117,7 +106,12 @@ class LocalRun:
 
     def save(self) -> None:
         """Have the checkpoint saved as it is now."""
-        self._keeper.ask(self._setting.clock.monotonic())
+        self._keeper.ask(self._clock.monotonic())
+
+    @property
+    def listening_to(self) -> WardenProcess | None:
+        """Its warden, while that has something to say."""
+        return None if self.warden is None or self.warden.over else self.warden
 
     @property
     def next_look(self) -> float:
@@ -138,8 +132,8 @@ class LocalRun:
         if self._ended is None:
             for copy in self._keeper.look(now, self._log.step):
                 news.append((copy.monotonic, CheckpointSaved(self.trial.number, copy.time, copy.step, copy.seconds)))
-        elif self.finished is None and (self._saving is None or self._saving.done()):
-            self._finish(self._ended)
+        elif self.finished is None and self._keeper.is_settled:
+            self.finished = self._keeper.with_checkpoint(self._ended, self._log.step)
         self.ended = max([self.ended, *(time for time, _ in news)])
         return news
 
@@ -148,9 +142,8 @@ class LocalRun:
     @property
     def _has_to_restore(self) -> bool:
         """Whether a checkpoint is to be brought here, which may take a while."""
-        if self.terms.continues is not None:
-            return True
-        return self.terms.attempt > 1 and self._setting.checkpoints is not None
+        again = self.terms.attempt > 1 and self._place.checkpoints.store is not None
+        return again or self.terms.continues is not None
 
     def _arguments(self) -> list[str]:
         extra = {
@@ -158,10 +151,10 @@ class LocalRun:
             "trial": str(self.trial.number),
             "attempt": str(self.terms.attempt),
             "log": str(self._folder.log(self.terms.attempt)),
-            "study": self._setting.study,
+            "study": self._place.settings.study,
             "seed": str(self.terms.seed),
         }
-        argv = [str(part) for part in self._setting.arguments(self.trial, extra)]
+        argv = [str(part) for part in self._place.settings.arguments(self.trial, extra)]
         if not argv:
             raise InvalidInput("the command is empty", where=f"trial {self.trial.number}", hint="Name a program")
         return argv
@@ -172,7 +165,7 @@ class LocalRun:
         if own is None:
             return None
         cluster = self.trial.configuration.cluster
-        cores = HeldLocks() if cluster is None else self._setting.cores.take(cores_for(cluster.vcpus))
+        cores = HeldLocks() if cluster is None else self._place.cores.take(cores_for(cluster.vcpus))
         if cores is None:
             os.close(own)
             return None
@@ -181,7 +174,7 @@ class LocalRun:
 
     def _begin_later(self, locks: HeldLocks | None) -> None:
         """In a thread: wait for the locks, bring the checkpoint back, start the program."""
-        clock = self._setting.clock
+        clock = self._clock
         until = clock.monotonic() + LOCK_PATIENCE + self.terms.grace + (self.terms.lease or 0.0)
         try:
             while locks is None and clock.monotonic() < until and not self._cancelled:
@@ -197,22 +190,19 @@ class LocalRun:
                 )
         except BaseException as error:  # noqa: BLE001 - raised again in the executor's own thread, by step
             self.error = error
-        self._setting.wake()
+        self._place.wake()
 
     def _launch(self, locks: HeldLocks) -> None:
         """With the locks held: the checkpoint, then the warden, which holds them from then on."""
         try:
             if self._cancelled:
                 return
-            continues = self.terms.continues
-            self._restored = self._keeper.restore(
-                self.terms.attempt, None if continues is None else continues[0].number
-            )
+            self._restored = self._keeper.restore(self.terms.attempt, self.terms.smaller)
             if self._restored.own:
                 self._folder.recall(self._log)
-            trial_file = self._folder.write_trial(self.trial, self.terms, self._setting.study)
+            trial_file = self._folder.write_trial(self.trial, self.terms, self._place.settings.study)
             with self._guard:
-                self._began = self.ended = self._setting.clock.monotonic()
+                self._began = self.ended = self._clock.monotonic()
                 if self._lease_is_over():
                     cause = "its lease was over before it could begin"
                     self._ended = Finished(self.trial.number, (), TrialState.LOST, cause)
@@ -221,7 +211,7 @@ class LocalRun:
                 self._keeper.begin(self._began)
                 warden = WardenProcess(self._orders(locks), self._environment(trial_file), locks.files)
                 step = None if any(self._restored) else 0.0
-                self._begun = Begun(self.trial.number, self._setting.clock.now(), step)
+                self._begun = Begun(self.trial.number, self._clock.now(), step)
                 self.warden = warden
         finally:
             locks.release()
@@ -233,9 +223,9 @@ class LocalRun:
         cluster, terms, attempt = self.trial.configuration.cluster, self.terms, self.terms.attempt
         return {
             "argv": self._argv,
-            "folder": str(self._setting.folder.absolute()),
+            "folder": str(self._place.settings.folder.absolute()),
             "log": str(self._folder.log(attempt)),
-            "log_limit": self._setting.log_limit,
+            "log_limit": LOG_LIMIT,
             "reports": str(self._folder.reports(attempt)),
             "temporary": tempfile.gettempdir(),
             "time_limit": terms.time_limit,
@@ -258,7 +248,6 @@ class LocalRun:
         return {
             **variables,
             "PATH": os.pathsep.join(path),
-            **self._setting.environment,
             TRIAL_VARIABLE: str(trial_file),
         }
 
@@ -296,7 +285,7 @@ class LocalRun:
         ending = Ending(
             seconds=Seconds(event["seconds"]),
             code=event["code"],
-            why=event["why"],
+            why=EndReason(event["why"]),
             failure=f"cannot start: {plain(event['error'])}" if event["error"] else "",
             kernel_oom=event["kernel_oom"],
             peak_bytes=event["peak_bytes"],
@@ -304,11 +293,10 @@ class LocalRun:
             last_error=event["last_error"],
             tail=event["tail"],
             log=str(self._folder.log(self.terms.attempt)),
-            time_limit=self.terms.time_limit,
             notes=(*self._keeper.notes, *_notes(event)),
         )
         self._ended = outcome(self._log, ending, self._restored, self.terms, evicted=self._evicted)
-        self._saving = self._keeper.settle(self._ended.state, keep=self.terms.keep)
+        self._keeper.settle(self._ended.state, keep=self.terms.keep)
 
     def _lost(self, now: float) -> None:
         """The warden died, and its program with it: nobody knows how the run would have ended."""
@@ -320,19 +308,11 @@ class LocalRun:
         seconds = max(0.0, now - self._began)
         self._ended = Finished(self.trial.number, (), TrialState.LOST, cause, Seconds(seconds), self._restored.own)
 
-    def _finish(self, finished: Finished) -> None:
-        trouble = self._saving.result() if self._saving is not None else ""
-        cause = "; ".join(part for part in (finished.cause, trouble) if part)
-        kept: float | None = None
-        if finished.state is TrialState.QUEUED and self.warden is not None and not trouble:
-            kept = self._log.step if self._keeper.holds else 0.0
-        self.finished = finished._replace(cause=cause, kept_step=kept)
-
 
 def _notes(event: Exit) -> list[str]:
     """What went wrong beside the program."""
     notes = []
-    if event["killed"] and event["why"] != "memory":
+    if event["killed"] and event["why"] != EndReason.MEMORY:
         notes.append("it did not end when asked to and was killed")
     if event["log_error"]:
         notes.append(f"its log stops early: {event['log_error']}")

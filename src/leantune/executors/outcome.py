@@ -19,6 +19,7 @@ from leantune.history import Observation, ObservationKind, Trial, TrialState, ob
 from leantune.problem import COST, TIME, Problem, Scale
 from leantune.units import Seconds
 from leantune.worker.lines import ProgramReport, plain, read_pairs
+from leantune.worker.messages import EndReason
 
 MOST_NAMES = 100  # of metrics that are remembered, of a program that makes them up as it goes
 ROUNDED = 1e-4  # relative: a share that a program printed as a decimal is the trial's own
@@ -32,13 +33,13 @@ _OUT_OF_MEMORY = re.compile(
 class Ending:
     """How a run ended, whoever ran it.
 
-    code: exit code, or minus the signal. why: for what reason we ended it (timeout, stop, lease, memory, ...), empty
-    where it ended by itself. failure: why it could not be started, or what it raised. notes: what else went wrong.
+    code: exit code, or minus the signal. failure: why it could not be started, or what it raised. notes: what else went
+    wrong.
     """
 
     seconds: Seconds
     code: int = 0
-    why: str = ""
+    why: EndReason = EndReason.NONE
     failure: str = ""
     kernel_oom: bool = False
     peak_bytes: int = 0
@@ -46,7 +47,6 @@ class Ending:
     last_error: str = ""
     tail: str = ""
     log: str = ""
-    time_limit: float | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -187,14 +187,14 @@ def outcome(
         log.fill_in(terms.reported)
     number, resumed = log.trial.number, restored.own
     seconds = ending.seconds + restored.earlier_seconds(terms)
-    failure = _failure(log, ending)
-    if ending.why in ("lease", "orphaned"):
+    failure = _failure(log, ending, terms)
+    if ending.why in (EndReason.LEASE, EndReason.ORPHANED):
         cause = _sentence("its lease was not renewed in time", ending)
         return Finished(number, (), TrialState.LOST, cause, ending.seconds, resumed)
     shares = log.trial.snapshots
     faulty = next((share for share in shares if not _good(log, share, any(restored))), None)
-    left_early = evicted and ending.why == "stop"
-    if left_early or (ending.why in ("stop", "signal") and (failure or faulty is not None)):
+    left_early = evicted and ending.why is EndReason.STOP
+    if left_early or (ending.why in (EndReason.STOP, EndReason.SIGNAL) and (failure or faulty is not None)):
         cause, went_on = _sentence("interrupted", ending), restored.continued
         return Finished(number, (), TrialState.QUEUED, cause, ending.seconds, resumed, continued=went_on)
     # A program that broke down did so on its way to its largest share; what it told before that stands.
@@ -208,8 +208,17 @@ def outcome(
     sound = shares[: shares.index(at if faulty is None else faulty)]
     before = [_measured(log, share, seconds) for share in sound if share in log.results]
     last = observe(log.problem, log.trial, {}, seconds=seconds, fraction=at, kind=ObservationKind.FAILED, cause=cause)
-    shown = (*before, last)
-    return Finished(number, shown, TrialState.FAILED, cause, ending.seconds, resumed, continued=restored.continued)
+    shown, timed_out = (*before, last), ending.why is EndReason.TIMEOUT and not ending.failure
+    return Finished(
+        number,
+        shown,
+        TrialState.FAILED,
+        cause,
+        ending.seconds,
+        resumed,
+        continued=restored.continued,
+        timed_out=timed_out,
+    )
 
 
 def _good(log: ReportLog, share: Fraction, resumed: bool) -> bool:
@@ -237,15 +246,14 @@ def _measured(log: ReportLog, share: Fraction, seconds: float) -> Observation:
     return observe(log.problem, log.trial, metrics, seconds=at_share, cost=result.cost, fraction=share)
 
 
-def _failure(log: ReportLog, ending: Ending) -> str:
+def _failure(log: ReportLog, ending: Ending, terms: Terms) -> str:
     """What was wrong with the run itself, whatever it reported; empty when nothing was."""
     if ending.failure:
         return ending.failure
-    if ending.why == "timeout":
-        limit = ending.seconds if ending.time_limit is None else ending.time_limit
-        return f"timeout: not ended after {limit:.4g} s"
+    if ending.why is EndReason.TIMEOUT:
+        return f"timeout: not ended after {terms.shown_limit or ending.seconds:.4g} s"
     how = _how_it_ended(ending)
-    if ending.why == "memory":
+    if ending.why is EndReason.MEMORY:
         return f"out of memory: {_gib(ending.peak_bytes)} used{_of_machine(log.trial)}"
     if ending.kernel_oom:
         return f"out of memory: the kernel killed it at {_gib(ending.peak_bytes)}"

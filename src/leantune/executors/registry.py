@@ -50,8 +50,8 @@ class Past:
 class ProgramSettings:
     """The training program of a study, and where its runs are kept.
 
-    arguments: the command line of a trial. clusters: what trials may run on, each once. folder: where the program
-    starts. runs: gets a folder for each trial. checkpoints: the folder of checkpoints. spot, market: as the job file
+    arguments: the command line of a trial. folder: where the program starts. runs: gets a folder for each trial.
+    clusters: what trials may run on, each once. checkpoints: the folder of checkpoints. spot, market: as the job file
     says. trained_seconds: how long the study has trained already, and past: what it has stored; a simulated market
     goes on from there. on_machine: puts a trial on a machine that its configuration does not name, None where it names
     one. course: how far trials go, for the choice of machines. predictor: of revocations, a name or a file.
@@ -60,10 +60,10 @@ class ProgramSettings:
     study: str
     problem: Problem
     arguments: Arguments
-    clusters: tuple[Cluster, ...]
     folder: Path
     runs: Path
-    checkpoints: Path
+    clusters: tuple[Cluster, ...] = ()
+    checkpoints: Path | None = None
     spot: bool = False
     market: MarketSettings | None = None
     trained_seconds: float = 0.0

@@ -179,21 +179,29 @@ class ReplayExecutor(BaseExecutor):
         observations: list[Observation] = []
         before, _ = _earlier(terms)
         limit = None if terms.time_limit is None else terms.time_limit + before
+        timed_out = False
         for share in self._reported(trial):
             measurement = self._measurement(trial, share)
             if self._drawn is not None:
                 measurement = self._drawn(measurement, trial.number)
             observation = self._observation(trial, share, measurement)
             if limit is not None and (observation.seconds or 0.0) > limit:
-                measurement = _ended_at(limit, measurement)
+                timed_out, measurement = True, _ended_at(limit, measurement)
                 observation = self._observation(trial, share, measurement)
             observations.append(observation)
             if measurement.failure:
                 break
         failure, seconds = measurement.failure, max(0.0, (observation.seconds or 0.0) - before)
         state = TrialState.FAILED if failure else TrialState.DONE
-        continued = terms.continues is not None
-        return Finished(trial.number, tuple(observations), state, failure, Seconds(seconds), continued=continued)
+        return Finished(
+            trial.number,
+            tuple(observations),
+            state,
+            failure,
+            Seconds(seconds),
+            continued=terms.continues is not None,
+            timed_out=timed_out,
+        )
 
     def _observation(self, trial: Trial, share: Fraction, measurement: Measurement) -> Observation:
         seconds, cost, cause = measurement.seconds, measurement.cost, measurement.failure

@@ -24,17 +24,12 @@ class RunFolder:
     """<runs>/trial-0003: attempt-1.log and attempt-1.json of each attempt, checkpoint/, lock."""
 
     def __init__(self, runs: Path, number: int) -> None:
-        self._runs = runs
         self.key = f"trial-{number:04d}"
         self.path = runs.absolute() / self.key
         self.checkpoint = self.path / "checkpoint"
         self.lock = self.path / "lock"
         self._snapshots = self.path / "snapshots.json"
         self._anew = self.path / "anew"
-
-    def of(self, number: int) -> RunFolder:
-        """The folder of another trial."""
-        return RunFolder(self._runs, number)
 
     def make(self) -> None:
         """Create it; LeanTuneError where that cannot be done."""

@@ -12,9 +12,10 @@ from leantune.cloud.provider import Offer
 from leantune.errors import InvalidInput, JobError
 from leantune.executors import local
 from leantune.executors.base import Executor
+from leantune.executors.fleet import RentalMarket
 from leantune.executors.keeper import SAVE_EVERY
 from leantune.executors.registry import Charges, Past, ProgramSettings
-from leantune.executors.rented import ProgramHooks, RentalMarket, RentedExecutor, as_it_is
+from leantune.executors.rented import ProgramHooks, RentedExecutor, as_it_is
 from leantune.executors.run_folder import RunFolder
 from leantune.executors.watched import WatchedExecutor
 from leantune.rent.placement import Course, FixedPlacement, FreePlacement, Pace, Placement

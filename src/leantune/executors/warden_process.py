@@ -14,7 +14,7 @@ from typing import Any
 
 from leantune import worker
 from leantune.errors import LeanTuneError
-from leantune.worker.orders import LONGEST_KILL, Orders
+from leantune.worker.messages import LONGEST_KILL, Orders
 
 SCRIPT = Path(worker.__file__).with_name("warden.py")
 PATIENCE = LONGEST_KILL + 5.0  # seconds in which a warden that was told to has killed everything

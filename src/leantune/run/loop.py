@@ -34,7 +34,7 @@ from leantune.executors.base import (
     Report,
     Terms,
 )
-from leantune.history import History, Note, NoteKind, Observation, Trial, TrialState, was_ended
+from leantune.history import History, Note, NoteKind, Observation, Trial, TrialState
 from leantune.problem import Budget, Problem
 from leantune.run.events import (
     MachineRented,
@@ -647,7 +647,7 @@ def _kept_notes(answer: Proposal, limit: float | None) -> tuple[Note, ...]:
 
 def _stopped_where_useless(finished: Finished, trial: Trial) -> Finished:
     """A run that took as long as its proposal found useful was stopped by us: no failure of the program."""
-    if finished.state is not TrialState.FAILED or not any(was_ended(trial, seen) for seen in finished.observations):
+    if not finished.timed_out or not any(note.kind is NoteKind.CUTOFF for note in trial.notes):
         return finished
     seconds = f"{trial.time_limit:.4g} s"
     cause = f"it took longer than {seconds}: what it would still show is of no use"

@@ -167,6 +167,7 @@ class ExecutorContract(ABC):
         executor, _ = self.start_all({0: 30.0}, terms=Terms(time_limit=Seconds(0.5), grace=Seconds(0.2)))
         (end,) = self.until_idle(executor)
         assert end.state is TrialState.FAILED
+        assert end.timed_out
         assert end.cause.startswith("timeout")
         (seen,) = end.observations
         assert seen.kind is ObservationKind.FAILED

@@ -23,7 +23,7 @@ from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import Any, SupportsFloat, SupportsIndex
+from typing import Any, Protocol, SupportsFloat, SupportsIndex
 
 from leantune.errors import InvalidInput, LeanTuneError, NoTrial, ObservationError
 from leantune.units import parse_share
@@ -56,10 +56,24 @@ class ClusterView:
         return f"{self.nodes} x {self.type}"
 
 
+class TrialLink(Protocol):
+    """How a trial reaches LeanTune. own_process: whether it is the whole process that is asked to stop, by SIGTERM."""
+
+    own_process: bool
+
+    def checkpoint_dir(self) -> Path:
+        """Where its checkpoints are kept."""
+        ...
+
+    def send(self, message: dict[str, object]) -> None:
+        """Tell a report."""
+        ...
+
+
 class CurrentTrial:
     """The trial that this program runs: trial["lr"] is a parameter, trial.report(...) tells how it goes."""
 
-    def __init__(  # noqa: PLR0913 - what a program may ask of its trial
+    def __init__(
         self,
         *,
         number: int,
@@ -68,17 +82,13 @@ class CurrentTrial:
         fraction: Fraction,
         snapshots: tuple[Fraction, ...],
         parameters: Mapping[str, Any],
-        checkpoint_dir: Callable[[], Path],
-        send: Callable[[dict[str, object]], None],
-        own_process: bool,
+        link: TrialLink,
     ) -> None:
-        """Made by LeanTune. seed: the study's, or another for a run that repeats one. own_process: whether it is the
-        whole process that is asked to stop, by SIGTERM.
-        """
+        """Made by LeanTune. seed: the study's, or another for a run that repeats one."""
         self.number, self.attempt, self.fraction, self.snapshots = number, attempt, fraction, snapshots
         self.seed, self.parameters = seed, parameters
-        self._checkpoint_dir, self._send, self._own_process = checkpoint_dir, send, own_process
-        self._listening = not own_process
+        self._link = link
+        self._listening = not link.own_process
         self._asked_to_stop = False
         self._actions: list[Callable[[], None]] = []
 
@@ -103,7 +113,7 @@ class CurrentTrial:
     @property
     def checkpoint_dir(self) -> Path:
         """A folder for checkpoints; what is in it is there again when the trial is run again."""
-        return self._checkpoint_dir()
+        return self._link.checkpoint_dir()
 
     def report(
         self,
@@ -123,7 +133,7 @@ class CurrentTrial:
             message["step"] = self._finite_step(step)
         if fraction is not None:
             message["fraction"] = str(self._share(fraction))
-        self._send(message)
+        self._link.send(message)
 
     @property
     def should_stop(self) -> bool:
@@ -240,7 +250,6 @@ def acting(trial: CurrentTrial) -> Iterator[None]:
 def _read_trial(path: Path) -> CurrentTrial:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-        folder = Path(values["checkpoint_dir"])
         parameters = {
             name: ClusterView(value) if isinstance(value, dict) else value
             for name, value in values["configuration"].items()
@@ -252,9 +261,7 @@ def _read_trial(path: Path) -> CurrentTrial:
             fraction=Fraction(values["fraction"]),
             snapshots=tuple(map(Fraction, values["snapshots"])),
             parameters=MappingProxyType(parameters),
-            checkpoint_dir=lambda: folder,
-            send=_Pipe(values["number"]),
-            own_process=True,
+            link=_ProcessLink(values["number"], Path(values["checkpoint_dir"])),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NoTrial(
@@ -264,14 +271,19 @@ def _read_trial(path: Path) -> CurrentTrial:
         ) from None
 
 
-class _Pipe:
-    """Reports on their way to the warden. Every process of the program opens the pipe for itself."""
+class _ProcessLink:
+    """Of a program: reports go to its warden. Every process of the program opens the pipe for itself."""
 
-    def __init__(self, number: int) -> None:
-        self._place = f"trial {number}"
+    own_process = True
+
+    def __init__(self, number: int, checkpoint_dir: Path) -> None:
+        self._place, self._checkpoint_dir = f"trial {number}", checkpoint_dir
         self._opened: tuple[int, int] | None = None  # process id, file
 
-    def __call__(self, message: dict[str, object]) -> None:
+    def checkpoint_dir(self) -> Path:
+        return self._checkpoint_dir
+
+    def send(self, message: dict[str, object]) -> None:
         line = json.dumps(message).encode() + b"\n"
         if len(line) > _ATOMIC:
             raise ObservationError(

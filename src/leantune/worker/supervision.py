@@ -26,12 +26,9 @@ from contextlib import suppress
 from math import inf
 
 from leantune.worker import tree
-from leantune.worker.logfile import LogFile
-from leantune.worker.orders import LONGEST_KILL, Exit, Orders
-from leantune.worker.outbox import Outbox
+from leantune.worker.messages import LONGEST_KILL, EndReason, Exit, Orders, Outbox
+from leantune.worker.output import LineSplitter, LogFile
 from leantune.worker.program import CHUNK, Program
-from leantune.worker.streams import LineSplitter
-from leantune.worker.throttle import Throttle
 
 MEMORY_PERIOD = 0.1  # seconds between looks at the memory of a machine
 PARENT_PERIOD = 1.0  # seconds between looks whether the worker still exists
@@ -67,7 +64,8 @@ class Supervision:
         self._worker = os.getppid()
         self._renewed = time.monotonic() - orders["renewed_ago"]
         self._limit_at = self._ended = inf
-        self._why, self._grace_until, self._killed, self._all_asked = "", inf, False, False
+        self._why = EndReason.NONE
+        self._grace_until, self._killed, self._all_asked = inf, False, False
         self._cpu_seconds, self._peak_bytes, self._oom_kills = 0.0, 0, _oom_kills()
         self._asked_by_signal = False
         self._outbox = Outbox(1)
@@ -149,7 +147,7 @@ class Supervision:
         if self._orders["memory"]:
             looks.append((now + MEMORY_PERIOD, self._look_at_memory))
         if cores and vcpus < cores:
-            self._throttle = Throttle(vcpus, cores, self._program.started)
+            self._throttle = tree.Throttle(vcpus, cores, self._program.started)
             looks.append((now, self._look_at_cpu))
         return looks
 
@@ -159,26 +157,26 @@ class Supervision:
         if self._orders["lease"] is not None:
             lease_over, dead_by = lease_deadlines(self._renewed, self._orders["lease"], self._orders["grace"])
         if now >= lease_over:
-            self._end("lease")
+            self._end(EndReason.LEASE)
         elif now >= self._limit_at:
-            self._end("timeout")
+            self._end(EndReason.TIMEOUT)
         elif self._asked_by_signal:
-            self._end("signal")
+            self._end(EndReason.SIGNAL)
         return min(self._grace_until, dead_by) if self._why else min(lease_over, self._limit_at)
 
-    def _end(self, why: str) -> None:
+    def _end(self, why: EndReason) -> None:
         """SIGTERM to the program's group; what stands still must go on to notice it. The first reason counts."""
         if not self._why:
             self._why, self._grace_until = why, time.monotonic() + self._orders["grace"]
             tree.send_group(self._program.pid, signal.SIGTERM)
             tree.send(tree.descendants(os.getpid()), signal.SIGCONT)
 
-    def _end_at_once(self, why: str) -> None:
+    def _end_at_once(self, why: EndReason) -> None:
         self._why, self._grace_until = self._why or why, -inf
 
     def _look_at_parent(self, now: float) -> float:
         if os.getppid() != self._worker:
-            self._end("orphaned")
+            self._end(EndReason.ORPHANED)
         return PARENT_PERIOD
 
     def _look_at_memory(self, now: float) -> float:
@@ -189,7 +187,7 @@ class Supervision:
             held, period = tree.proportional_bytes(pids), 5 * MEMORY_PERIOD
         self._peak_bytes = max(self._peak_bytes, held)
         if held > limit:
-            self._end_at_once("memory")
+            self._end_at_once(EndReason.MEMORY)
             return 0.0
         return period
 
@@ -222,7 +220,7 @@ class Supervision:
     def _read_worker(self, file: int) -> bool:
         data = os.read(file, CHUNK)
         if not data:
-            self._end("orphaned")
+            self._end(EndReason.ORPHANED)
         self._read_orders(data)
         return bool(data)
 
@@ -233,9 +231,9 @@ class Supervision:
             if "renew" in order:
                 self._renewed = time.monotonic()
             elif order["stop"] == "kill":
-                self._end_at_once("stop")
+                self._end_at_once(EndReason.STOP)
             else:
-                self._end("stop")
+                self._end(EndReason.STOP)
 
     def _read_stream(self, file: int, name: str) -> bool:
         try:

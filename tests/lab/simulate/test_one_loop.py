@@ -16,7 +16,8 @@ from leantune.cloud.feeds import MarketCapacity, MarketFeed
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.errors import ProviderError
 from leantune.executors import rented
-from leantune.executors.rented import ProgramHooks, Purpose
+from leantune.executors.rental import Purpose
+from leantune.executors.rented import ProgramHooks
 from leantune.history import TrialState
 from leantune.lab.simulate import simulation
 from leantune.lab.simulate.simulation import TuningRules

@@ -15,7 +15,7 @@ from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.provider import Offer
 from leantune.cloud.simcloud import SimCloud
 from leantune.curves.predictors import curve_predictor
-from leantune.executors.rented import MarketClock
+from leantune.executors.fleet import MarketClock
 from leantune.history import History
 from leantune.lab.simulate.simulation import (
     Scenario,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from leantune.cloud.markets import PriceSeries
-from leantune.executors.rented import Purpose
+from leantune.executors.rental import Purpose
 from leantune.lab.simulate.comparison import ComparisonPlan, Tally, Tuning
 from leantune.lab.simulate.simulation import SimulationResult
 from leantune.report.html import Tile, asset, items_html, page_html, table, tiles_html, write_page

@@ -262,7 +262,8 @@ class RecordedPrograms:
 
     def _on_timeout(self, program: _Program, time: float) -> list[Event]:
         self._drop(program)
-        return [_failed(program, f"timeout: not ended after {program.time_limit:.4g} s", time - program.started)]
+        cause = f"timeout: not ended after {program.time_limit:.4g} s"
+        return [_failed(program, cause, time - program.started)._replace(timed_out=True)]
 
     def _save_now(self, program: _Program) -> None:
         """It was asked to save: what it has said until now was said before, heard or not."""

@@ -25,7 +25,8 @@ from leantune.cloud.provider import Offer
 from leantune.cloud.simcloud import SimCloud
 from leantune.curves.base import CurvePredictor
 from leantune.errors import InvalidInput
-from leantune.executors.rented import MarketClock, ProgramHooks, RentalMarket, RentedExecutor
+from leantune.executors.fleet import MarketClock, RentalMarket
+from leantune.executors.rented import ProgramHooks, RentedExecutor
 from leantune.history import Trial, TrialState
 from leantune.lab.simulate.programs import RecordedPrograms, TrainingRun
 from leantune.lab.simulate.workloads import RecordedJob

@@ -1,13 +1,80 @@
-"""From the warden to its worker: JSON lines that never wait for their reader."""
+"""What a worker and its warden say to each other (`supervision` has the protocol), and how the warden sends it: by
+JSON lines that never wait for their reader. Standard library only.
+"""
 
 import json
 import os
 import select
 import time  # noqa: TID251 - in the warden, which measures for itself
 from collections import deque
+from enum import StrEnum
+from typing import TypedDict
 
+LONGEST_KILL = 10.0  # seconds after which a process that SIGKILL does not end (waiting for a dead disk) is left alone
 MOST_UNREAD = 8 << 20  # bytes kept for a worker that does not read; the oldest lines are dropped
 LONGEST_GOODBYE = 600.0  # seconds that a stopped worker has to read the last ones
+
+
+class EndReason(StrEnum):
+    """Why a run was ended by us; NONE where it ended by itself."""
+
+    NONE = ""
+    TIMEOUT = "timeout"
+    STOP = "stop"  # its worker asked for it
+    LEASE = "lease"  # it was not renewed in time
+    ORPHANED = "orphaned"  # its worker has died
+    MEMORY = "memory"
+    SIGNAL = "signal"  # somebody asked the warden
+
+
+class Orders(TypedDict):
+    """What to run and on what terms.
+
+    lease, renewed_ago: seconds, None for no lease. cores: to run on, empty for all. vcpus: at most the cores. memory:
+    bytes, 0 for any. reports: where to make the named pipe; temporary: the folder to make it in otherwise. held: file
+    descriptors of locks, held until all has ended.
+    """
+
+    argv: list[str]
+    folder: str
+    log: str
+    log_limit: int
+    reports: str
+    temporary: str
+    time_limit: float | None
+    grace: float
+    lease: float | None
+    renewed_ago: float
+    cores: list[int]
+    vcpus: float
+    memory: int
+    held: list[int]
+
+
+class Exit(TypedDict):
+    """How a run ended.
+
+    error: why it could not be started. code: exit code, or minus the signal. why: an `EndReason`. killed: SIGTERM was
+    not enough. left: processes that did not die. tail: the last bytes of output and errors.
+    """
+
+    event: str
+    error: str
+    code: int
+    why: str
+    killed: bool
+    seconds: float
+    ended: float
+    cpu_seconds: float
+    peak_bytes: int
+    kernel_oom: bool
+    log_cut: int
+    log_error: str
+    dropped: int
+    left: list[int]
+    last_line: str
+    last_error: str
+    tail: str
 
 
 class Outbox:

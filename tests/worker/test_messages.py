@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from leantune.worker.outbox import Outbox
+from leantune.worker.messages import Outbox
 
 
 def pipe_of(size: int) -> tuple[int, int]:
