@@ -121,7 +121,7 @@ def test_a_resumed_trial_is_queued_and_goes_on_from_its_checkpoint(make: Callabl
     seconds = TO_STEP_5 + SAVE_SECONDS + 15 * STEP_SECONDS + SAVE_SECONDS
     assert again.seconds == pytest.approx(seconds)
     assert again.cost == pytest.approx(seconds * 0.01)
-    assert [row.settled for row in here.store.ledger() if row.trial == 2] == [
+    assert [row.settled for row in here.store.ledger() if row.number == 2] == [
         pytest.approx(TO_STEP_5 * 0.01),
         pytest.approx((seconds - TO_STEP_5) * 0.01),
     ]
@@ -489,7 +489,7 @@ def test_when_not_all_that_were_chosen_can_be_paid_the_best_go_on(make: Callable
     here.run(SpotTune(theta=0.5, mcnt=3), TimeRules(grace=5.0, steps=20))
     assert [trial.state for trial in here.trials] == [S.DONE, S.STOPPED, S.STOPPED]
     worst = (10 * (10 * STEP_SECONDS + SAVE_SECONDS) + 5 + KILL_SECONDS) * 0.01
-    booked = [row.reserved for row in here.store.ledger() if row.trial == 0]
+    booked = [row.reserved for row in here.store.ledger() if row.number == 0]
     assert booked[1] == pytest.approx(worst)
     for other in here.trials[1:]:
         assert other.moves[-1].cause.startswith("the 6.29 USD that are left do not cover the worst case")
