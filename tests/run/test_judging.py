@@ -18,7 +18,7 @@ from leantune.run.events import Event, ReportReceived, RunEnded, RunStarted, Tri
 from leantune.run.judging import Judge
 from leantune.run.ledger import KILL_SECONDS, TimeRules
 from leantune.run.loop import Loop, Outcome
-from leantune.run.workers import this_worker
+from leantune.run.workers import LoopSettings, Workplace, this_worker
 from leantune.store.rows import Booking, Claim, JudgedMove, ReportRow
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.standings import TrialEnding
@@ -307,7 +307,8 @@ def test_a_verdict_dies_with_its_run(make: Callable[..., World]) -> None:
     here.store.add_reports([ReportRow(0, 1, 10.0, {"loss": 1.0}, 5.0)])
     curves = Curves(here.store, numbers(4))
     tuner = Scripted(at_step(5, Verdict.PAUSE), trials=1)
-    judge = Judge(here.store, tuner, RULES, curves, programs, here.clock, nobody)
+    settings = LoopSettings(numbers(4), tuner, 0, RULES)
+    judge = Judge(Workplace(here.store, settings, programs, here.clock, nobody), curves)
     judge.look(lambda closed: replace(view_of(here), closed=closed), {0: claim})
     assert programs.asked == [(0, EndMode.EVICT)]
     judge.forget(0)

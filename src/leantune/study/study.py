@@ -37,11 +37,11 @@ from leantune.history import (
     observe,
 )
 from leantune.problem import Budget, Constraint, Fidelity, Goal, Problem, Stop
+from leantune.run.attempts import seed_of
 from leantune.run.curves import learning_curves
 from leantune.run.events import Observer, nobody
 from leantune.run.ledger import continued_dollars, smaller_result
 from leantune.run.loop import Loop
-from leantune.run.seeds import seed_of
 from leantune.space import Configuration, Space
 from leantune.strategies.baseline import Comparison, compared, next_test
 from leantune.strategies.proposals import Proposal, Recommendation
