@@ -195,7 +195,7 @@ def damage(url: str, of: Problem, trials: int) -> tuple[int, int]:
         history, ledger = store.history(), store.ledger()
     ended = [trial for trial in history.trials if trial.state is TrialState.DONE]
     pairs = Counter((trial.configuration.id, trial.fraction) for trial in ended)
-    runs = Counter(row.trial for row in ledger)
+    runs = Counter(row.number for row in ledger)
     return trials - len(ended), sum(n - 1 for n in pairs.values()) + sum(n - 1 for n in runs.values())
 
 

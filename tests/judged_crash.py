@@ -132,7 +132,7 @@ def check(store: Store, case: JudgedCase) -> None:
     assert math.isclose(settled, history.cost, abs_tol=1e-9), (settled, history.cost)
     assert math.isclose(settled, money.spent, abs_tol=1e-9)
     for trial in history.trials:
-        own = sorted((row for row in rows if row.trial == trial.number), key=lambda row: row.attempt)
+        own = sorted((row for row in rows if row.number == trial.number), key=lambda row: row.attempt)
         runs = sum(move.state is TrialState.RUNNING for move in trial.moves)
         assert [row.attempt for row in own] == list(range(1, runs + 1))
         assert all(row.settled is not None for row in own)
@@ -144,7 +144,7 @@ def check(store: Store, case: JudgedCase) -> None:
 
 def check_machines(store: Store) -> None:
     """Each has one name and one bill at most, and none is open; what it cost is in the ledger."""
-    stays, paid = store.stays(), {(row.trial, row.attempt): row.settled or 0.0 for row in store.ledger()}
+    stays, paid = store.stays(), {(row.number, row.attempt): row.settled or 0.0 for row in store.ledger()}
     assert len({stay.machine for stay in stays}) == len(stays)
     billed: dict[tuple[int, int], float] = {}
     for stay in stays:

@@ -445,7 +445,7 @@ def many_view(count: int) -> StudyView:
         moves = tuple(move._replace(time=move.time + later) for move in old.moves)
         trials.append(replace(old, number=number, moves=moves))
         ends = (row.settled_at or START) + later
-        ledger.append(replace(row, trial=number, opened=row.opened + later, settled_at=ends))
+        ledger.append(row._replace(number=number, opened=row.opened + later, settled_at=ends))
     money = Money(1e6, math.fsum(row.settled or 0.0 for row in ledger), 0.0)
     return replace(source, history=History(tuple(trials)), ledger=tuple(ledger), money=money)
 

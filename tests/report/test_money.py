@@ -52,7 +52,7 @@ def test_each_run_with_what_was_set_aside_and_paid() -> None:
     assert sum(paid["y"]) == pytest.approx(view.money.spent, rel=1e-4)
     assert all(most >= cost for most, cost in zip(aside["y"], paid["y"], strict=True))
     assert "none cost more" in bookings.caption
-    over = replace(view.ledger[0], settled=view.ledger[0].reserved * 2)
+    over = view.ledger[0]._replace(settled=view.ledger[0].reserved * 2)
     assert "1 cost more" in ledger_figures(replace(view, ledger=[over, *view.ledger[1:]]))[1].caption
 
 

@@ -233,7 +233,7 @@ class World:
         assert math.isclose(history.cost, sum(row.settled or 0.0 for row in ledger), abs_tol=1e-9)
         assert math.isclose(history.cost, money.spent, abs_tol=1e-9)
         running = {trial.number for trial in history.trials if trial.state is TrialState.RUNNING}
-        unsettled = [row.trial for row in ledger if row.settled is None]
+        unsettled = [row.number for row in ledger if row.settled is None]
         assert sorted(unsettled) == sorted(running), "one open row for each that runs"
         assert math.isclose(money.reserved, sum(row.reserved for row in ledger if row.settled is None), abs_tol=1e-9)
         assert money.left >= 0.0

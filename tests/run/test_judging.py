@@ -18,7 +18,7 @@ from leantune.run.events import Event, ReportReceived, RunEnded, RunStarted, Tri
 from leantune.run.judging import Judge
 from leantune.run.ledger import KILL_SECONDS, TimeRules
 from leantune.run.loop import Loop, Outcome
-from leantune.run.workers import this_worker
+from leantune.run.workers import LoopSettings, Workplace, this_worker
 from leantune.store.rows import Booking, Claim, JudgedMove, ReportRow
 from leantune.strategies.spottune import SpotTune
 from leantune.strategies.standings import TrialEnding
@@ -121,7 +121,7 @@ def test_a_resumed_trial_is_queued_and_goes_on_from_its_checkpoint(make: Callabl
     seconds = TO_STEP_5 + SAVE_SECONDS + 15 * STEP_SECONDS + SAVE_SECONDS
     assert again.seconds == pytest.approx(seconds)
     assert again.cost == pytest.approx(seconds * 0.01)
-    assert [row.settled for row in here.store.ledger() if row.trial == 2] == [
+    assert [row.settled for row in here.store.ledger() if row.number == 2] == [
         pytest.approx(TO_STEP_5 * 0.01),
         pytest.approx((seconds - TO_STEP_5) * 0.01),
     ]
@@ -307,7 +307,8 @@ def test_a_verdict_dies_with_its_run(make: Callable[..., World]) -> None:
     here.store.add_reports([ReportRow(0, 1, 10.0, {"loss": 1.0}, 5.0)])
     curves = Curves(here.store, numbers(4))
     tuner = Scripted(at_step(5, Verdict.PAUSE), trials=1)
-    judge = Judge(here.store, tuner, RULES, curves, programs, here.clock, nobody)
+    settings = LoopSettings(numbers(4), tuner, 0, RULES)
+    judge = Judge(Workplace(here.store, settings, programs, here.clock, nobody), curves)
     judge.look(lambda closed: replace(view_of(here), closed=closed), {0: claim})
     assert programs.asked == [(0, EndMode.EVICT)]
     judge.forget(0)
@@ -489,7 +490,7 @@ def test_when_not_all_that_were_chosen_can_be_paid_the_best_go_on(make: Callable
     here.run(SpotTune(theta=0.5, mcnt=3), TimeRules(grace=5.0, steps=20))
     assert [trial.state for trial in here.trials] == [S.DONE, S.STOPPED, S.STOPPED]
     worst = (10 * (10 * STEP_SECONDS + SAVE_SECONDS) + 5 + KILL_SECONDS) * 0.01
-    booked = [row.reserved for row in here.store.ledger() if row.trial == 0]
+    booked = [row.reserved for row in here.store.ledger() if row.number == 0]
     assert booked[1] == pytest.approx(worst)
     for other in here.trials[1:]:
         assert other.moves[-1].cause.startswith("the 6.29 USD that are left do not cover the worst case")

@@ -1,12 +1,24 @@
-"""A dead worker of this machine is known at once, by real processes."""
+"""A dead worker of this machine is known at once, by real processes. The heart renews leases, tells what was lost, and
+does not die in silence.
+"""
+
+from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import cast
+
+import pytest
 
 from leantune.clock import RealClock
-from leantune.run.workers import dead_workers, process_start, this_host, this_worker
+from leantune.errors import StoreError
+from leantune.executors.base import Executor
+from leantune.run.workers import Heartbeat, dead_workers, process_start, this_host, this_worker
+from leantune.store.study import StudyStore
 
 
 def test_this_process_is_alive_and_each_worker_has_a_name_of_its_own() -> None:
@@ -40,3 +52,99 @@ def test_of_other_machines_nothing_is_known() -> None:
     elsewhere = replace(this_worker(1, RealClock()), host="elsewhere", pid=2**22, process_started=1.0)
     assert dead_workers([elsewhere]) == frozenset()
     assert this_host() != "elsewhere"
+
+
+LEASE = 0.2
+
+
+class Store:
+    """Renews what it is told to keep; `slow` seconds late."""
+
+    def __init__(self, keep: set[int]) -> None:
+        self.keep, self.beats, self.beaten = keep, 0, threading.Event()
+        self.failure: Exception | None = None
+        self.seen_at: list[float] = []
+        self.wait_for: threading.Event | None = None
+
+    def seen(self, worker: str, time: float) -> None:
+        self.seen_at.append(time)
+
+    def renew(self, worker: str, numbers: Iterable[int], *, time: float, lease: float) -> frozenset[int]:
+        if self.failure is not None:
+            self.beaten.set()
+            raise self.failure
+        if self.wait_for is not None:
+            self.wait_for.wait(10)
+        self.beats += 1
+        if self.beats >= 2:
+            self.beaten.set()
+        return frozenset(numbers) & self.keep
+
+
+class Renewed:
+    """Remembers whose runs may go on."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+
+    def renew(self, number: int) -> None:
+        self.numbers.append(number)
+
+
+def heart(store: Store, renewed: Renewed) -> Heartbeat:
+    return Heartbeat(cast(StudyStore, store), cast(Executor, renewed), "w", LEASE, RealClock())
+
+
+def test_held_trials_are_renewed_in_the_store_and_at_the_run() -> None:
+    store, renewed = Store({1, 2}), Renewed()
+    with heart(store, renewed) as beating:
+        beating.hold(1)
+        beating.hold(2)
+        assert store.beaten.wait(10)
+        assert beating.take_lost() == frozenset()
+    assert {1, 2} <= set(renewed.numbers)
+    assert len(store.seen_at) >= 2  # `leantune status` says when a worker was last seen
+
+
+def test_what_another_worker_was_given_is_told_once_and_not_renewed() -> None:
+    store, renewed = Store({2}), Renewed()
+    with heart(store, renewed) as beating:
+        beating.hold(1)
+        beating.hold(2)
+        assert store.beaten.wait(10)
+        assert beating.take_lost() == {1}
+        assert beating.take_lost() == frozenset()
+    assert 1 not in renewed.numbers
+
+
+def test_what_has_ended_is_not_lost() -> None:
+    store, renewed = Store(set()), Renewed()
+    with heart(store, renewed) as beating:
+        beating.hold(1)
+        beating.release(1)
+        assert store.beaten.wait(10)
+        assert beating.take_lost() == frozenset()
+
+
+def test_a_renewal_that_took_too_long_is_not_passed_on_to_the_run() -> None:
+    """The store counts the lease from before the renewal: the run must not count it from after."""
+    store, renewed = Store({1}), Renewed()
+    store.wait_for = threading.Event()
+    with heart(store, renewed) as beating:
+        beating.hold(1)
+        threading.Timer(0.15, store.wait_for.set).start()  # more than a tenth of the lease
+        while store.beats < 1:
+            threading.Event().wait(0.01)
+        first = list(renewed.numbers)
+    assert first == []
+
+
+def test_a_store_that_fails_stops_the_loop_not_only_the_heart() -> None:
+    store, renewed = Store({1}), Renewed()
+    store.failure = StoreError("the disk is gone")
+    with heart(store, renewed) as beating:
+        beating.hold(1)
+        assert store.beaten.wait(10)
+        with pytest.raises(StoreError, match="disk is gone"):
+            while True:
+                beating.take_lost()

@@ -55,7 +55,7 @@ def test_a_crowd(new_url: str, crowd_of: Callable[[str, int], list[crowd.Diary]]
         history, money, ledger = study.history(), study.money(), study.ledger()
     runs = sorted(run for diary in diaries for run in diary.claimed)
     assert len(runs) == len(set(runs)), "no run is claimed twice"
-    assert runs == [(row.trial, row.attempt) for row in ledger], "none is lost"
+    assert runs == [(row.number, row.attempt) for row in ledger], "none is lost"
     assert sorted(number for diary in diaries for number in diary.proposed) == list(range(TRIALS))
     assert sorted(number for diary in diaries for number, _ in diary.finished) == list(range(TRIALS))
     abandoned = sorted(run for diary in diaries for run in diary.abandoned)
@@ -82,7 +82,7 @@ def test_a_killed_process_leaves_a_sound_store(new_url: str) -> None:
             study = database.open(crowd.NAME, contract_space())
             history, ledger, money = study.history(), study.ledger(), study.money()
             running = [trial.number for trial in history.trials if trial.state is TrialState.RUNNING]
-            assert [row.trial for row in ledger if row.settled is None] == running
+            assert [row.number for row in ledger if row.settled is None] == running
             assert money.reserved == len(running) * 1.0 and len(running) <= 1
             assert money.spent == history.cost
             for claim in study.running():

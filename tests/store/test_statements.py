@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
-from leantune.store import statements, study_state
+from leantune.store import statements
 from leantune.store.database import Database
 from leantune.store.schema import REVISION_TABLE
 
@@ -24,8 +24,8 @@ EVERY_TRIAL = {
     "REPORTS_OF_TRIAL": statements.REPORTS_OF_TRIAL,
     "DELETE_STAY": statements.DELETE_STAY,
     "CLOSE_STAYS": statements.CLOSE_STAYS,
-    "changed trials": study_state._TRIALS,
-    "changed ledger": study_state._LEDGER,
+    "changed trials": statements.CHANGED_TRIALS,
+    "changed ledger": statements.CHANGED_LEDGER,
 }
 
 

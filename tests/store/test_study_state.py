@@ -10,8 +10,9 @@ import pytest
 
 from leantune.history import TrialState
 from leantune.problem import Budget
-from leantune.store import study_state
+from leantune.store import encoding, study_state
 from leantune.store.database import Database
+from leantune.store.encoding import read_json
 from leantune.store.rows import Booking
 from leantune.store.study import StudyStore
 from leantune.store.study_state import StudyState
@@ -32,19 +33,19 @@ def study(database: Database) -> StudyStore:
 
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
-    """How often each kind of JSON is read meanwhile."""
+    """How often the JSON of configurations is read meanwhile, and that of columns (metrics)."""
     calls: Counter[str] = Counter()
 
-    def counting(name: str, read: Callable[[str], object]) -> Callable[[str], object]:
+    def counting(name: str) -> Callable[[str], object]:
         def count_and_read(text: str) -> object:
             calls[name] += 1
-            return read(text)
+            return read_json(text)
 
         return count_and_read
 
     with monkeypatch.context() as patched:
-        for name in ("read_json", "read_metrics", "read_expected"):
-            patched.setattr(study_state, name, counting(name, getattr(study_state, name)))
+        patched.setattr(study_state, "read_json", counting("configurations"))
+        patched.setattr(encoding, "read_json", counting("columns"))
         yield calls
 
 
@@ -61,15 +62,15 @@ def test_only_what_changed_is_read(database: Database, study: StudyStore, monkey
     other = database.open("mine", contract_space())
     with counted(monkeypatch) as calls:
         assert other.history() == study.history()
-        assert calls == {"read_json": 5, "read_expected": 5, "read_metrics": 1}
+        assert calls == {"configurations": 5, "columns": 1}
         other.history()
-        assert calls.total() == 11, "nothing has changed"
+        assert calls.total() == 6, "nothing has changed"
         finish(study)
         assert other.history() == study.history()
-        assert calls == {"read_json": 5, "read_expected": 5, "read_metrics": 2}
+        assert calls == {"configurations": 5, "columns": 2}
         study.propose(SMALL, FULL, time=3.0)
         assert other.history() == study.history()
-        assert calls == {"read_json": 6, "read_expected": 6, "read_metrics": 2}
+        assert calls == {"configurations": 6, "columns": 2}
 
 
 def test_ones_own_changes_are_not_read_at_all(study: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +97,7 @@ def test_one_configuration_is_made_once(database: Database, study: StudyStore, m
         study.propose(SMALL, FULL, time=0.0)
     with counted(monkeypatch) as calls:
         database.open("mine", contract_space()).history()
-        assert calls["read_json"] == 1
+        assert calls["configurations"] == 1
 
 
 def test_many_changes_are_read_at_once(database: Database, study: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -375,5 +375,5 @@ def test_a_gentle_stop_queues_the_running_trial_and_the_same_command_goes_on(tmp
     assert opened.store.money().reserved == 0.0
     assert opened.run().outcome is Outcome.OVER
     assert [trial.state for trial in opened.history.trials] == [TrialState.DONE] * 3
-    assert [row.attempt for row in opened.store.ledger() if row.trial == 1] == [1, 2]
+    assert [row.attempt for row in opened.store.ledger() if row.number == 1] == [1, 2]
     opened.close()

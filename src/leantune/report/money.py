@@ -82,9 +82,9 @@ def _bookings(view: StudyView) -> list[Figure]:
         f"Half of the runs cost less than {percent(median(shares))} of what was set aside for them; "
         f"{f'{over:,} cost more' if over else 'none cost more'}.{fewer}"
     )
-    numbers = [row.trial for row, _ in drawn]
+    numbers = [row.number for row, _ in drawn]
     texts = [
-        f"trial {row.trial}, attempt {row.attempt}<br>set aside {usd(row.reserved)}, paid {usd(paid)}"
+        f"trial {row.number}, attempt {row.attempt}<br>set aside {usd(row.reserved)}, paid {usd(paid)}"
         for row, paid in drawn
     ]
     aside = {"symbol": "line-ew-open", "color": "@soft", "line": {"width": 1.6}, "size": 7}

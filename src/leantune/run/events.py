@@ -1,9 +1,10 @@
-"""What the loop tells whoever watches: the live view, the plain lines, a test."""
+"""What the loop tells whoever watches: the live view, the plain lines, a test; and why it has ended."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 from leantune.executors.base import Report
@@ -82,6 +83,23 @@ class Stopping:
 
     gently: bool
     running: int
+
+
+class Outcome(StrEnum):
+    """Why a loop has ended."""
+
+    OVER = "over"  # the strategy's stop rule, the budget, or nothing left to test
+    ENOUGH = "enough"  # as many trials as this call was to propose
+    INTERRUPTED = "interrupted"  # by the user; everything resumes
+    FAILING = "failing"  # trial after trial fails
+
+
+@dataclass(frozen=True)
+class End:
+    """Why a loop has ended, and in words."""
+
+    outcome: Outcome
+    reason: str
 
 
 Event = (

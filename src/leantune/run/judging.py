@@ -14,16 +14,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from leantune.clock import Clock
 from leantune.errors import Outdated
-from leantune.executors.base import EndMode, Executor, Finished
+from leantune.executors.base import EndMode, Finished
 from leantune.history import Observation, ObservationKind, Trial, TrialState
 from leantune.run.curves import Curves
-from leantune.run.events import Observer, TrialJudged
-from leantune.run.ledger import TimeRules, dollars, smaller_result
-from leantune.store.base import Store
+from leantune.run.events import TrialJudged
+from leantune.run.ledger import dollars, smaller_result
+from leantune.run.workers import Workplace
 from leantune.store.rows import Claim, JudgedMove, Money, ReportRow
-from leantune.strategies.tuner import Judgement, Tuner, Verdict, View
+from leantune.strategies.tuner import Judgement, Verdict, View
 from leantune.units import NO_SECONDS, NO_USD, Seconds, Usd
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
@@ -34,18 +33,9 @@ Judging = Callable[[str], View]
 class Judge:
     """Carries the tuner's verdicts out, for one worker."""
 
-    def __init__(
-        self,
-        store: Store,
-        tuner: Tuner,
-        rules: TimeRules,
-        curves: Curves,
-        executor: Executor,
-        clock: Clock,
-        observer: Observer,
-    ) -> None:
-        self._store, self._tuner, self._rules, self.curves = store, tuner, rules, curves
-        self._executor, self._clock, self._observer = executor, clock, observer
+    def __init__(self, work: Workplace, curves: Curves) -> None:
+        self._store, self._executor, self._clock, self._observer = work.store, work.executor, work.clock, work.observer
+        self._tuner, self._rules, self.curves = work.settings.tuner, work.settings.rules, curves
         self._changed: set[int] | None = None  # None: everything is new
         self._ending: dict[int, Judgement] = {}
 
@@ -96,10 +86,6 @@ class Judge:
             shown = self._shown(claim.trial, passed, paid, finished.seconds, smaller)
         return finished._replace(state=state, observations=shown, cause=judged.why), judged
 
-    def resumed(self, trial: Trial) -> Trial:
-        """A trial that was paused and goes on, with the time that its remaining steps may take."""
-        return self._rules.resumed(trial, self.curves.step(trial.number))
-
     # -- verdicts
 
     def _apply(self, view: View, verdicts: Mapping[int, Judgement], claims: Mapping[int, Claim]) -> bool:
@@ -130,7 +116,7 @@ class Judge:
         if state is None or state is trial.state:
             return None, money
         if judged.verdict is Verdict.RESUME and money is not None:
-            again = self.resumed(trial)
+            again = self._rules.resumed(trial, self.curves.step(trial.number))
             booking = self._rules.booking(again, money)
             if booking is None:
                 state, cause = TrialState.STOPPED, self._rules.shortfall(again, money)

@@ -1,4 +1,4 @@
-"""Who works on a study, and whether a worker of this machine is still alive.
+"""How a worker works on a study, what it has at hand, how it keeps its trials, and whether others are still alive.
 
 A lease tells that a worker anywhere has vanished, after a while. Of workers on the same machine we know it at once:
 their process is gone, or its number belongs to a process that started at another time.
@@ -7,16 +7,134 @@ their process is gone, or its number belongs to a process that started at anothe
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
 
+from leantune.checkpoints import Keep
 from leantune.clock import Clock
+from leantune.executors.base import Executor
+from leantune.history import History
+from leantune.problem import Problem
+from leantune.run.events import Observer
+from leantune.run.ledger import TimeRules
 from leantune.store.rows import WorkerRow
+from leantune.strategies.tuner import Tuner
+
+if TYPE_CHECKING:
+    from leantune.store.base import Store
 
 PROC = Path("/proc")
 ZOMBIE = "Z"
+RENEWALS = 4  # in one lease: three may be missed
+SLOWEST_SHARE, SLOWEST_SECONDS = 0.1, 1.0  # of the lease: how much sooner than its lease ends a run is dead
+
+
+@dataclass(frozen=True)
+class LoopSettings:
+    """How a worker works.
+
+    lease: seconds after which a vanished worker's trial is given to another; None where nobody shares the study.
+    poll: seconds after which a wait for running trials looks up again; None: only when something happens.
+    deterministic: propose in whole batches of `batch`. max_failures: give up when so many trials have failed and none
+    came through. alone: nobody else ever works on the study, so that nobody can vanish. due: by when the best of the
+    paused must be chosen, where there is a deadline; infinite while nobody has paused. keep: whose checkpoints outlive
+    their trials.
+    """
+
+    problem: Problem
+    tuner: Tuner
+    seed: int
+    rules: TimeRules
+    lease: float | None = 60.0
+    poll: float | None = 0.25
+    deterministic: bool = False
+    batch: int = 1
+    max_failures: int | None = 5
+    alone: bool = False
+    due: Callable[[History], float] | None = None
+    keep: Keep = Keep.NONE
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What a worker has at hand: the study, what is to be done, where trials run, the time, and who watches."""
+
+    store: Store
+    settings: LoopSettings
+    executor: Executor
+    clock: Clock
+    observer: Observer
+
+
+class Heartbeat:
+    """Renews a worker's leases from a thread of its own, so that a long proposal, or a training function in this
+    process, does not cost it its trials: every trial it was told to `hold` keeps its lease.
+    """
+
+    def __init__(self, store: Store, executor: Executor, worker: str, lease: float, clock: Clock) -> None:
+        self._store, self._executor, self._worker, self._lease, self._clock = store, executor, worker, lease, clock
+        self._lock = threading.Lock()
+        self._held: set[int] = set()
+        self._lost: set[int] = set()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="leantune-heartbeat", daemon=True)
+        self._failure: Exception | None = None
+
+    def hold(self, number: int) -> None:
+        """Renew this trial's lease from now on."""
+        with self._lock:
+            self._held.add(number)
+            self._lost.discard(number)
+
+    def release(self, number: int) -> None:
+        """Its run has ended."""
+        with self._lock:
+            self._held.discard(number)
+
+    def take_lost(self) -> frozenset[int]:
+        """Trials that another worker has been given meanwhile; each is told once. Raises what stopped the heart."""
+        if self._failure is not None:
+            raise self._failure
+        with self._lock:
+            lost, self._lost = frozenset(self._lost), set()
+        return lost
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # they are for the main thread
+        while not self._over.wait(self._lease / RENEWALS):
+            with self._lock:
+                held = frozenset(self._held)
+            now, began = self._clock.now(), self._clock.monotonic()
+            try:
+                self._store.seen(self._worker, now)
+                kept = self._store.renew(self._worker, held, time=now, lease=self._lease)
+            except Exception as error:  # noqa: BLE001 - raised again in the loop's own thread, by take_lost
+                self._failure = error
+                return
+            # The executor counts a lease from now, the store from when the renewal began: a slow one is not passed on.
+            if self._clock.monotonic() - began <= min(SLOWEST_SHARE * self._lease, SLOWEST_SECONDS):
+                for number in kept:
+                    self._executor.renew(number)
+            with self._lock:
+                self._lost |= (held - kept) & self._held
+                self._held -= self._lost
 
 
 def this_worker(slots: int, clock: Clock) -> WorkerRow:

@@ -75,6 +75,17 @@ class LatestRun(NamedTuple):
     booking: Booking = _UNBOOKED
     stays: bool = False
 
+    def ledger_row(self, number: int, settled: float | None = None, settled_at: float | None = None) -> LedgerRow:
+        """Its row of the ledger, open as long as it is not settled."""
+        rate, limit = self.booking.rate, self.booking.time_limit
+        reserved, worker = self.booking.usd, self.worker or ""
+        return LedgerRow(number, self.attempt, worker, rate, limit, reserved, self.started, settled, settled_at)
+
+    def claim(self, trial: Trial) -> Claim:
+        """The right to it of the worker that has it."""
+        assert self.worker is not None
+        return Claim(trial, self.attempt, self.worker, self.started, self.lease_until, self.booking)
+
 
 class Transaction(Protocol):
     """A study while it is changed, by nobody else meanwhile. Whoever changes it has checked everything before."""
@@ -105,6 +116,9 @@ class Transaction(Protocol):
 
     def settle(self, number: int, run: LatestRun, dollars: Usd, time: float) -> None:
         """Close the row of a run that has ended."""
+
+    def add_reports(self, reports: Sequence[ReportRow]) -> None:
+        """Keep what trials reported, with ids that rise in this order."""
 
     def put_stays(self, stays: Sequence[StayRow]) -> None:
         """Write machines of a run; what is there of the same machine is replaced."""
@@ -239,7 +253,7 @@ class Store(ABC):
                 trial = moved(queued, Move(_RUNNING, float(time)))
                 change.put(trial, run)
                 change.reserve(trial.number, run)
-                return Claim(trial, run.attempt, who, run.started, until, booking)
+                return run.claim(trial)
             return None
 
     @abstractmethod
@@ -260,9 +274,13 @@ class Store(ABC):
             change.trial(row.number)
             change.put_stays([row])
 
-    @abstractmethod
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
         """Keep what running trials said about themselves."""
+        with self._changing() as change:
+            for report in reports:
+                change.trial(report.number)
+                finite(report.seconds, "seconds")
+            change.add_reports(reports)
 
     def finish(  # noqa: PLR0913 - what a run leaves behind
         self,

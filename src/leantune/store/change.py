@@ -9,8 +9,8 @@ from leantune.history import Trial
 from leantune.problem import Budget
 from leantune.store import statements as sql
 from leantune.store.base import LatestRun
-from leantune.store.encoding import configuration_text, expected_text, metrics_text, notes_text, shares_text
-from leantune.store.rows import Money, StayRow
+from leantune.store.encoding import configuration_text
+from leantune.store.rows import Money, ReportRow, StayRow
 from leantune.store.study_state import StudyState
 
 
@@ -64,13 +64,13 @@ class Change:
                 "study_id": self.study_id,
                 "number": trial.number,
                 "configuration": configuration_text(trial.configuration),
-                "fraction": str(trial.fraction),
-                "snapshots": shares_text(trial.snapshots),
-                "note": notes_text(trial.notes),
-                "kind": trial.kind.value,
-                "expected": expected_text(trial.expected),
+                "fraction": trial.fraction,
+                "snapshots": trial.snapshots,
+                "note": trial.notes,
+                "kind": trial.kind,
+                "expected": trial.expected,
                 "time_limit": trial.time_limit,
-                "state": trial.state.value,
+                "state": trial.state,
                 "resumed_dollars": trial.resumed_dollars,
                 "attempt": 0,
                 "changed": self._changes,
@@ -87,7 +87,7 @@ class Change:
             {
                 "study": self.study_id,
                 "trial": trial.number,
-                "state": trial.state.value,
+                "state": trial.state,
                 "resumed_dollars": trial.resumed_dollars,
                 "attempt": run.attempt,
                 "worker": run.worker,
@@ -101,20 +101,8 @@ class Change:
 
     def reserve(self, number: int, run: LatestRun) -> None:
         """See Transaction."""
-        self.connection.execute(
-            sql.INSERT_LEDGER,
-            {
-                "study_id": self.study_id,
-                "number": number,
-                "attempt": run.attempt,
-                "worker": run.worker,
-                "rate": run.booking.rate,
-                "time_limit": run.booking.time_limit,
-                "reserved": run.booking.usd,
-                "opened": run.started,
-                "changed": self._changes,
-            },
-        )
+        row = {"study_id": self.study_id, **run.ledger_row(number)._asdict(), "changed": self._changes}
+        self.connection.execute(sql.INSERT_LEDGER, row)
         self.state = self.state.with_reserved(number, run.attempt, run.booking.usd)
 
     def settle(self, number: int, run: LatestRun, dollars: float, time: float) -> None:
@@ -123,6 +111,14 @@ class Change:
         values = {"settled": dollars, "settled_at": time, "changed": self._changes}
         self.connection.execute(sql.UPDATE_LEDGER, {**keys, **values})
         self.state = self.state.with_settled(number, run.attempt, dollars)
+
+    def add_reports(self, reports: Sequence[ReportRow]) -> None:
+        """See Transaction; the database gives each its id."""
+        rows = [{"study_id": self.study_id, **vars(report)} for report in reports]
+        for row in rows:
+            del row["id"]
+        if rows:
+            self.connection.execute(sql.INSERT_REPORTS, rows)
 
     def put_stays(self, stays: Sequence[StayRow]) -> None:
         """See Transaction."""
@@ -168,21 +164,12 @@ class Change:
     def _append(self, trial: Trial, *, moves: int, observations: int) -> None:
         """The trial's moves and observations from these positions on."""
         keys = {"study_id": self.study_id, "number": trial.number}
-        new_moves = [
-            {**keys, "position": position, **move._asdict(), "state": move.state.value}
-            for position, move in enumerate(trial.moves[moves:], moves)
-        ]
-        self.connection.execute(sql.INSERT_MOVES, new_moves)
-        new_observations = [
-            {
-                **keys,
-                "position": position,
-                **vars(seen),
-                "fraction": str(seen.fraction),
-                "kind": seen.kind.value,
-                "metrics": metrics_text(seen.metrics),
-            }
-            for position, seen in enumerate(trial.observations[observations:], observations)
-        ]
-        if new_observations:
-            self.connection.execute(sql.INSERT_OBSERVATIONS, new_observations)
+        made = enumerate(trial.moves[moves:], moves)
+        seen = enumerate(trial.observations[observations:], observations)
+        self.connection.execute(
+            sql.INSERT_MOVES, [{**keys, "position": position, **move._asdict()} for position, move in made]
+        )
+        if len(trial.observations) > observations:
+            self.connection.execute(
+                sql.INSERT_OBSERVATIONS, [{**keys, "position": position, **vars(shown)} for position, shown in seen]
+            )

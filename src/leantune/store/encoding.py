@@ -55,16 +55,21 @@ def shares_text(shares: Iterable[Fraction]) -> str:
     return _SHARES_APART.join(map(str, shares))
 
 
+def share_text(share: Fraction | None) -> str | None:
+    """A share as in "1/60"."""
+    return None if share is None else str(share)
+
+
 @lru_cache(maxsize=4096)
-def read_share(text: str) -> Fraction:
-    """A share; a study has few different ones, so that each is parsed once."""
-    return Fraction(text)
+def read_share(text: str | None) -> Fraction | None:
+    """What `share_text` wrote; a study has few different ones, so that each is parsed once."""
+    return None if text is None else Fraction(text)
 
 
 @lru_cache(maxsize=4096)
 def read_shares(text: str) -> tuple[Fraction, ...]:
     """What `shares_text` wrote."""
-    return tuple(map(read_share, text.split(_SHARES_APART)))
+    return tuple(map(Fraction, text.split(_SHARES_APART)))
 
 
 def metrics_text(metrics: Mapping[str, float]) -> str:

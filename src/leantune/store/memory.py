@@ -22,8 +22,6 @@ from leantune.store.rules import finite, named, positive
 from leantune.units import RunningSum
 
 _QUEUED = TrialState.QUEUED
-# A row of the ledger as it is kept: 110,000 dataclasses would take longer to make than all the rest.
-_LedgerValues = tuple[int, int, str, float | None, float | None, float, float, float | None, float | None]
 
 
 @dataclass
@@ -34,7 +32,7 @@ class _Book(Transaction):
     trials: list[Trial] = field(default_factory=list)
     runs: list[LatestRun] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)  # numbers of queued trials, rising
-    settled: list[_LedgerValues] = field(default_factory=list)
+    settled: list[LedgerRow] = field(default_factory=list)
     spent: RunningSum = field(default_factory=RunningSum)
     reserved: RunningSum = field(default_factory=RunningSum)
     reports: list[ReportRow] = field(default_factory=list)
@@ -112,7 +110,14 @@ class _Book(Transaction):
         if run.booking.usd:
             self.reserved.add(-run.booking.usd)
         self.spent.add(dollars)
-        self.settled.append(_ledger_values(number, run, dollars, time))
+        self.settled.append(run.ledger_row(number, dollars, time))
+
+    def add_reports(self, reports: Sequence[ReportRow]) -> None:
+        for report in reports:
+            metrics = {name: float(value) for name, value in report.metrics.items()}
+            kept = replace(report, seconds=float(report.seconds), metrics=metrics, id=len(self.reports) + 1)
+            self.reports.append(kept)
+            self.reports_of.setdefault(report.number, []).append(kept)
 
     def put_stays(self, stays: Sequence[StayRow]) -> None:
         """A machine ends with the run that is going on, if it is one of that."""
@@ -142,11 +147,6 @@ class _Book(Transaction):
             self.put_stays([replace(row, ended=time, why=cause, gross_usd=usd, revoked=False) for row in still_open])
 
 
-def _ledger_values(number: int, run: LatestRun, settled: float | None = None, at: float | None = None) -> _LedgerValues:
-    attempt, worker, started, _, booking, _ = run
-    return (number, attempt, worker or "", booking.rate, booking.time_limit, booking.usd, started, settled, at)
-
-
 class MemoryStudyStore(Store):
     """A study. Threads may share it."""
 
@@ -168,22 +168,15 @@ class MemoryStudyStore(Store):
         book = self._book
         with book.lock:
             return [
-                Claim(trial, run.attempt, run.worker, run.started, run.lease_until, run.booking)
-                for trial, run in zip(book.trials, book.runs, strict=True)
-                if run.worker is not None
+                run.claim(trial) for trial, run in zip(book.trials, book.runs, strict=True) if run.worker is not None
             ]
 
     def ledger(self) -> list[LedgerRow]:
         """See Store."""
         book = self._book
         with book.lock:
-            over = [LedgerRow(*values) for values in book.settled]
-            still_open = [
-                LedgerRow(*_ledger_values(number, run))
-                for number, run in enumerate(book.runs)
-                if run.worker is not None
-            ]
-        return sorted([*over, *still_open], key=lambda row: (row.trial, row.attempt))
+            still_open = [run.ledger_row(number) for number, run in enumerate(book.runs) if run.worker is not None]
+            return sorted([*book.settled, *still_open], key=lambda row: (row.number, row.attempt))
 
     def stays(self, number: int | None = None) -> list[StayRow]:
         """See Store."""
@@ -235,19 +228,6 @@ class MemoryStudyStore(Store):
             for number in kept:
                 book.runs[number] = book.runs[number]._replace(lease_until=until)
             return kept
-
-    def add_reports(self, reports: Sequence[ReportRow]) -> None:
-        """See Store."""
-        with self._changing() as book:
-            rows: list[ReportRow] = []
-            for row in reports:
-                book.trial(row.number)
-                seconds, arrived = finite(row.seconds, "seconds"), len(book.reports) + len(rows) + 1
-                metrics = {name: float(value) for name, value in row.metrics.items()}
-                rows.append(ReportRow(row.number, row.attempt, seconds, metrics, row.step, row.fraction, arrived))
-            book.reports += rows
-            for row in rows:
-                book.reports_of.setdefault(row.number, []).append(row)
 
     # -- budget
 

@@ -76,11 +76,10 @@ class Claim(NamedTuple):
     booking: Booking
 
 
-@dataclass(frozen=True)
-class LedgerRow:
+class LedgerRow(NamedTuple):
     """Dollars of one run of a trial; settled is None while it runs. worker is empty where the result was told."""
 
-    trial: int
+    number: int
     attempt: int
     worker: str
     rate: float | None

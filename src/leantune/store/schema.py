@@ -4,11 +4,27 @@ Times are seconds since 1970, money is USD, shares of the data are exact rationa
 A study counts its `changes`: the count grows with every change of its trials or its ledger, and each changed row
 remembers it in `changed`. Whoever knows the study up to change n needs only the rows with changed > n.
 
+What is a row in Python too (`Move`, `StayRow`) has its columns from there: `*_fields(Move)` are its fields, in their
+order. A new field needs a migration. Columns convert their values themselves: what is inserted and selected are shares,
+states and mappings.
+
 LeanTune 0.1 (schema 0001) knew only `studies.version` and `workers.seen`. Today's code writes `changes` and `heard`
 beside them, always with the same values; triggers refuse whoever writes the old ones alone (migrations 0002).
 """
 
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from fractions import Fraction
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
 import sqlalchemy as sa
+
+from leantune.history import Move, Observation, ObservationKind, TrialKind, TrialState
+from leantune.problem import Budget
+from leantune.store import encoding
+from leantune.store.rows import LedgerRow, ReportRow, StayRow, WorkerRow
+from leantune.units import Seconds, Usd
 
 # Every revision a database may have, oldest first; one module in migrations/versions for each.
 REVISIONS = ("0001", "0002")
@@ -22,6 +38,57 @@ metadata = sa.MetaData(
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     }
 )
+
+
+class _Encoded(sa.types.TypeDecorator[Any]):
+    """A column of text whose values are written and read by these functions."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def __init__(self, write: Callable[[Any], str | None], read: Callable[[str], Any]) -> None:
+        super().__init__()
+        self.write, self.read = write, read
+
+    def bind_processor(self, _dialect: sa.Dialect) -> Callable[[Any], str | None]:
+        """How values are written, called for each without anything around it."""
+        return self.write
+
+    def result_processor(self, _dialect: sa.Dialect, _coltype: object) -> Callable[[Any], Any]:
+        """How they are read."""
+        return self.read
+
+
+def _enum(kinds: type[StrEnum]) -> _Encoded:
+    return _Encoded(lambda member: member.value, {kind.value: kind for kind in kinds}.__getitem__)
+
+
+_STATE = _enum(TrialState)
+_SHARE = _Encoded(encoding.share_text, encoding.read_share)
+# How a field of a row is kept.
+_KEPT_AS: Mapping[object, Any] = {
+    bool: sa.Boolean,
+    int: sa.Integer,
+    float: sa.Double,
+    Seconds: sa.Double,
+    Usd: sa.Double,
+    str: sa.Text,
+    Fraction: _SHARE,
+    TrialState: _STATE,
+    ObservationKind: _enum(ObservationKind),
+    Mapping[str, float]: _Encoded(encoding.metrics_text, encoding.read_metrics),
+}
+
+
+def _fields(row: type, *, besides: str = "") -> list[sa.Column[Any]]:
+    """A column for each field of a row but some ("number attempt"); NULL where it may be None."""
+    columns: list[sa.Column[Any]] = []
+    for name, hint in get_type_hints(row).items():
+        if name not in besides.split():
+            nullable = NoneType in get_args(hint)
+            kept_as = _KEPT_AS[get_args(hint)[0] if nullable else hint]
+            columns.append(sa.Column(name, kept_as, nullable=nullable))
+    return columns
 
 
 def _of_study() -> sa.Column[int]:
@@ -62,9 +129,7 @@ budgets = sa.Table(
     _of_study(),
     sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("time", sa.Double, nullable=False),
-    sa.Column("usd", sa.Double),
-    sa.Column("trials", sa.Integer),
-    sa.Column("hours", sa.Double),
+    *_fields(Budget),
     sa.Column("cause", sa.Text, nullable=False),
 )
 
@@ -75,19 +140,19 @@ trials = sa.Table(
     _of_study(),
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("configuration", sa.Text, nullable=False),
-    sa.Column("fraction", sa.Text, nullable=False),
-    sa.Column("snapshots", sa.Text, nullable=False),
-    sa.Column("note", sa.Text, nullable=False),  # JSON: [[kind, text], ...]
-    sa.Column("expected", sa.Text, nullable=False),
+    sa.Column("fraction", _SHARE, nullable=False),
+    sa.Column("snapshots", _Encoded(encoding.shares_text, encoding.read_shares), nullable=False),
+    sa.Column("note", _Encoded(encoding.notes_text, encoding.read_notes), nullable=False),
+    sa.Column("expected", _Encoded(encoding.expected_text, encoding.read_expected), nullable=False),
     sa.Column("time_limit", sa.Double),
-    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("state", _STATE, nullable=False),
     sa.Column("resumed_dollars", sa.Double, nullable=False),
     sa.Column("attempt", sa.Integer, nullable=False),
     sa.Column("worker", sa.Text),
     sa.Column("started", sa.Double),
     sa.Column("lease_until", sa.Double),
     sa.Column("changed", sa.Integer, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False, server_default="search"),
+    sa.Column("kind", _enum(TrialKind), nullable=False, server_default=TrialKind.SEARCH.value),
     sa.Index(None, "study_id", "state", "number"),
     sa.Index(None, "study_id", "changed"),
 )
@@ -98,11 +163,7 @@ moves = sa.Table(
     metadata,
     *_of_trial(),
     sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("time", sa.Double, nullable=False),
-    sa.Column("cause", sa.Text, nullable=False),
-    sa.Column("dollars", sa.Double, nullable=False),
-    sa.Column("seconds", sa.Double),
+    *_fields(Move),
 )
 
 # What a finished trial showed, by rising share; rows are only ever added.
@@ -111,12 +172,7 @@ observations = sa.Table(
     metadata,
     *_of_trial(),
     sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("fraction", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("metrics", sa.Text, nullable=False),
-    sa.Column("seconds", sa.Double),
-    sa.Column("cost", sa.Double),
-    sa.Column("cause", sa.Text, nullable=False),
+    *_fields(Observation),
 )
 
 # The money: one row per run, open (settled is NULL) while it runs.
@@ -125,13 +181,7 @@ ledger = sa.Table(
     metadata,
     *_of_trial(),
     sa.Column("attempt", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("worker", sa.Text, nullable=False),
-    sa.Column("rate", sa.Double),
-    sa.Column("time_limit", sa.Double),
-    sa.Column("reserved", sa.Double, nullable=False),
-    sa.Column("opened", sa.Double, nullable=False),
-    sa.Column("settled", sa.Double),
-    sa.Column("settled_at", sa.Double),
+    *_fields(LedgerRow, besides="number attempt"),
     sa.Column("changed", sa.Integer, nullable=False),
     sa.Index(None, "study_id", "changed"),
 )
@@ -142,12 +192,7 @@ reports = sa.Table(
     metadata,
     sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), primary_key=True),
     sa.Column("study_id", sa.Integer, nullable=False),
-    sa.Column("number", sa.Integer, nullable=False),
-    sa.Column("attempt", sa.Integer, nullable=False),
-    sa.Column("seconds", sa.Double, nullable=False),
-    sa.Column("metrics", sa.Text, nullable=False),
-    sa.Column("step", sa.Double),
-    sa.Column("fraction", sa.Text),
+    *_fields(ReportRow, besides="id"),
     sa.ForeignKeyConstraint(["study_id", "number"], ["trials.study_id", "trials.number"]),
     sa.Index(None, "study_id", "number"),
     sa.Index(None, "study_id", "id"),
@@ -160,24 +205,7 @@ stays = sa.Table(
     *_of_trial(),
     sa.Column("attempt", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("machine", sa.Text, primary_key=True),
-    sa.Column("market", sa.Text, nullable=False),
-    sa.Column("on_demand", sa.Boolean, nullable=False),
-    sa.Column("max_price", sa.Double),
-    sa.Column("usd_per_hour", sa.Double, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("launched", sa.Double, nullable=False),
-    sa.Column("quotes", sa.Text, nullable=False),
-    sa.Column("step_from", sa.Double, nullable=False),
-    sa.Column("ready", sa.Double),
-    sa.Column("left", sa.Double),
-    sa.Column("ended", sa.Double),
-    sa.Column("kept", sa.Double, nullable=False),
-    sa.Column("reached", sa.Double, nullable=False),
-    sa.Column("saving_seconds", sa.Double, nullable=False),
-    sa.Column("gross_usd", sa.Double),
-    sa.Column("refund_usd", sa.Double),
-    sa.Column("revoked", sa.Boolean, nullable=False),
-    sa.Column("why", sa.Text, nullable=False),
+    *_fields(StayRow, besides="number attempt machine"),
 )
 
 # The processes that work on the study now.
@@ -186,12 +214,7 @@ workers = sa.Table(
     metadata,
     _of_study(),
     sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("host", sa.Text, nullable=False),
-    sa.Column("pid", sa.Integer, nullable=False),
-    sa.Column("process_started", sa.Double, nullable=False),
-    sa.Column("slots", sa.Integer, nullable=False),
-    sa.Column("joined", sa.Double, nullable=False),
-    sa.Column("seen", sa.Double, nullable=False),
+    *_fields(WorkerRow, besides="id"),
     sa.Column("heard", sa.Double, nullable=False, server_default=sa.text("-1")),
 )
 

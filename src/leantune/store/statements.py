@@ -3,10 +3,13 @@
 An update sets the columns that it is given values of, under their own names.
 """
 
-from typing import Any
+from typing import Any, get_type_hints
 
 import sqlalchemy as sa
 
+from leantune.history import Move, Observation, TrialState
+from leantune.problem import Budget
+from leantune.store.rows import LedgerRow, ReportRow, StayRow, WorkerRow
 from leantune.store.schema import (
     budgets,
     ledger,
@@ -26,9 +29,9 @@ def columns(table: sa.Table, names: str) -> list[sa.Column[Any]]:
     return [table.c[name] for name in names.split()]
 
 
-def all_but(table: sa.Table, names: str) -> list[sa.Column[Any]]:
-    """The other columns of a table, in its order."""
-    return [column for column in table.c if column.name not in names.split()]
+def row(table: sa.Table, kind: type) -> list[sa.Column[Any]]:
+    """The columns of a row, in the order of its fields: `kind(*selected)` is the row."""
+    return [table.c[name] for name in get_type_hints(kind)]
 
 
 _STUDY = sa.bindparam("study", type_=sa.Integer)
@@ -48,8 +51,34 @@ UPDATE_STUDY = sa.update(studies).where(studies.c.id == _STUDY)
 COUNT_BUDGETS = sa.select(sa.func.count()).where(budgets.c.study_id == _STUDY)
 INSERT_BUDGET = sa.insert(budgets)
 BUDGETS = (
-    sa.select(*all_but(budgets, "study_id position")).where(budgets.c.study_id == _STUDY).order_by(budgets.c.position)
+    sa.select(budgets.c.time, budgets.c.cause, *row(budgets, Budget))
+    .where(budgets.c.study_id == _STUDY)
+    .order_by(budgets.c.position)
 )
+
+# What has changed since a count of changes. Neither is to be sorted by the database: it might then read the whole study
+# in order rather than what changed.
+_SINCE = sa.bindparam("since", type_=sa.Integer)
+CHANGED_TRIALS = sa.select(
+    *columns(trials, "number configuration fraction snapshots state note expected time_limit resumed_dollars kind")
+).where(trials.c.study_id == _STUDY, trials.c.changed > _SINCE)
+CHANGED_LEDGER = sa.select(*columns(ledger, "number attempt reserved settled")).where(
+    ledger.c.study_id == _STUDY, ledger.c.changed > _SINCE
+)
+# Moves and observations of all trials, or of some.
+_NUMBERS = sa.bindparam("numbers", expanding=True, type_=sa.Integer)
+MOVES = (
+    sa.select(moves.c.number, *row(moves, Move))
+    .where(moves.c.study_id == _STUDY)
+    .order_by(moves.c.number, moves.c.position)
+)
+MOVES_OF = MOVES.where(moves.c.number.in_(_NUMBERS))
+OBSERVATIONS = (
+    sa.select(observations.c.number, *row(observations, Observation))
+    .where(observations.c.study_id == _STUDY)
+    .order_by(observations.c.number, observations.c.position)
+)
+OBSERVATIONS_OF = OBSERVATIONS.where(observations.c.number.in_(_NUMBERS))
 
 _THIS_TRIAL = sa.and_(trials.c.study_id == _STUDY, trials.c.number == _NUMBER)
 INSERT_TRIAL = sa.insert(trials)
@@ -69,7 +98,7 @@ RUN = sa.select(
 # The next trials of the queue; in portions, because the first one usually fits.
 QUEUED = (
     sa.select(trials.c.number, trials.c.attempt)
-    .where(trials.c.study_id == _STUDY, trials.c.state == "queued", trials.c.number > sa.bindparam("beyond"))
+    .where(trials.c.study_id == _STUDY, trials.c.state == TrialState.QUEUED, trials.c.number > sa.bindparam("beyond"))
     .order_by(trials.c.number)
     .limit(32)
 )
@@ -86,11 +115,11 @@ RUNNING = (
             ledger.c.attempt == trials.c.attempt,
         ),
     )
-    .where(trials.c.study_id == _STUDY, trials.c.state == "running")
+    .where(trials.c.study_id == _STUDY, trials.c.state == TrialState.RUNNING)
     .order_by(trials.c.number)
 )
 HELD = sa.select(trials.c.number).where(
-    trials.c.study_id == _STUDY, trials.c.state == "running", trials.c.worker == _WORKER
+    trials.c.study_id == _STUDY, trials.c.state == TrialState.RUNNING, trials.c.worker == _WORKER
 )
 
 INSERT_LEDGER = sa.insert(ledger)
@@ -98,9 +127,7 @@ UPDATE_LEDGER = sa.update(ledger).where(
     ledger.c.study_id == _STUDY, ledger.c.number == _NUMBER, ledger.c.attempt == sa.bindparam("run")
 )
 LEDGER = (
-    sa.select(*all_but(ledger, "study_id changed"))
-    .where(ledger.c.study_id == _STUDY)
-    .order_by(ledger.c.number, ledger.c.attempt)
+    sa.select(*row(ledger, LedgerRow)).where(ledger.c.study_id == _STUDY).order_by(ledger.c.number, ledger.c.attempt)
 )
 
 MAY_PROPOSE = UPDATE_STUDY.where(
@@ -115,7 +142,7 @@ STOP_PROPOSING = NOBODY_PROPOSES.where(studies.c.proposing_worker == _WORKER)
 
 INSERT_REPORTS = sa.insert(reports)
 REPORTS = (
-    sa.select(*columns(reports, "number attempt seconds metrics step fraction id"))
+    sa.select(*row(reports, ReportRow))
     .where(reports.c.study_id == _STUDY, reports.c.id > sa.bindparam("after"))
     .order_by(reports.c.id)
 )
@@ -127,7 +154,7 @@ DELETE_STAY = sa.delete(stays).where(_THIS_RUN, stays.c.machine == sa.bindparam(
 COUNT_OPEN_STAYS = sa.select(sa.func.count()).where(_THIS_RUN, stays.c.ended.is_(None))
 CLOSE_STAYS = sa.update(stays).where(_THIS_RUN, stays.c.ended.is_(None))
 STAYS = (
-    sa.select(*all_but(stays, "study_id"))
+    sa.select(*row(stays, StayRow))
     .where(stays.c.study_id == _STUDY)
     .order_by(stays.c.launched, stays.c.number, stays.c.attempt, stays.c.machine)
 )
@@ -138,9 +165,7 @@ INSERT_WORKER = sa.insert(workers)
 DELETE_WORKER = sa.delete(workers).where(_THIS_WORKER)
 UPDATE_WORKER = sa.update(workers).where(_THIS_WORKER)
 WORKERS = (
-    sa.select(*all_but(workers, "study_id seen"))
-    .where(workers.c.study_id == _STUDY)
-    .order_by(workers.c.joined, workers.c.id)
+    sa.select(*row(workers, WorkerRow)).where(workers.c.study_id == _STUDY).order_by(workers.c.joined, workers.c.id)
 )
 
 # The database's list of studies.

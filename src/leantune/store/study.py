@@ -4,7 +4,7 @@ Any number of processes may use the same study: whoever changes it holds its loc
 pure `History` decide what is legal, and writes only what is new. Times are the caller's: the store reads no clock.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from leantune.store import statements as sql
 from leantune.store.base import Store
 from leantune.store.change import Change
 from leantune.store.connections import Connections
-from leantune.store.encoding import clean, definition_text, metrics_text, read_metrics, read_share
+from leantune.store.encoding import clean, definition_text
 from leantune.store.rows import (
     Booking,
     BudgetChange,
@@ -124,39 +124,16 @@ class StudyStore(Store):
         """Every budget the study has had, oldest first."""
         with self._connections.reading() as connection:
             return [
-                BudgetChange(time, Budget(usd, trials, hours), cause)
-                for time, usd, trials, hours, cause in connection.execute(sql.BUDGETS, {"study": self._id})
+                BudgetChange(time, Budget(*budget), cause)
+                for time, cause, *budget in connection.execute(sql.BUDGETS, {"study": self._id})
             ]
-
-    def add_reports(self, reports: Sequence[ReportRow]) -> None:
-        """See Store."""
-        with self._changing() as change:
-            for number in {row.number for row in reports}:
-                change.trial(number)
-            rows = [
-                {
-                    "study_id": self._id,
-                    "number": row.number,
-                    "attempt": row.attempt,
-                    "seconds": finite(row.seconds, "seconds"),
-                    "metrics": metrics_text(row.metrics),
-                    "step": row.step,
-                    "fraction": None if row.fraction is None else str(row.fraction),
-                }
-                for row in reports
-            ]
-            if rows:
-                change.connection.execute(sql.INSERT_REPORTS, rows)
 
     def reports(self, number: int | None = None, after: int = 0) -> list[ReportRow]:
         """See Store."""
         statement = sql.REPORTS if number is None else sql.REPORTS_OF_TRIAL
         with self._connections.reading() as connection:
             rows = connection.execute(statement, {**self._of_trial(number), "after": after})
-            return [
-                ReportRow(of, attempt, at, read_metrics(metrics), step, share and read_share(share), arrived)
-                for of, attempt, at, metrics, step, share, arrived in rows
-            ]
+            return [ReportRow(*row) for row in rows]
 
     def join(self, worker: WorkerRow) -> None:
         """See Store."""

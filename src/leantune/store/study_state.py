@@ -2,60 +2,24 @@
 
 import gc
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeVar
 
 import sqlalchemy as sa
 
 from leantune.errors import SpaceError, StudyChanged
-from leantune.history import (
-    History,
-    Move,
-    Moves,
-    Observation,
-    ObservationKind,
-    Trial,
-    TrialKind,
-    TrialState,
-    in_order,
-)
+from leantune.history import History, Move, Moves, Observation, Trial, in_order
 from leantune.problem import Budget
 from leantune.space import Configuration, Space
-from leantune.store.encoding import read_expected, read_json, read_metrics, read_notes, read_share, read_shares
+from leantune.store import statements as sql
+from leantune.store.encoding import read_json
 from leantune.store.rows import Money
-from leantune.store.schema import ledger, moves, observations, trials
-from leantune.store.statements import all_but, columns
 from leantune.units import NOTHING, Partials, added, total
 
-_STATES = {state.value: state for state in TrialState}
-_KINDS = {kind.value: kind for kind in ObservationKind}
-_TRIAL_KINDS = {kind.value: kind for kind in TrialKind}
+Row = TypeVar("Row")
 _MANY = 500  # changed trials, beyond which all rows of the study are read rather than those of each trial
-_STUDY = sa.bindparam("study", type_=sa.Integer)
-_SINCE = sa.bindparam("since", type_=sa.Integer)
-_NUMBERS = sa.bindparam("numbers", expanding=True, type_=sa.Integer)
-
-# Neither is to be sorted by the database: it might then read the whole study in order rather than what changed.
-_TRIALS = sa.select(
-    *columns(trials, "number state resumed_dollars configuration fraction snapshots note expected time_limit kind")
-).where(trials.c.study_id == _STUDY, trials.c.changed > _SINCE)
-_LEDGER = sa.select(*columns(ledger, "number attempt reserved settled")).where(
-    ledger.c.study_id == _STUDY, ledger.c.changed > _SINCE
-)
-_MOVES = (
-    sa.select(*all_but(moves, "study_id position"))
-    .where(moves.c.study_id == _STUDY)
-    .order_by(moves.c.number, moves.c.position)
-)
-_MOVES_OF = _MOVES.where(moves.c.number.in_(_NUMBERS))
-_SEEN = (
-    sa.select(*all_but(observations, "study_id position"))
-    .where(observations.c.study_id == _STUDY)
-    .order_by(observations.c.number, observations.c.position)
-)
-_SEEN_OF = _SEEN.where(observations.c.number.in_(_NUMBERS))
 
 
 @dataclass(frozen=True)
@@ -94,12 +58,9 @@ class StudyState:
             return StudyState().refreshed(connection, study_id, changes, space)
         since = {"study": study_id, "since": self.changes}
         with no_garbage():
-            changed = connection.execute(_TRIALS, since).all()
-            numbers = [row[0] for row in changed]
-            made, seen = _moves(connection, study_id, numbers), _observations(connection, study_id, numbers)
-            history = _refreshed_history(self.history, changed, made, seen, space)
+            history = _refreshed_history(self.history, connection, since, space)
         reserved, settled = dict(self.reserved), self.settled
-        for number, attempt, usd, paid in connection.execute(_LEDGER, since):
+        for number, attempt, usd, paid in connection.execute(sql.CHANGED_LEDGER, since):
             if paid is None:
                 reserved[number, attempt] = usd
             else:
@@ -120,69 +81,42 @@ def no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-def _moves(connection: sa.Connection, study_id: int, numbers: list[int]) -> dict[int, list[Move]]:
-    by_trial: dict[int, list[Move]] = {number: [] for number in numbers}
-    for number, state, time, cause, dollars, seconds in _rows(connection, (_MOVES, _MOVES_OF), study_id, numbers):
-        if number in by_trial:
-            by_trial[number].append(Move(_STATES[state], time, cause, dollars, seconds))
-    return by_trial
-
-
-def _observations(connection: sa.Connection, study_id: int, numbers: list[int]) -> dict[int, list[Observation]]:
-    by_trial: dict[int, list[Observation]] = {number: [] for number in numbers}
-    for number, share, kind, metrics, seconds, cost, cause in _rows(connection, (_SEEN, _SEEN_OF), study_id, numbers):
-        if number in by_trial:
-            shown = Observation(read_share(share), _KINDS[kind], read_metrics(metrics), seconds, cost, cause)
-            by_trial[number].append(shown)
-    return by_trial
-
-
-def _rows(
-    connection: sa.Connection, statements: tuple[sa.Executable, sa.Executable], study_id: int, numbers: list[int]
-) -> Sequence[Any]:
-    """Rows of these trials, or of all where they are many: by (the statement for all, the one for some)."""
-    if len(numbers) > _MANY:
-        return connection.execute(statements[0], {"study": study_id}).all()
-    return connection.execute(statements[1], {"study": study_id, "numbers": numbers}).all()
-
-
-def _refreshed_history(
-    history: History,
-    changed: Sequence[Any],
-    made: Mapping[int, Sequence[Move]],
-    seen: Mapping[int, Sequence[Observation]],
-    space: Space,
-) -> History:
-    trials_now = list(history.trials)
+def _refreshed_history(history: History, connection: sa.Connection, since: Mapping[str, int], space: Space) -> History:
+    """The history with the trials that have changed since; the configuration of a trial never does."""
+    changed = sorted(connection.execute(sql.CHANGED_TRIALS, since).all())
+    numbers = [row[0] for row in changed]
+    made = _by_trial(Move, (sql.MOVES, sql.MOVES_OF), connection, since, numbers)
+    seen = _by_trial(Observation, (sql.OBSERVATIONS, sql.OBSERVATIONS_OF), connection, since, numbers)
+    trials = list(history.trials)
     configurations: dict[str, Configuration] = {}  # those that come again are made once
-    for number, state, resumed, text, share, snapshots, note, expected, time_limit, kind in sorted(changed):
-        if number < len(trials_now):  # its proposal never changes
-            trials_now[number] = replace(
-                trials_now[number],
-                state=_STATES[state],
-                observations=tuple(seen[number]),
-                moves=Moves(made[number]),
-                resumed_dollars=resumed,
-            )
-            continue
-        if text not in configurations:
-            configurations[text] = _configuration(space, text, number)
+    for number, text, share, snapshots, state, notes, expected, time_limit, resumed, kind in changed:
+        if number < len(history):
+            configuration = trials[number].configuration
+        else:
+            configuration = configurations.get(text) or _configuration(space, text, number)
+            configurations[text] = configuration
+        shown, moves = tuple(seen[number]), Moves(made[number])
         trial = Trial(
-            number,
-            configurations[text],
-            read_share(share),
-            read_shares(snapshots),
-            _STATES[state],
-            tuple(seen[number]),
-            Moves(made[number]),
-            read_notes(note),
-            read_expected(expected),
-            time_limit,
-            resumed,
-            _TRIAL_KINDS[kind],
+            number, configuration, share, snapshots, state, shown, moves, notes, expected, time_limit, resumed, kind
         )
-        trials_now.append(trial)
-    return History(tuple(trials_now))
+        trials[number : number + 1] = [trial]
+    return History(tuple(trials))
+
+
+def _by_trial(
+    kind: Callable[..., Row],
+    statements: tuple[sa.Executable, sa.Executable],
+    connection: sa.Connection,
+    keys: Mapping[str, int],
+    numbers: list[int],
+) -> dict[int, list[Row]]:
+    """Rows of these trials, or of all where they are many: by (the statement for all, the one for some)."""
+    statement = statements[len(numbers) <= _MANY]
+    by_trial: dict[int, list[Row]] = {number: [] for number in numbers}
+    for number, *values in connection.execute(statement, {**keys, "numbers": numbers}).all():
+        if number in by_trial:
+            by_trial[number].append(kind(*values))
+    return by_trial
 
 
 def _configuration(space: Space, text: str, number: int) -> Configuration:

@@ -31,10 +31,10 @@ from leantune.errors import InvalidInput, Outdated, StudyOver, UnknownStudy
 from leantune.history import History, Note, NoteKind, Trial, TrialKind, TrialState
 from leantune.jobfile import Job, load_job, parse_job
 from leantune.problem import Budget, Constraint, Fidelity, Goal, Problem, Stop
-from leantune.run.events import Observer, nobody
+from leantune.run.attempts import seed_of
+from leantune.run.events import End, Observer, Outcome, nobody
 from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
-from leantune.run.loop import End, Loop, Outcome
-from leantune.run.seeds import seed_of
+from leantune.run.loop import Loop
 from leantune.space import Space
 from leantune.store.database import Database
 from leantune.store.study import StudyStore

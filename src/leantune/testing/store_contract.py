@@ -510,7 +510,7 @@ class StoreContract(JudgingContract):
             assert money.spent == pytest.approx(history.cost, abs=1e-9)
             assert money.spent == pytest.approx(sum(row.settled or 0.0 for row in ledger), abs=1e-9)
             running = {trial.number for trial in history.trials if trial.state is TrialState.RUNNING}
-            assert {row.trial for row in ledger if row.settled is None} == running
+            assert {row.number for row in ledger if row.settled is None} == running
             assert money.spent + money.reserved <= 10.0 * (1 + 1e-9)
             assert study.stays() == peer.stays() and study.running() == peer.running()
         assert len({trial.state for trial in study.history().trials}) >= 3, "the walk has been somewhere"

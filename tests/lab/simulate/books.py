@@ -116,9 +116,9 @@ def _check_ledger(world: World) -> None:
         assert stay.gross_usd is not None and stay.refund_usd is not None
         paid[stay.number, stay.attempt] += stay.gross_usd - stay.refund_usd
     rows = world.store.ledger()
-    assert len({(row.trial, row.attempt) for row in rows}) == len(rows)
+    assert len({(row.number, row.attempt) for row in rows}) == len(rows)
     for row in rows:
-        assert row.settled == pytest.approx(paid.pop((row.trial, row.attempt)), abs=1e-9)
+        assert row.settled == pytest.approx(paid.pop((row.number, row.attempt)), abs=1e-9)
     assert not paid, "every machine is in the ledger"
     money, bills = world.store.money(), sum(bill.net_usd for bill in world.cloud.bills().values())
     assert money.reserved == 0.0

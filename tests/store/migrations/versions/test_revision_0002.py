@@ -148,7 +148,7 @@ def test_a_study_whose_worker_was_killed_goes_on(url: str, tmp_path: Path) -> No
         assert after.trials[:2] == before.trials[:2]
         assert "vanished" in after.trial(2).moves[3].cause
         assert opened.store.money().spent == pytest.approx(after.cost)
-        assert [row.attempt for row in opened.store.ledger() if row.trial == 2] == [1, 2]
+        assert [row.attempt for row in opened.store.ledger() if row.number == 2] == [1, 2]
 
 
 def test_a_verification_stands_and_is_no_trial_of_the_budget(url: str, tmp_path: Path) -> None:

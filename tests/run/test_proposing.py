@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from leantune.history import History, TrialState, observe
 from leantune.problem import Problem, maximize
-from leantune.run.batches import before_batch
+from leantune.run.proposing import before_batch
 from leantune.space import Space, integer
 from leantune.units import Seconds, Usd
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from leantune.history import History, Trial
 from leantune.jobfile import load_job
-from leantune.run.seeds import SEEDS, seed_of
+from leantune.run.attempts import SEEDS, seed_of
 from leantune.study import Study
 from tests.toy import toy_problem
 

@@ -1,0 +1,149 @@
+"""What earlier runs of a trial have left for its next one: seconds of training, reports, a checkpoint to go on from.
+The terms and the bill of a run follow from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from leantune.executors.base import Finished, Terms
+from leantune.history import History, Observation, Trial, TrialState
+from leantune.run.ledger import continued_dollars, dollars, smaller_result
+from leantune.run.workers import Workplace
+from leantune.store.rows import Claim
+from leantune.strategies.proposals import derived_seed
+from leantune.units import NO_SECONDS, SECONDS_PER_HOUR, Seconds, Usd
+
+if TYPE_CHECKING:
+    from leantune.run.curves import Curves
+
+FIRST_RUN = 3  # moves of a trial that runs for the first time: proposed, queued, running
+SEEDS = 2**31  # every library takes a seed below it
+
+
+def seed_of(trial: Trial, history: History, study_seed: int) -> int:
+    """The seed that its training program is given: the study's own for the first trial of a configuration up to a
+    share, and another for each repeat: a function of the study's seed, the configuration, the share and how many came
+    before, so that a resumed study has the same.
+    """
+    repeat = history.repeat_of(trial)
+    if repeat == 0:
+        return study_seed
+    return derived_seed("repeat", study_seed, trial.configuration.id, str(trial.fraction), repeat) % SEEDS
+
+
+class Attempts:
+    """Of all trials of a study, as the store tells them. curves: what they reported, where a judge reads it."""
+
+    def __init__(self, work: Workplace, curves: Curves | None) -> None:
+        self._store, self._executor, self._clock, self._curves = work.store, work.executor, work.clock, curves
+        self._settings, self._problem, self._rules = work.settings, work.settings.problem, work.settings.rules
+
+    def terms(self, claim: Claim, *, keep: bool) -> Terms:
+        """On what terms the next run is started. keep: its checkpoint is saved also when it has come through."""
+        trial, limit = claim.trial, claim.booking.time_limit
+        return Terms(
+            claim.attempt,
+            None if limit is None else Seconds(limit),
+            Seconds(self._rules.grace),
+            # The store counts the lease from before its transaction: the run must not count it from after.
+            None if self._settings.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
+            self.seconds(trial),
+            trial.moved_dollars,
+            self._reported(claim) if claim.attempt > 1 else {},
+            self._smaller(trial),
+            keep=keep,
+            seed=seed_of(trial, self._store.history(), self._settings.seed),
+        )
+
+    def _reported(self, claim: Claim) -> Mapping[str, float]:
+        """What earlier attempts of a trial reported last of its own share."""
+        number, share = claim.trial.number, claim.trial.fraction
+        if self._curves is not None and not self._problem.curves_by_share:
+            return self._curves.latest(number)
+        rows = (row for row in self._store.reports(number) if row.fraction in (None, share))
+        return {name: value for row in rows for name, value in row.metrics.items()}
+
+    # -- what is left to do
+
+    def _smaller(self, trial: Trial) -> tuple[Trial, Observation] | None:
+        return smaller_result(self._problem, self._store.history, trial)
+
+    def rest(self, trial: Trial) -> Trial:
+        """The trial as it is booked: by what is left to do, where the checkpoint of a smaller share is there."""
+        smaller = self._smaller(trial)
+        if smaller is None or not self._executor.kept([smaller[0].number]):
+            return trial
+        return self._rules.difference(trial, smaller[1])
+
+    def rests(self) -> Mapping[int, Trial]:
+        """Queued trials that go on from a smaller share, as they are booked; looked up before the transaction."""
+        if self._problem.fidelity == "data":
+            return {}
+        queued = [trial for trial in self._store.history().pending if trial.state is TrialState.QUEUED]
+        return {trial.number: self.rest(trial) for trial in queued}
+
+    def resumed(self, trial: Trial) -> Trial:
+        """A trial that was paused and goes on, with the time that its remaining steps may take."""
+        return trial if self._curves is None else self._rules.resumed(trial, self._curves.step(trial.number))
+
+    # -- how long they took
+
+    def seconds(self, trial: Trial) -> Seconds:
+        """How long earlier runs of the trial trained: as measured where we ended them, up to their last report where
+        their worker vanished. What was paid for until that was noticed is not training.
+        """
+        if len(trial.moves) <= FIRST_RUN:
+            return NO_SECONDS
+        if not trial.runs.unmeasured:
+            return trial.runs.seconds
+        return Seconds(trial.runs.seconds + self._unwritten_seconds(trial))
+
+    def _unwritten_seconds(self, trial: Trial) -> float:
+        """Of runs that an older version recorded, which did not write down how long they took."""
+        rate, seconds, attempt = trial.configuration.usd_per_hour, 0.0, 0
+        for before, after in pairwise(trial.moves):
+            attempt += before.state is TrialState.RUNNING
+            if before.state is not TrialState.RUNNING or after.seconds is not None:
+                continue
+            if after.state is TrialState.QUEUED and not (rate and after.dollars):
+                seconds += (after.time - before.time) * self._rules.speed
+            elif after.state is TrialState.QUEUED and rate:
+                seconds += after.dollars / rate * SECONDS_PER_HOUR
+            else:
+                seconds += self.trained_seconds(trial.number, attempt)
+        return seconds
+
+    def trained_seconds(self, number: int, attempt: int) -> Seconds:
+        """Until the last report of an attempt."""
+        reports = reversed(self._store.reports(number))
+        return Seconds(next((report.seconds for report in reports if report.attempt == attempt), 0.0))
+
+    def unmeasured_seconds(self, claim: Claim, end: float) -> Seconds:
+        """How long a run is paid for whose end nobody measured: no longer than its reservation covers."""
+        booking, seconds = claim.booking, max(0.0, end - claim.started) * self._rules.speed
+        if booking.time_limit is None or not booking.rate:
+            return Seconds(seconds)
+        return Seconds(min(seconds, booking.usd / booking.rate * SECONDS_PER_HOUR))
+
+    # -- what they cost
+
+    def bill(
+        self, claim: Claim, finished: Finished, *, judged: bool, smaller: tuple[Trial, Observation] | None
+    ) -> tuple[Usd, Usd]:
+        """Dollars of a run that has ended, and those of earlier ones that its observations count again.
+
+        judged: it was paused or stopped by a verdict. smaller: the result that it went on from.
+        """
+        rate, already = claim.booking.rate, claim.trial.moved_dollars
+        spent = dollars(rate, finished.seconds) if finished.usd is None else finished.usd
+        counted_again = 0.0
+        if finished.observations and (self._rules.adds_up or judged):
+            counted_again = already  # what a judged run had shown has the dollars of all attempts
+        elif finished.observations and finished.resumed:
+            before = dollars(rate, self.seconds(claim.trial))
+            counted_again = min(already, before) if finished.usd is None else already
+        counted_again += continued_dollars(finished.observations, smaller and smaller[1])
+        return spent, Usd(counted_again)
