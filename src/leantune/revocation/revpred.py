@@ -174,7 +174,7 @@ def fit_revpred(train_on: Examples, validation: Examples, options: RevPredOption
     first = times if options.whole else _asked(times, pasts, options, np.random.default_rng([seed, 0]))
     standards = Standards.of(raw_minutes, present_features(pasts, first.max_prices, options))
     minutes = standards.minutes(raw_minutes)
-    share = (float(first.labels.sum()) + 0.5) / (len(first) + 1.0)
+    share = first.frequency
 
     def epoch(number: int) -> Batch:
         asked = _asked(times, pasts, options, np.random.default_rng([seed, number]))

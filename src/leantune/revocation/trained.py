@@ -73,7 +73,13 @@ class PlattLine:
 
     @classmethod
     def fitted(cls, probabilities: FloatArray, labels: BoolArray) -> PlattLine:
-        """Most likely slope (not below 0) and intercept; targets as Platt's, so that they stay finite."""
+        """Most likely slope (not below 0) and intercept; targets as Platt's, so that they stay finite.
+
+        Newton's method, not scikit-learn: CalibratedClassifierCV calibrates classifiers of its own, not probabilities,
+        and its line alone is private. LogisticRegression on each question twice, weighted by its target, gives the same
+        line to eight digits in 21 to 32 ms instead of 4 to 12 (18,000 questions); where all answers are alike its
+        penalty pulls the slope towards 0, ours towards 1.
+        """
         positives, negatives = int(labels.sum()), int((~labels).sum())
         target = np.where(labels, (positives + 1) / (positives + 2), 1 / (negatives + 2))
         x = logit(np.clip(probabilities, _TINY, 1 - _TINY))
