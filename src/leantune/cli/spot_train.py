@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,8 +25,7 @@ from leantune.lab.training.training import (
     train_kind,
 )
 from leantune.revocation.kinds import KINDS, kind_of
-from leantune.revocation.predictors import predictor
-from leantune.revocation.saved import SavedPredictor, save
+from leantune.revocation.predictors import predictor, save
 from leantune.revocation.trained import SUFFIX
 from leantune.text import counted
 
@@ -178,5 +177,5 @@ def _kept(result: TrainingResult, scores: PredictorScores, source: str, plan: Tr
         "test": asdict(scores),
     }
     path = folder / f"{result.predictor.kind}{SUFFIX}"
-    save(SavedPredictor(result.predictor, provenance), path)
+    save(replace(result.predictor, provenance=provenance), path)
     return path

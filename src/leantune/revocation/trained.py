@@ -106,11 +106,15 @@ def _beyond(value: float, drift: float) -> float:
 
 @dataclass(frozen=True)
 class Trained:
-    """A predictor made of models: kind names it, models by market (`str(market)`, or one under ALL_MARKETS)."""
+    """A predictor made of models: kind names it, models by market (`str(market)`, or one under ALL_MARKETS).
+
+    provenance: where it comes from (training period, markets, options, scores), as plain JSON values.
+    """
 
     kind: str
     models: Mapping[str, Model]
     calibrations: Mapping[str, PlattLine] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
