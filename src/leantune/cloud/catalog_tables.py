@@ -28,7 +28,7 @@ HOME = "LEANTUNE_HOME"
 SHIPPED = "shipped"
 COLUMNS = ("type", "vcpus", "memory_gib", "accelerators", "accelerator", "usd_per_hour", "spot_usd_per_hour")
 PRIVATE_HINT = "Declare machines of your own with machine('small', vcpus=1, memory='2 GiB', usd_per_hour=0.02)"
-PRIVATE_JOB_HINT = "Or declare your own: {machines: {...}}"
+_PRIVATE_JOB_HINT = "Or declare your own: {machines: {...}}"
 _NONE: Mapping[str, float] = MappingProxyType({})
 
 
@@ -50,14 +50,8 @@ class Catalogue:
 
     def __getitem__(self, name: str) -> Machine:
         if name not in self.machines:
-            meant = self.did_you_mean(name)
             where = f"catalogue of {self.provider} {self.region}, {self.date}"
-            raise SpaceError(
-                f"unknown machine type {name!r}",
-                where=where,
-                hint=meant + PRIVATE_HINT,
-                job_hint=meant + PRIVATE_JOB_HINT,
-            )
+            raise not_in_catalogue(f"unknown machine type {name!r}", where, self.did_you_mean(name))
         return self.machines[name]
 
     def did_you_mean(self, name: str) -> str:
@@ -68,6 +62,11 @@ class Catalogue:
     def zones(self, name: str) -> Mapping[str, float]:
         """The zones in which a type is rented out as a spot machine, with the price in each; may be empty."""
         return self.spot.get(self[name].name, _NONE)
+
+
+def not_in_catalogue(what: str, where: str, advice: str) -> SpaceError:
+    """A name that the catalogue does not know; the advice ends with a blank, what can always be done follows."""
+    return SpaceError(what, where=where, hint=advice + PRIVATE_HINT, job_hint=advice + _PRIVATE_JOB_HINT)
 
 
 def user_folder() -> Path:
