@@ -11,8 +11,7 @@ from leantune.clock import RealClock
 from leantune.cloud.aws import Access, PriceRequest, fetch_into
 from leantune.cloud.catalog_tables import user_folder
 from leantune.cloud.price_store import PriceStore, Updated
-from leantune.cloud.price_summary import MarketSummary, on_demand_price, summarise_market
-from leantune.cloud.prices import PriceReport, read_prices
+from leantune.cloud.prices import MarketSummary, PriceReport, on_demand_price, read_prices, summarise_market
 from leantune.errors import InvalidInput
 from leantune.text import counted
 
