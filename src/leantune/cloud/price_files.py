@@ -84,20 +84,17 @@ class _Reader:
 
     def add(self, columns: Sequence[Any]) -> None:
         """One block: time, type, zone, product and price as arrow arrays of text, types to products as dictionaries."""
-        pc = arrow().compute
         time, *names, price = columns
         seconds, zoneless = _seconds(time)
         dollars = _numbers(price)
-        readable = ~np.isnan(seconds) & np.asarray(pc.is_valid(dollars))
-        for name in names:
-            readable &= _filled(name)
-        codes = self._market_codes(names, readable)
+        codes = self._market_codes(names)
+        readable = ~np.isnan(seconds) & np.asarray(dollars.is_valid()) & (codes >= 0)
         if not readable.all():
             self.note(self.rows + int(np.argmin(readable)), int((~readable).sum()))
         self.rows += len(readable)
         self.without_zone += int((zoneless & readable).sum())
         numbers = dollars.fill_null(0.0).to_numpy(zero_copy_only=False)
-        self._blocks.append((codes, seconds[readable], numbers[readable]))
+        self._blocks.append((codes[readable], seconds[readable], numbers[readable]))
         if self._progress:
             self._progress(self.rows)
 
@@ -106,18 +103,21 @@ class _Reader:
         self.unreadable += count
         self.first_unreadable = row if self.first_unreadable is None else min(row, self.first_unreadable)
 
-    def _market_codes(self, names: Sequence[Any], readable: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The number of each readable row's market; new markets get the next numbers."""
-        indices = [name.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64) for name in names]
-        texts = [name.dictionary.to_pylist() for name in names]
-        joint = ((indices[0] * max(len(texts[1]), 1) + indices[1]) * max(len(texts[2]), 1) + indices[2])[readable]
-        distinct, first, inverse = np.unique(joint, return_index=True, return_inverse=True)
-        rows = np.flatnonzero(readable)[first]
-        numbers = np.empty(len(distinct), np.int64)
-        for position, row in enumerate(rows):
-            kind, zone, product = (text[index[row]].strip() for text, index in zip(texts, indices, strict=True))
-            numbers[position] = self._codes.setdefault(Market(kind, zone, product), len(self._codes))
-        return numbers[inverse] if len(distinct) else np.empty(0, np.int64)
+    def _market_codes(self, names: Sequence[Any]) -> NDArray[np.int64]:
+        """The number of each row's market, -1 where a name is missing or blank; new markets get the next numbers."""
+        texts = [[*name.dictionary.to_pylist(), ""] for name in names]  # the last one: of rows without a name
+        shape = [len(text) for text in texts]
+        places = [
+            name.indices.fill_null(size - 1).to_numpy(zero_copy_only=False)
+            for name, size in zip(names, shape, strict=True)
+        ]
+        distinct, inverse = np.unique(np.ravel_multi_index(places, shape), return_inverse=True)
+        numbers = np.full(len(distinct), -1)
+        for row, chosen in enumerate(zip(*np.unravel_index(distinct, shape), strict=True)):
+            market = [text[place].strip() for text, place in zip(texts, chosen, strict=True)]
+            if all(market):
+                numbers[row] = self._codes.setdefault(Market(*market), len(self._codes))
+        return numbers[inverse]
 
     def columns(self, where: Callable[[int], str]) -> PriceColumns:
         """All blocks as one; `where` words a row's place in the file."""
@@ -261,13 +261,3 @@ def _cast_or_null(texts: Any, kind: Any) -> Any:
         middle = len(texts) // 2
         halves = [_cast_or_null(half, kind) for half in (texts[:middle], texts[middle:])]
         return pa.concat_arrays(halves)
-
-
-def _filled(names: Any) -> NDArray[np.bool_]:
-    """Where a dictionary column has a text that is not blank."""
-    texts = [bool(text and text.strip()) for text in names.dictionary.to_pylist()]
-    if not texts:
-        return np.zeros(len(names), np.bool_)
-    valid = names.is_valid().to_numpy(zero_copy_only=False)
-    filled: NDArray[np.bool_] = np.array(texts)[names.indices.fill_null(0).to_numpy(zero_copy_only=False)] & valid
-    return filled
