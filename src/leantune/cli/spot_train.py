@@ -176,6 +176,6 @@ def _kept(result: TrainingResult, scores: PredictorScores, source: str, plan: Tr
         "validation_brier": {attempt.market: attempt.brier for attempt in result.kept},
         "test": asdict(scores),
     }
-    path = folder / f"{result.predictor.kind}{SUFFIX}"
+    path = folder / f"{result.predictor.name}{SUFFIX}"
     save(replace(result.predictor, provenance=provenance), path)
     return path

@@ -65,14 +65,6 @@ class Access:
 
 
 @dataclass(frozen=True)
-class PriceRequest:
-    """Which prices: of these types (all by default) and products."""
-
-    types: tuple[str, ...] = ()
-    products: tuple[str, ...] = (LINUX,)
-
-
-@dataclass(frozen=True)
 class Fetched:
     """What came: prices since when (seconds since 1970, the earliest question), and what they did to the store."""
 
@@ -82,26 +74,32 @@ class Fetched:
 
 
 def fetch_into(
-    store: PriceStore, access: Access, wanted: PriceRequest, clock: Clock, progress: Progress | None = None
+    store: PriceStore,
+    access: Access,
+    clock: Clock,
+    types: tuple[str, ...] = (),
+    products: tuple[str, ...] = (),
+    progress: Progress | None = None,
 ) -> Fetched:
-    """Ask for what the store lacks, and keep it."""
+    """Ask for what the store lacks of these types (all by default) and products (Linux by default), and keep it."""
+    products = products or (LINUX,)
     now = clock.now()
     client: EC2Client = access.client("ec2")
     entries: list[dict[str, object]] = []
     since = now
-    for product in wanted.products:
-        for begin, types in _questions(store, access.region, product, wanted.types, now):
+    for product in products:
+        for begin, asked_types in _questions(store, access.region, product, types, now):
             since = min(since, begin)
-            for page in spot_pages(client, access.region, begin, types, product):
+            for page in spot_pages(client, access.region, begin, asked_types, product):
                 entries += page
                 if progress:
                     progress(len(entries))
     if not entries:
-        asked = f"{', '.join(wanted.types) or 'any type'}, {', '.join(wanted.products)}"
+        asked = f"{', '.join(types) or 'any type'}, {', '.join(products)}"
         hint = "Check the names: types such as m5.large, products such as 'Linux/UNIX'"
         raise InvalidInput(f"AWS has no spot prices of {asked}", where=f"region {access.region}", hint=hint)
     loaded = tidied(columns_of(entries), f"AWS {access.region}")
-    return Fetched(since, loaded, store.update(loaded))
+    return Fetched(since, loaded, store.update(loaded.series))
 
 
 def spot_pages(

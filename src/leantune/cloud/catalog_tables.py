@@ -29,6 +29,7 @@ SHIPPED = "shipped"
 COLUMNS = ("type", "vcpus", "memory_gib", "accelerators", "accelerator", "usd_per_hour", "spot_usd_per_hour")
 PRIVATE_HINT = "Declare machines of your own with machine('small', vcpus=1, memory='2 GiB', usd_per_hour=0.02)"
 _PRIVATE_JOB_HINT = "Or declare your own: {machines: {...}}"
+_UNDO_HINT = "Refresh it again, or go back to the shipped table with leantune catalog refresh --undo"
 _NONE: Mapping[str, float] = MappingProxyType({})
 
 
@@ -101,7 +102,7 @@ def table_of(provider: str, region: str) -> Catalogue:
     except FileNotFoundError:
         return _shipped(provider, region)
     except OSError as error:
-        raise StoreError(f"the table cannot be read: {error.strerror}", where=str(path), hint=_undo_hint()) from None
+        raise StoreError(f"the table cannot be read: {error.strerror}", where=str(path), hint=_UNDO_HINT) from None
     return _refreshed(path, provider, region, status.st_mtime_ns, status.st_size)
 
 
@@ -117,11 +118,7 @@ def _refreshed(path: Path, provider: str, region: str, changed: int, size: int) 
     try:
         return parse_table(path.read_text(encoding="utf-8"), provider, region, str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"the table cannot be read: {error}", where=str(path), hint=_undo_hint()) from None
-
-
-def _undo_hint() -> str:
-    return "Refresh it again, or go back to the shipped table with leantune catalog refresh --undo"
+        raise StoreError(f"the table cannot be read: {error}", where=str(path), hint=_UNDO_HINT) from None
 
 
 # -- the format
@@ -133,7 +130,7 @@ def parse_table(text: str, provider: str, region: str, origin: str) -> Catalogue
     notes = dict(line.removeprefix("# ").split(": ", 1) for line in lines if line.startswith("# ") and ": " in line)
     machines: dict[str, Machine] = {}
     spot: dict[str, Mapping[str, float]] = {}
-    for where, row in csv_records(text, origin, (), _undo_hint(), comment="#"):
+    for where, row in csv_records(text, origin, (), _UNDO_HINT, comment="#"):
         with _no_table(where):
             machines[row["type"]] = Machine(
                 name=row["type"],
@@ -158,14 +155,13 @@ def _no_table(where: str) -> Iterator[None]:
     try:
         yield
     except (KeyError, ValueError, TypeError) as error:
-        raise InvalidInput(f"this is no table of machines: {error!r}", where=where, hint=_undo_hint()) from None
+        raise InvalidInput(f"this is no table of machines: {error!r}", where=where, hint=_UNDO_HINT) from None
 
 
-def table_text(table: Catalogue, title: str = "") -> str:
+def table_text(table: Catalogue) -> str:
     """A table as text."""
     notes = {"provider": table.provider, "region": table.region, "date": table.date, "source": table.source}
     stream = io.StringIO()
-    stream.writelines(f"# {line}\n" for line in [title] if line)
     stream.writelines(f"# {key}: {' '.join(value.split())}\n" for key, value in notes.items())
     rows = csv.writer(stream, lineterminator="\n")
     rows.writerow(COLUMNS)

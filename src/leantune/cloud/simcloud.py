@@ -49,8 +49,8 @@ class SimCloud:
     """Rents out the machines of its feeds (a `Provider` that is also `Foreseeing`).
 
     launch_failures: probability that a launch is refused though the feed would grant it.
-    seed: of these refusals. launches: machines of an earlier life, whose names are not given again. A machine's slot,
-    from which a feed draws its luck, is the number of its launch.
+    seed: of these refusals. launches: machines of an earlier life, whose names are not given again; later all that were
+    launched so far. A machine's slot, from which a feed draws its luck, is the number of its launch.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SimCloud:
         launches: int = 0,
     ) -> None:
         self._feeds = _by_key(feeds, policy)
-        self._policy = policy
+        self.policy = policy
         self._clock = clock
         if not (math.isfinite(boot_seconds) and boot_seconds >= 0):
             raise InvalidInput(f"boot_seconds is {boot_seconds}", where="SimCloud", hint="Give seconds of at least 0")
@@ -77,21 +77,11 @@ class SimCloud:
         self._luck = np.random.default_rng(seed)
         self._held: dict[str, _Held] = {}
         self._bills: dict[str, Bill] = {}
-        self._launches = launches
+        self.launches = launches
         # What will happen to machines, by time and then by order of entry; those of ended machines are passed over.
         self._ahead: list[tuple[float, int, Event]] = []
         self._entries = 0
         self._untold: list[Event] = []
-
-    @property
-    def policy(self) -> BillingPolicy:
-        """How it bills."""
-        return self._policy
-
-    @property
-    def launches(self) -> int:
-        """Machines launched so far: the slot of the next one."""
-        return self._launches
 
     def offers(self) -> tuple[Offer, ...]:
         """One offer for each feed, in their order."""
@@ -119,9 +109,9 @@ class SimCloud:
         if why is not None:
             hint = "Try again later, at another price or in another market"
             raise LaunchRefused(f"no machine: {why}", where=str(offer.market), hint=hint)
-        revocation = feed.revocation(now, limit, self._launches)
-        self._launches += 1
-        machine_id = f"sim-{self._launches:06d}"
+        revocation = feed.revocation(now, limit, self.launches)
+        self.launches += 1
+        machine_id = f"sim-{self.launches:06d}"
         usable_at = now + self._boot_seconds
         self._held[machine_id] = _Held(feed, _offer(feed, now), max_price, tag, now, usable_at, revocation)
         self._plan(machine_id, usable_at, revocation)
@@ -191,7 +181,7 @@ class SimCloud:
     def _end(self, machine_id: str, time: float, *, revoked: bool) -> Bill:
         held = self._held.pop(machine_id)
         ceiling = math.inf if held.max_price is None else held.max_price
-        bill = self._policy.bill(held.feed.tariff, held.launched_at, time, revoked=revoked, max_price=ceiling)
+        bill = self.policy.bill(held.feed.tariff, held.launched_at, time, revoked=revoked, max_price=ceiling)
         self._bills[machine_id] = bill
         return bill
 

@@ -87,7 +87,7 @@ def save(trained: Trained, path: Path) -> None:
         "format": FORMAT,
         "version": VERSION,
         "features_version": FEATURES_VERSION,
-        "kind": trained.kind,
+        "kind": trained.name,
         "models": models,
         "provenance": dict(trained.provenance),
         "digest": _digest(tensors),

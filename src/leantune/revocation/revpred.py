@@ -134,9 +134,7 @@ class RevPred(Model):
 
     def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
         """P (n,) of each query."""
-        minutes = self.standards.minutes(minute_records(pasts, self.options))
-        raw = present_features(pasts, max_prices, self.options)
-        inputs = self.standards.inputs(minutes, raw, whole=self.options.whole)
+        inputs = _inputs(pasts, max_prices, self.standards, self.options)
         return np.asarray(expit(logits(self.weights, self.options.network, inputs) + self.shift), dtype=np.float64)
 
     @property
@@ -204,6 +202,10 @@ def _validated(validation: Examples, standards: Standards, options: RevPredOptio
     """The validation slice as the network sees it; as printed it is asked about Algorithm 2's max prices too."""
     pasts = validation.pasts()
     asked = _asked(validation, pasts, options, np.random.default_rng(0)) if options.border == 1.0 else validation
+    return Batch(_inputs(pasts, asked.max_prices, standards, options), asked.labels, np.ones(len(asked)))
+
+
+def _inputs(pasts: Pasts, max_prices: FloatArray, standards: Standards, options: RevPredOptions) -> Inputs:
+    """What the network reads of questions."""
     minutes = standards.minutes(minute_records(pasts, options))
-    inputs = standards.inputs(minutes, present_features(pasts, asked.max_prices, options), whole=options.whole)
-    return Batch(inputs, asked.labels, np.ones(len(asked)))
+    return standards.inputs(minutes, present_features(pasts, max_prices, options), whole=options.whole)

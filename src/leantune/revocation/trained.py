@@ -106,20 +106,15 @@ def _beyond(value: float, drift: float) -> float:
 
 @dataclass(frozen=True)
 class Trained:
-    """A predictor made of models: kind names it, models by market (`str(market)`, or one under ALL_MARKETS).
+    """A predictor that has the name of its models' kind, and models by market (`str(market)`, or one under ALL_MARKETS).
 
     provenance: where it comes from (training period, markets, options, scores), as plain JSON values.
     """
 
-    kind: str
+    name: str
     models: Mapping[str, Model]
     calibrations: Mapping[str, PlattLine] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Its kind."""
-        return self.kind
 
     def predict(self, series: Sequence[PriceSeries], times: FloatArray, max_prices: FloatArray) -> FloatArray:
         """P (n,), from what was known at each time."""
@@ -140,6 +135,6 @@ class Trained:
     def _asked(self, key: str, pasts: Pasts, limits: FloatArray) -> FloatArray:
         if key not in self.models:
             hint = "Train it with --pooled, which serves every market, or on prices of this market"
-            raise InvalidInput(f"the {self.kind} predictor was not trained on this market", where=key, hint=hint)
+            raise InvalidInput(f"the {self.name} predictor was not trained on this market", where=key, hint=hint)
         p = self.models[key].probabilities(pasts, limits)
         return self.calibrations[key](p) if key in self.calibrations else p
