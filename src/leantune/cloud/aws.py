@@ -58,7 +58,7 @@ class Access:
         from botocore.config import Config
 
         config = Config(retries={"mode": "standard", "total_max_attempts": self.attempts}, connect_timeout=10)
-        with told_plainly(self.region):
+        with explained_errors(self.region):
             return boto3.Session().client(
                 service, region_name=region or self.region, endpoint_url=self.endpoint_url, config=config
             )
@@ -107,7 +107,7 @@ def spot_pages(
 ) -> Iterator[list[dict[str, object]]]:
     """The price history since `begin`, with the price that held then, as entries of text."""
     asked: dict[str, Any] = {"InstanceTypes": list(types)} if types else {}
-    with told_plainly(region):
+    with explained_errors(region):
         pages = client.get_paginator("describe_spot_price_history").paginate(
             StartTime=datetime.fromtimestamp(begin, UTC),
             ProductDescriptions=[product],
@@ -141,7 +141,7 @@ def _questions(
 
 
 @contextmanager
-def told_plainly(region: str) -> Iterator[None]:
+def explained_errors(region: str) -> Iterator[None]:
     """Errors of boto3 as errors of the house: what is wrong, and what would be right."""
     from botocore import exceptions as boto
 

@@ -43,7 +43,7 @@ def clusters(
     vcpus: instead of nodes, TOTAL numbers of vCPUs; each type takes those that are a multiple of its own vCPUs.
     extra_nodes, overhead_usd_per_hour: paid for beside the nodes that work (parameter servers, a helper machine).
     """
-    chosen = _chosen(machines, types, region)
+    chosen = _machines_of(machines, types, region)
     if nodes is not None and vcpus is not None:
         raise _wrong("both nodes and vcpus are given", "Give one of them")
     if vcpus is not None:
@@ -58,10 +58,12 @@ def clusters(
     return Clusters(tuple(options))
 
 
-def _chosen(machines: str | Iterable[Machine], types: Iterable[str] | None, region: str | None) -> tuple[Machine, ...]:
+def _machines_of(
+    machines: str | Iterable[Machine], types: Iterable[str] | None, region: str | None
+) -> tuple[Machine, ...]:
     if isinstance(machines, str):
         table = catalogue(machines, region)
-        return tuple(table.machines.values()) if types is None else tuple(table[name] for name in _listed(types))
+        return tuple(table.machines.values()) if types is None else tuple(table[name] for name in _type_names(types))
     given = (machines,) if isinstance(machines, Machine) else tuple(machines)
     if not given:
         raise _wrong("there are no machines", PRIVATE_HINT)
@@ -76,10 +78,10 @@ def _chosen(machines: str | Iterable[Machine], types: Iterable[str] | None, regi
     if types is None:
         return given
     own = Catalogue("private", "", "", "", MappingProxyType(dict(zip(names, given, strict=True))))
-    return tuple(own[name] for name in _listed(types))
+    return tuple(own[name] for name in _type_names(types))
 
 
-def _listed(types: Iterable[str]) -> tuple[str, ...]:
+def _type_names(types: Iterable[str]) -> tuple[str, ...]:
     names = (types,) if isinstance(types, str) else tuple(types)
     if not names:
         raise _wrong("types is empty", "Name at least one type, or leave it out for all")

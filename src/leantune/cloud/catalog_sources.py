@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leantune.clock import Clock
-from leantune.cloud.aws import Access, spot_pages, told_plainly
+from leantune.cloud.aws import Access, explained_errors, spot_pages
 from leantune.cloud.catalog_tables import Catalogue
 from leantune.cloud.markets import LINUX
 from leantune.errors import InvalidInput
@@ -187,7 +187,7 @@ def fetch_catalogue(
 
 def _sizes(client: EC2Client, region: str, types: Sequence[str]) -> Iterator[tuple[str, _Size]]:
     asked: dict[str, Any] = {"InstanceTypes": list(types)} if types else {}
-    with told_plainly(region):
+    with explained_errors(region):
         for page in client.get_paginator("describe_instance_types").paginate(**asked):
             for entry in page["InstanceTypes"]:
                 described: Mapping[str, Any] = dict(entry)
@@ -207,7 +207,7 @@ def _accelerator(described: Mapping[str, Any]) -> tuple[str, float]:
 
 def _on_demand(client: PricingClient, region: str, types: Sequence[str]) -> Iterator[tuple[str, float]]:
     """Linux prices of shared machines; one question for each type where some are named, else all."""
-    with told_plainly(region):
+    with explained_errors(region):
         for named in [{"instanceType": name} for name in types] or [{}]:
             fields = {"regionCode": region, **_ON_DEMAND, **named}
             filters: Any = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in fields.items()]

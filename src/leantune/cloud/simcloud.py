@@ -81,7 +81,7 @@ class SimCloud:
         # What will happen to machines, by time and then by order of entry; those of ended machines are passed over.
         self._ahead: list[tuple[float, int, Event]] = []
         self._entries = 0
-        self._untold: list[Event] = []
+        self._unreported: list[Event] = []
 
     def offers(self) -> tuple[Offer, ...]:
         """One offer for each feed, in their order."""
@@ -125,18 +125,18 @@ class SimCloud:
             raise MachineGone("the machine has ended before", where=f"machine {machine_id}", hint=hint)
         if machine_id not in self._held:
             raise UnknownMachine("no such machine", where=f"machine {machine_id}", hint="machines() lists those held")
-        self._untold = [event for event in self._untold if event.machine_id != machine_id]
+        self._unreported = [event for event in self._unreported if event.machine_id != machine_id]
         return self._end(machine_id, now, revoked=False)
 
     def machines(self, tag: str | None = None) -> tuple[RentedMachine, ...]:
         """Those being paid for now, in the order of launch."""
         now = self._catch_up()
-        return tuple(_seen(name, held, now) for name, held in self._held.items() if tag in (None, held.tag))
+        return tuple(_as_renters_see(name, held, now) for name, held in self._held.items() if tag in (None, held.tag))
 
     def poll(self) -> tuple[Event, ...]:
         """What has happened since the last call."""
         self._catch_up()
-        events, self._untold = tuple(self._untold), []
+        events, self._unreported = tuple(self._unreported), []
         return events
 
     def bills(self) -> Mapping[str, Bill]:
@@ -147,7 +147,7 @@ class SimCloud:
     def next_event_time(self) -> float | None:
         """When `poll` will next return something if nothing is launched or terminated."""
         now = self._catch_up()
-        if self._untold:
+        if self._unreported:
             return now
         while self._ahead and self._ahead[0][2].machine_id not in self._held:
             heapq.heappop(self._ahead)
@@ -175,7 +175,7 @@ class SimCloud:
                 continue
             if isinstance(event, Revoked):
                 self._end(event.machine_id, event.time, revoked=True)
-            self._untold.append(event)
+            self._unreported.append(event)
         return now
 
     def _end(self, machine_id: str, time: float, *, revoked: bool) -> Bill:
@@ -216,7 +216,7 @@ def _limit(offer: Offer, max_price: float | None) -> float:
     return max_price
 
 
-def _seen(machine_id: str, held: _Held, now: float) -> RentedMachine:
+def _as_renters_see(machine_id: str, held: _Held, now: float) -> RentedMachine:
     """What a renter may know of a machine: a revocation only once it was announced."""
     state = MachineState.RUNNING if now >= held.usable_at else MachineState.BOOTING
     gone_at = None

@@ -146,10 +146,10 @@ class FixedPlacement(Placement):
         demand = Demand(np.ones(len(self.offers)), max(seconds, 1.0), self.boot, need.save, need.restore)
         ranked = list(self.chooser.ranked(demand, quotes.closed(others), trial.number))
         listed = {choice.offer for choice in ranked if choice.max_price is None}
-        sure = [row for row, offer in enumerate(self.offers) if offer.on_demand and offer.machine.name == kind]
+        on_demand = [row for row, offer in enumerate(self.offers) if offer.on_demand and offer.machine.name == kind]
         return [
             *ranked,
-            *(OfferChoice(row, None, math.nan) for row in sure if row not in listed and quotes.open[row].any()),
+            *(OfferChoice(row, None, math.nan) for row in on_demand if row not in listed and quotes.open[row].any()),
         ]
 
     def measured(self, machine_type: str, number: int, seconds: float, steps: float) -> None:
@@ -226,11 +226,11 @@ class FreePlacement(Placement):
         """
         impatient = need.waited > self.pace.patience
         deadline = self.pace.finish_by is not None
-        sure = self._sure(need, quotes) if deadline or impatient else []
-        if sure and self._hurried(need):
-            return sure
+        on_demand = self._on_demand_by_speed(need, quotes) if deadline or impatient else []
+        if on_demand and self._hurried(need):
+            return on_demand
         ranked = self.chooser.ranked(self._demand(need), quotes, need.trial.number)
-        return chain(ranked, sure) if impatient or not self.times.has_measurements else ranked
+        return chain(ranked, on_demand) if impatient or not self.times.has_measurements else ranked
 
     def keep(self, need: Need, held: Held, quotes: Quotes) -> bool:
         """Not where another machine promises cheaper steps; a program that saves nothing is never moved."""
@@ -283,7 +283,7 @@ class FreePlacement(Placement):
     def _fastest(self, number: int) -> int | None:
         return fastest_on_demand(self.offers, self._step_seconds(number))
 
-    def _sure(self, need: Need, quotes: Quotes) -> list[OfferChoice]:
+    def _on_demand_by_speed(self, need: Need, quotes: Quotes) -> list[OfferChoice]:
         """Machines on demand, fastest first."""
         seconds = self._step_seconds(need.trial.number)
         rows = [row for row, offer in enumerate(self.offers) if offer.on_demand and quotes.open[row].any()]

@@ -106,7 +106,7 @@ def _beyond(value: float, drift: float) -> float:
 
 @dataclass(frozen=True)
 class Trained:
-    """A predictor that has the name of its models' kind, and models by market (`str(market)`, or one under ALL_MARKETS).
+    """A predictor: the name of its kind, and its models by market (`str(market)`, or one under ALL_MARKETS).
 
     provenance: where it comes from (training period, markets, options, scores), as plain JSON values.
     """
@@ -123,16 +123,16 @@ class Trained:
             what = f"max prices of shape {limits.shape} for {len(pasts.asked)} times, or one that is not above 0"
             raise InvalidInput(what, where="predict", hint="Give one finite max price above 0 for each time")
         if ALL_MARKETS in self.models:
-            p = self._asked(ALL_MARKETS, pasts, limits)
+            p = self._probabilities(ALL_MARKETS, pasts, limits)
         else:
             p = np.empty(len(limits))
             keys = np.array([str(market) for market in pasts.markets], dtype=np.str_)[pasts.group]
             for key in np.unique(keys):
                 mine = np.flatnonzero(keys == key)
-                p[mine] = self._asked(str(key), pasts.where(mine), limits[mine])
+                p[mine] = self._probabilities(str(key), pasts.where(mine), limits[mine])
         return np.where(pasts.present > limits, 1.0, p)
 
-    def _asked(self, key: str, pasts: Pasts, limits: FloatArray) -> FloatArray:
+    def _probabilities(self, key: str, pasts: Pasts, limits: FloatArray) -> FloatArray:
         if key not in self.models:
             hint = "Train it with --pooled, which serves every market, or on prices of this market"
             raise InvalidInput(f"the {self.name} predictor was not trained on this market", where=key, hint=hint)
