@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +28,7 @@ from leantune.errors import InvalidInput, needed
 
 COLUMNS = ("timestamp", "instance_type", "availability_zone", "product", "price")
 JSON_KEYS = ("Timestamp", "InstanceType", "AvailabilityZone", "ProductDescription", "SpotPrice")
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES, BLOCK_ENTRIES = 16 << 20, 1 << 18  # read at once
 _EXAMPLE = f"{','.join(COLUMNS)}\\n2016-02-25T12:48:23Z,r3.large,us-east-1c,Linux/UNIX,0.027"
 RIGHT = f"Give CSV such as '{_EXAMPLE}', or JSON of aws ec2 describe-spot-price-history"
 _TIME = r"^\d{4}-\d\d-\d\d([T ]\d\d(:?\d\d(:?\d\d(\.\d{1,6})?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
@@ -67,12 +67,10 @@ def read_columns(path: Path, progress: Progress | None = None) -> PriceColumns:
     try:
         with pa.input_stream(str(path)) as stream:
             first = stream.read(256).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-        read = _Reader(progress)
-        where = _read_json(path, read) if first in (b"{", b"[") else _read_csv(path, read)
+        return columns_of(_entries(path), progress) if first in (b"{", b"[") else _read_csv(path, progress)
     except OSError as error:
         what = "there is no such file" if isinstance(error, FileNotFoundError) else f"the file cannot be read: {error}"
         raise InvalidInput(what, where=str(path), hint=RIGHT) from None
-    return read.columns(where)
 
 
 class _Reader:
@@ -135,10 +133,10 @@ class _Reader:
 # -- CSV
 
 
-def _read_csv(path: Path, read: _Reader) -> Callable[[int], str]:
+def _read_csv(path: Path, progress: Progress | None) -> PriceColumns:
     import pyarrow.csv as pc_csv
 
-    pa = arrow()
+    pa, read = arrow(), _Reader(progress)
     misshapen: list[int] = []  # rows with more or fewer fields, counted from 1 with the header
 
     def skip(row: Any) -> str:
@@ -167,7 +165,7 @@ def _read_csv(path: Path, read: _Reader) -> Callable[[int], str]:
     if misshapen:
         read.rows += len(misshapen)
         read.note(misshapen[0] - 2, len(misshapen))
-    return lambda row: f"line {_line(path, row + 2)}"
+    return read.columns(lambda row: f"line {_line(path, row + 2)}")
 
 
 def _line(path: Path, number: int) -> int:
@@ -185,10 +183,10 @@ def _line(path: Path, number: int) -> int:
 # -- JSON
 
 
-def _read_json(path: Path, read: _Reader) -> Callable[[int], str]:
-    pa = arrow()
+def _entries(path: Path) -> list[object]:
+    """The price-history entries of a JSON file."""
     try:
-        with pa.input_stream(str(path)) as stream:
+        with arrow().input_stream(str(path)) as stream:
             content = json.loads(stream.read().decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         raise InvalidInput(f"not JSON: {error.msg}", where=f"{path}, line {error.lineno}", hint=RIGHT) from None
@@ -197,29 +195,17 @@ def _read_json(path: Path, read: _Reader) -> Callable[[int], str]:
     entries = content.get("SpotPriceHistory") if isinstance(content, Mapping) else content
     if not isinstance(entries, list):
         raise InvalidInput("no list 'SpotPriceHistory'", where=f"{path}, line 1", hint=RIGHT)
-    add_entries(read, entries)
-    return lambda row: f"entry {row + 1}"
+    return entries
 
 
-def add_entries(read: _Reader, entries: Iterable[object]) -> None:
-    """Add price-history entries, as AWS names their keys, in blocks."""
-    pa = arrow()
-    for block in _blocks([entry if isinstance(entry, Mapping) else {} for entry in entries]):
+def columns_of(entries: Sequence[object], progress: Progress | None = None) -> PriceColumns:
+    """Columns of price-history entries, whose keys AWS names."""
+    pa, read = arrow(), _Reader(progress)
+    for begin in range(0, len(entries), BLOCK_ENTRIES):
+        block = [entry if isinstance(entry, Mapping) else {} for entry in entries[begin : begin + BLOCK_ENTRIES]]
         texts = [pa.array([_text(entry.get(key)) for entry in block], pa.string()) for key in JSON_KEYS]
         read.add([texts[0], *(text.dictionary_encode() for text in texts[1:4]), texts[4]])
-
-
-def columns_of(entries: Iterable[object]) -> PriceColumns:
-    """Columns of price-history entries that are in memory already."""
-    arrow()
-    read = _Reader(None)
-    add_entries(read, entries)
     return read.columns(lambda row: f"entry {row + 1}")
-
-
-def _blocks(entries: list[Mapping[str, object]], size: int = 1 << 18) -> Iterator[list[Mapping[str, object]]]:
-    for begin in range(0, len(entries), size):
-        yield entries[begin : begin + size]
 
 
 def _text(value: object) -> str | None:
