@@ -79,8 +79,8 @@ def measure(folder: Path, rows: int) -> Figures:
     if loaded.report.kept != written or loaded.report.troubles():
         raise AssertionError(f"{written} rows were written, but {loaded.report}")
     store = PriceStore(folder / "store")
-    kept, _ = timed(lambda: store.update(loaded))
-    again, second = timed(lambda: store.update(loaded))
+    kept, _ = timed(lambda: store.update(loaded.series))
+    again, second = timed(lambda: store.update(loaded.series))
     if second.added or second.files:
         raise AssertionError(f"the same prices changed the store: {second}")
     markets = list(loaded.series)

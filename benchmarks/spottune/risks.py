@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -26,8 +26,7 @@ from leantune.cloud.predictor import HORIZON, Predictor
 from leantune.files import digest
 from leantune.lab.replay.kept import decisive_files
 from leantune.lab.training.training import Attempt, Slices, TrainingPlan, judged, train_kind
-from leantune.revocation import saved
-from leantune.revocation.predictors import UNTRAINED, predictor
+from leantune.revocation.predictors import UNTRAINED, load, predictor, save
 from leantune.revocation.trained import SUFFIX
 
 _LEARNING = ("cloud/predictor.py", "lab/training", "revocation")  # decide what is learned
@@ -50,7 +49,7 @@ class Shelf:
 
     def get(self, kind: str, pool: Pool) -> Predictor:
         """A predictor that was trained before, or one that needs no training."""
-        return predictor() if kind == UNTRAINED else saved.load(self.path(kind, pool)).predictor
+        return predictor() if kind == UNTRAINED else load(self.path(kind, pool))
 
     def trained(self, kind: str, pool: Pool) -> bool:
         """Whether nothing is to be done for it."""
@@ -67,7 +66,7 @@ class Shelf:
             asked, seconds = predictor(), 0.0
         else:
             result = train_kind(kind, slices, self.plan, told)
-            saved.save(saved.SavedPredictor(result.predictor, {"pool": pool.name}), self.path(kind, pool))
+            save(replace(result.predictor, provenance={"pool": pool.name}), self.path(kind, pool))
             asked, seconds = result.predictor, result.seconds
         content = {**asdict(judged(asked, slices.test)), "seconds": seconds}
         scratch = scored.with_name(f".{scored.name}.{os.getpid()}")

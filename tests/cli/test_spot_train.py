@@ -16,7 +16,6 @@ from leantune.cli.spot_train import Scored, best_of, counted_tries
 from leantune.cli.terminal import activity
 from leantune.lab.training.training import Attempt, judged, train_kind
 from leantune.revocation.predictors import load, predictor
-from leantune.revocation.saved import load as load_saved
 from tests.cli import tiny
 from tests.revocation.made import SMALL, markets, small_slices
 
@@ -57,7 +56,7 @@ def test_predictors_are_scored_and_written_to_files(history: Path, tmp_path: Pat
     for row in said["predictors"]:
         asked = load(Path(row["file"]))
         assert 0 <= asked.predict([one], np.array([one.end]), np.array([one.at(one.end) * 1.05]))[0] <= 1
-        provenance = load_saved(Path(row["file"])).provenance
+        provenance = load(Path(row["file"])).provenance
         assert provenance["source"] == str(history)
         assert provenance["test"]["pooled"] == row["pooled"]
         assert provenance["plan"]["tries"] == 2
@@ -71,8 +70,8 @@ def test_the_same_seed_gives_the_same_scores_and_markets_may_have_their_own_mode
     command = ("--prices", history, "--out", tmp_path, *QUICK, "--per-market", "--json")
     first, second = told(invoke(*command)), told(invoke(*command))
     assert [row["pooled"] for row in first["predictors"]] == [row["pooled"] for row in second["predictors"]]
-    loaded = load_saved(tmp_path / "logistic.safetensors")
-    assert sorted(loaded.predictor.models) == first["markets"]
+    loaded = load(tmp_path / "logistic.safetensors")
+    assert sorted(loaded.models) == first["markets"]
 
 
 def test_people_get_a_table_and_the_file_to_use(history: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leantune.clock import SimulatedClock
-from leantune.cloud.aws import HISTORY_SECONDS, Access, PriceRequest, fetch_into
+from leantune.cloud.aws import HISTORY_SECONDS, Access, fetch_into
 from leantune.cloud.markets import Market
 from leantune.cloud.price_store import PriceStore
 from leantune.errors import InvalidInput, LeanTuneError
@@ -47,7 +47,7 @@ def access(aws: FakeAws, attempts: int = 3) -> Access:
 
 def test_all_pages_arrive(aws: FakeAws, tmp_path: Path) -> None:
     store, seen = PriceStore(tmp_path / "prices"), list[int]()
-    fetched = fetch_into(store, access(aws), PriceRequest(("m5.large",)), SimulatedClock(NOW), seen.append)
+    fetched = fetch_into(store, access(aws), SimulatedClock(NOW), ("m5.large",), progress=seen.append)
     report = fetched.loaded.report
     assert (fetched.updated.added, report.out_of_order, report.unreadable, seen) == (5, 0, 0, [2, 4, 5])
     assert len(report.gaps) == 2, "each is longer than a day"
@@ -59,26 +59,24 @@ def test_all_pages_arrive(aws: FakeAws, tmp_path: Path) -> None:
 
 def test_a_second_fetch_asks_only_for_what_came_since(aws: FakeAws, tmp_path: Path) -> None:
     store = PriceStore(tmp_path / "prices")
-    fetch_into(store, access(aws), PriceRequest(), SimulatedClock(NOW))
+    fetch_into(store, access(aws), SimulatedClock(NOW))
     aws.rows.append(row("2026-03-06T12:00:00.000Z", A, "0.0430"))
     aws.asked.clear()
-    fetched = fetch_into(store, access(aws), PriceRequest(), SimulatedClock(NOW))
+    fetched = fetch_into(store, access(aws), SimulatedClock(NOW))
     assert fetched.updated.added == 1
     assert fetched.since == at("2026-03-04T00:00:00Z"), "the newest price of the market that is furthest behind"
     assert at(aws.asked[0]["StartTime"]) == fetched.since
-    again = fetch_into(store, access(aws), PriceRequest(), SimulatedClock(NOW))
+    again = fetch_into(store, access(aws), SimulatedClock(NOW))
     assert (again.updated.added, again.updated.files) == (0, 0)
 
 
 def test_a_type_that_is_new_is_asked_for_from_the_beginning(aws: FakeAws, tmp_path: Path) -> None:
     store = PriceStore(tmp_path / "prices")
-    fetch_into(store, access(aws), PriceRequest(("m5.large",)), SimulatedClock(NOW))
+    fetch_into(store, access(aws), SimulatedClock(NOW), ("m5.large",))
     other = Market("r5.large", "us-east-1a")
     aws.rows.append(row("2026-02-01T00:00:00.000Z", other, "0.0300"))
     aws.asked.clear()
-    assert (
-        fetch_into(store, access(aws), PriceRequest(("m5.large", "r5.large")), SimulatedClock(NOW)).updated.added == 1
-    )
+    assert fetch_into(store, access(aws), SimulatedClock(NOW), ("m5.large", "r5.large")).updated.added == 1
     starts = {form["InstanceType.1"]: at(form["StartTime"]) for form in aws.asked}
     assert starts == {"r5.large": NOW - HISTORY_SECONDS, "m5.large": at("2026-03-04T00:00:00Z")}
     assert set(store.markets()) == {A, B, other}
@@ -88,13 +86,13 @@ def test_products_are_markets_of_their_own(aws: FakeAws, tmp_path: Path) -> None
     windows = Market("m5.large", "us-east-1a", "Windows")
     aws.rows.append(row("2026-03-01T00:00:00.000Z", windows, "0.1400"))
     store = PriceStore(tmp_path / "prices")
-    fetch_into(store, access(aws), PriceRequest(products=("Windows",)), SimulatedClock(NOW))
+    fetch_into(store, access(aws), SimulatedClock(NOW), products=("Windows",))
     assert store.markets() == (windows,)
 
 
 def test_throttling_is_waited_out(aws: FakeAws, tmp_path: Path) -> None:
     aws.failures = [(503, "RequestLimitExceeded")]
-    assert fetch_into(PriceStore(tmp_path / "p"), access(aws), PriceRequest(), SimulatedClock(NOW)).updated.added == 5
+    assert fetch_into(PriceStore(tmp_path / "p"), access(aws), SimulatedClock(NOW)).updated.added == 5
 
 
 @pytest.mark.parametrize(
@@ -112,7 +110,7 @@ def test_refusals_are_said_and_nothing_is_kept(
     store, one_page = PriceStore(tmp_path / "prices"), access(aws, attempts=1)
     aws.failures = [(status, code)]
     with pytest.raises(LeanTuneError, match=says) as caught:
-        fetch_into(store, one_page, PriceRequest(), SimulatedClock(NOW))
+        fetch_into(store, one_page, SimulatedClock(NOW))
     assert code in str(caught.value)
     assert (caught.value.where, right in caught.value.hint) == ("AWS, region us-east-1", True)
     assert store.markets() == ()
@@ -123,20 +121,20 @@ def test_a_failure_between_pages_keeps_nothing(aws: FakeAws, tmp_path: Path) -> 
     store = PriceStore(tmp_path / "prices")
     fail_next = lambda _: aws.failures.append((400, "InvalidParameterValue"))  # noqa: E731
     with pytest.raises(InvalidInput):
-        fetch_into(store, access(aws), PriceRequest(), SimulatedClock(NOW), fail_next)
+        fetch_into(store, access(aws), SimulatedClock(NOW), progress=fail_next)
     assert store.markets() == ()
 
 
 def test_nothing_found(aws: FakeAws, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"no spot prices of m9\.huge, Linux/UNIX") as caught:
-        fetch_into(PriceStore(tmp_path / "p"), access(aws), PriceRequest(("m9.huge",)), SimulatedClock(NOW))
+        fetch_into(PriceStore(tmp_path / "p"), access(aws), SimulatedClock(NOW), ("m9.huge",))
     assert caught.value.where == "region us-east-1"
 
 
 def test_no_credentials(aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without_configuration(monkeypatch)
     with pytest.raises(InvalidInput, match="no credentials for AWS") as caught:
-        fetch_into(PriceStore(tmp_path / "p"), access(aws), PriceRequest(), SimulatedClock(NOW))
+        fetch_into(PriceStore(tmp_path / "p"), access(aws), SimulatedClock(NOW))
     assert "aws configure" in caught.value.hint
     assert aws.asked == []
 
@@ -148,12 +146,12 @@ def test_nobody_answers(aws: FakeAws, tmp_path: Path, region: str, right: str) -
     """As with a region that does not exist: its name leads nowhere (here: a port that nobody listens on)."""
     nowhere = Access(region, "http://127.0.0.1:1", attempts=1)
     with pytest.raises(InvalidInput, match="AWS cannot be reached") as caught:
-        fetch_into(PriceStore(tmp_path / "p"), nowhere, PriceRequest(), SimulatedClock(NOW))
+        fetch_into(PriceStore(tmp_path / "p"), nowhere, SimulatedClock(NOW))
     assert right in caught.value.hint
 
 
 def test_a_region_that_is_no_name(aws: FakeAws, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="AWS cannot be reached") as caught:
-        fetch_into(PriceStore(tmp_path / "p"), Access("us east!"), PriceRequest(), SimulatedClock(NOW))
+        fetch_into(PriceStore(tmp_path / "p"), Access("us east!"), SimulatedClock(NOW))
     assert "Known: " in caught.value.hint
     assert "us-east-1" in caught.value.hint

@@ -1,28 +1,32 @@
-"""Logistic regression against scikit-learn's."""
+"""Logistic regression on the record or the summary of the past."""
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from leantune.lab.training.scores import scores
-from leantune.revocation.logistic import Logistic, LogisticOptions, design, fit_logistic, newton
+from leantune.revocation.logistic import Logistic, LogisticOptions, design, fit_logistic
 from tests.revocation.made import small_slices
 
-
-@pytest.mark.parametrize("l2", [0.01, 1.0, 100.0])
-def test_newton_finds_scikit_learns_weights(l2: float) -> None:
-    linear = pytest.importorskip("sklearn.linear_model")
-    random = np.random.default_rng(0)
-    rows = random.normal(size=(500, 4))
-    labels = random.random(500) < 1 / (1 + np.exp(-(rows @ [1.0, -2.0, 0.0, 0.5] - 0.7)))
-    reference = linear.LogisticRegression(C=1 / l2, tol=1e-10, max_iter=1000).fit(rows, labels)
-    found = newton(rows, labels, l2)
-    assert found == pytest.approx([*reference.coef_[0], reference.intercept_[0]], abs=1e-4)
+pytest.importorskip("sklearn.linear_model")
 
 
-def test_separable_labels_keep_the_weights_finite() -> None:
-    rows = np.array([[-1.0], [-0.5], [0.5], [1.0]])
-    assert np.isfinite(newton(rows, rows[:, 0] > 0, 1e-2)).all()
-    assert np.isfinite(newton(rows, np.zeros(4, dtype=bool), 1.0)).all()
+def test_labels_that_are_all_alike_give_their_frequency() -> None:
+    slices = small_slices()
+    quiet = slices.train.asking(slices.train.max_prices * 1e6)
+    model = fit_logistic(quiet, quiet, LogisticOptions(), 0)
+    said = model.probabilities(slices.test.pasts(), slices.test.max_prices)
+    assert said == pytest.approx(np.full(len(said), 0.5 / (len(quiet) + 1)))
+
+
+def test_the_weights_are_where_loss_and_penalty_are_least() -> None:
+    slices = small_slices()
+    train, options = slices.train, LogisticOptions(l2=100.0)
+    model = fit_logistic(train, train, options, 0)
+    rows = (design(train.pasts(), train.max_prices, wide=False) - model.mean) / model.deviation
+    off = expit(rows @ model.weights[:-1] + model.weights[-1]) - train.labels
+    assert rows.T @ off + options.l2 * model.weights[:-1] == pytest.approx(0.0, abs=1e-4)
+    assert off.sum() == pytest.approx(0.0, abs=1e-4)
 
 
 @pytest.mark.parametrize("wide", [False, True])

@@ -15,8 +15,8 @@ def test_last_is_the_price_in_force_and_first_reaches_far_enough(asked: tuple[Pr
     series, time, _ = asked
     pasts = gather([series], np.array([time]))
     assert pasts.present[0] == series.at(time)
-    assert pasts.times[pasts.last[0]] <= time
-    assert pasts.times[pasts.first[0]] <= max(time - REACH, series.start)
+    assert pasts.flat.times[pasts.flat.last[0]] <= time
+    assert pasts.flat.times[pasts.flat.first[0]] <= max(time - REACH, series.start)
 
 
 def test_series_lie_side_by_side_whatever_the_order_of_queries() -> None:
@@ -26,19 +26,19 @@ def test_series_lie_side_by_side_whatever_the_order_of_queries() -> None:
     pasts = gather(asked, times)
     assert pasts.markets == (first.market, second.market)
     assert pasts.present.tolist() == [one.at(time) for one, time in zip(asked, times, strict=True)]
-    assert (pasts.first <= pasts.last).all()
+    assert (pasts.flat.first <= pasts.flat.last).all()
     some = pasts.where(np.array([3, 1]))
     assert some.asked.tolist() == times[[3, 1]].tolist()
     assert some.markets == (second.market,)
     alone = gather([second, second], times[[3, 1]])
     for name in ("times", "prices", "first", "last"):
-        assert np.array_equal(getattr(some, name), getattr(alone, name))
+        assert np.array_equal(getattr(some.flat, name), getattr(alone.flat, name))
 
 
 def test_a_price_said_again_is_no_change() -> None:
     series = PriceSeries(Market("a", "b"), START + np.arange(4) * 100.0, [0.1, 0.1, 0.2, 0.2])
     pasts = gather([series], np.array([series.end]))
-    assert pasts.times.tolist() == [START, START + 200.0]
+    assert pasts.flat.times.tolist() == [START, START + 200.0]
 
 
 def test_no_queries_have_no_pasts() -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 from leantune.cli.command import Answer, Json
 from leantune.cli.terminal import activity, columned, say, utc, warn
 from leantune.clock import RealClock
-from leantune.cloud.aws import Access, PriceRequest, fetch_into
+from leantune.cloud.aws import Access, fetch_into
 from leantune.cloud.catalog_tables import user_folder
 from leantune.cloud.price_store import PriceStore, Updated
-from leantune.cloud.price_summary import MarketSummary, on_demand_price, summarise_market
-from leantune.cloud.prices import PriceReport, read_prices
+from leantune.cloud.prices import MarketSummary, PriceReport, on_demand_price, read_prices, summarise_market
 from leantune.errors import InvalidInput
 from leantune.text import counted
 
@@ -41,7 +40,7 @@ def prices(
 def _import(store: PriceStore, path: Path) -> Json:
     with activity(f"reading {path.name}") as tell:
         loaded = read_prices(path, progress=lambda rows: tell(f"{rows:,} rows"))
-        updated = store.update(loaded, lambda done, of: tell(f"{done:,} of {of:,} markets kept"))
+        updated = store.update(loaded.series, lambda done, of: tell(f"{done:,} of {of:,} markets kept"))
     return _import_json(loaded.report.source, loaded.report, updated)
 
 
@@ -49,9 +48,8 @@ def _fetch(store: PriceStore, provider: str, region: str, types: Names, products
     if provider != "aws" or not region:
         what = f"prices of {provider!r} cannot be fetched" if provider != "aws" else "no region to fetch from"
         raise InvalidInput(what, where="spot prices", hint="Write --provider aws --region us-east-1")
-    asked = PriceRequest(types, products) if products else PriceRequest(types)
     with activity(f"asking AWS {region}") as tell:
-        fetched = fetch_into(store, Access(region), asked, RealClock(), lambda rows: tell(f"{rows:,} rows"))
+        fetched = fetch_into(store, Access(region), RealClock(), types, products, lambda rows: tell(f"{rows:,} rows"))
     report = fetched.loaded.report
     return _import_json(f"{report.source} since {utc(fetched.since):%Y-%m-%d}", report, fetched.updated)
 

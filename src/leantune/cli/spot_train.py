@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -26,8 +26,7 @@ from leantune.lab.training.training import (
     train_kind,
 )
 from leantune.revocation.kinds import KINDS, kind_of
-from leantune.revocation.predictors import predictor
-from leantune.revocation.saved import SavedPredictor, save
+from leantune.revocation.predictors import predictor, save
 from leantune.revocation.trained import SUFFIX
 from leantune.text import counted
 
@@ -177,6 +176,6 @@ def _saved_file(result: TrainingResult, scores: PredictorScores, source: str, pl
         "validation_brier": {attempt.market: attempt.brier for attempt in result.kept},
         "test": asdict(scores),
     }
-    path = folder / f"{result.predictor.kind}{SUFFIX}"
-    save(SavedPredictor(result.predictor, provenance), path)
+    path = folder / f"{result.predictor.name}{SUFFIX}"
+    save(replace(result.predictor, provenance=provenance), path)
     return path

@@ -58,18 +58,10 @@ class Access:
         from botocore.config import Config
 
         config = Config(retries={"mode": "standard", "total_max_attempts": self.attempts}, connect_timeout=10)
-        with told_plainly(self.region):
+        with explained_errors(self.region):
             return boto3.Session().client(
                 service, region_name=region or self.region, endpoint_url=self.endpoint_url, config=config
             )
-
-
-@dataclass(frozen=True)
-class PriceRequest:
-    """Which prices: of these types (all by default) and products."""
-
-    types: tuple[str, ...] = ()
-    products: tuple[str, ...] = (LINUX,)
 
 
 @dataclass(frozen=True)
@@ -82,26 +74,32 @@ class Fetched:
 
 
 def fetch_into(
-    store: PriceStore, access: Access, wanted: PriceRequest, clock: Clock, progress: Progress | None = None
+    store: PriceStore,
+    access: Access,
+    clock: Clock,
+    types: tuple[str, ...] = (),
+    products: tuple[str, ...] = (),
+    progress: Progress | None = None,
 ) -> Fetched:
-    """Ask for what the store lacks, and keep it."""
+    """Ask for what the store lacks of these types (all by default) and products (Linux by default), and keep it."""
+    products = products or (LINUX,)
     now = clock.now()
     client: EC2Client = access.client("ec2")
     entries: list[dict[str, object]] = []
     since = now
-    for product in wanted.products:
-        for begin, types in _questions(store, access.region, product, wanted.types, now):
+    for product in products:
+        for begin, asked_types in _questions(store, access.region, product, types, now):
             since = min(since, begin)
-            for page in spot_pages(client, access.region, begin, types, product):
+            for page in spot_pages(client, access.region, begin, asked_types, product):
                 entries += page
                 if progress:
                     progress(len(entries))
     if not entries:
-        asked = f"{', '.join(wanted.types) or 'any type'}, {', '.join(wanted.products)}"
+        asked = f"{', '.join(types) or 'any type'}, {', '.join(products)}"
         hint = "Check the names: types such as m5.large, products such as 'Linux/UNIX'"
         raise InvalidInput(f"AWS has no spot prices of {asked}", where=f"region {access.region}", hint=hint)
     loaded = tidied(columns_of(entries), f"AWS {access.region}")
-    return Fetched(since, loaded, store.update(loaded))
+    return Fetched(since, loaded, store.update(loaded.series))
 
 
 def spot_pages(
@@ -109,7 +107,7 @@ def spot_pages(
 ) -> Iterator[list[dict[str, object]]]:
     """The price history since `begin`, with the price that held then, as entries of text."""
     asked: dict[str, Any] = {"InstanceTypes": list(types)} if types else {}
-    with told_plainly(region):
+    with explained_errors(region):
         pages = client.get_paginator("describe_spot_price_history").paginate(
             StartTime=datetime.fromtimestamp(begin, UTC),
             ProductDescriptions=[product],
@@ -143,7 +141,7 @@ def _questions(
 
 
 @contextmanager
-def told_plainly(region: str) -> Iterator[None]:
+def explained_errors(region: str) -> Iterator[None]:
     """Errors of boto3 as errors of the house: what is wrong, and what would be right."""
     from botocore import exceptions as boto
 

@@ -1,9 +1,9 @@
 """The machines one can rent, one small table per provider and region, and clusters made of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from leantune.cloud.catalog_tables import PRIVATE_HINT, PRIVATE_JOB_HINT, Catalogue, regions, table_of
+from leantune.cloud.catalog_tables import PRIVATE_HINT, Catalogue, not_in_catalogue, regions, table_of
 from leantune.errors import SpaceError
 from leantune.space import Cluster, Clusters, Machine
 
@@ -15,24 +15,13 @@ NodeCounts = Iterable[int] | Mapping[str, Iterable[int]]
 def catalogue(provider: str, region: str | None = None) -> Catalogue:
     """The table of a provider, by default of its default region: refreshed by the user, else shipped."""
     if provider not in DEFAULT_REGION:
-        providers = f"Known: {', '.join(DEFAULT_REGION)}. "
-        raise SpaceError(
-            f"unknown provider {provider!r}",
-            where="clusters()",
-            hint=providers + PRIVATE_HINT,
-            job_hint=providers + PRIVATE_JOB_HINT,
-        )
+        known = f"Known: {', '.join(DEFAULT_REGION)}. "
+        raise not_in_catalogue(f"unknown provider {provider!r}", "clusters()", known)
     place = DEFAULT_REGION[provider] if region is None else region
-    known_regions = regions(provider)
-    if place not in known_regions:
+    if place not in regions(provider):
         others = "leantune catalog refresh gets others"
-        priced = f"Prices of {', '.join(known_regions)} are shipped or were refreshed; {others}. "
-        raise SpaceError(
-            f"unknown region {place!r}",
-            where=f"provider {provider!r}",
-            hint=priced + PRIVATE_HINT,
-            job_hint=priced + PRIVATE_JOB_HINT,
-        )
+        priced = f"Prices of {', '.join(regions(provider))} are shipped or were refreshed; {others}. "
+        raise not_in_catalogue(f"unknown region {place!r}", f"provider {provider!r}", priced)
     return table_of(provider, place)
 
 
@@ -54,9 +43,9 @@ def clusters(
     vcpus: instead of nodes, TOTAL numbers of vCPUs; each type takes those that are a multiple of its own vCPUs.
     extra_nodes, overhead_usd_per_hour: paid for beside the nodes that work (parameter servers, a helper machine).
     """
-    chosen = _chosen(machines, types, region)
+    chosen = _machines_of(machines, types, region)
     if nodes is not None and vcpus is not None:
-        raise SpaceError("both nodes and vcpus are given", where="clusters()", hint="Give one of them")
+        raise _wrong("both nodes and vcpus are given", "Give one of them")
     if vcpus is not None:
         counts = _counts_of_totals(chosen, tuple(vcpus), explicit=types is not None or not isinstance(machines, str))
     else:
@@ -69,38 +58,44 @@ def clusters(
     return Clusters(tuple(options))
 
 
-def _chosen(machines: str | Iterable[Machine], types: Iterable[str] | None, region: str | None) -> tuple[Machine, ...]:
+def _machines_of(
+    machines: str | Iterable[Machine], types: Iterable[str] | None, region: str | None
+) -> tuple[Machine, ...]:
     if isinstance(machines, str):
         table = catalogue(machines, region)
-        return tuple(table.machines.values()) if types is None else tuple(table[name] for name in _listed(types))
+        return tuple(table.machines.values()) if types is None else tuple(table[name] for name in _type_names(types))
     given = (machines,) if isinstance(machines, Machine) else tuple(machines)
     if not given:
-        raise SpaceError("there are no machines", where="clusters()", hint=PRIVATE_HINT)
+        raise _wrong("there are no machines", PRIVATE_HINT)
     for machine in given:
         if not isinstance(machine, Machine):
-            raise SpaceError(f"{machine!r} is not a machine", where="clusters()", hint=PRIVATE_HINT)
+            raise _wrong(f"{machine!r} is not a machine", PRIVATE_HINT)
     names = [machine.name for machine in given]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SpaceError(f"two machines are called {twice!r}", where="clusters()", hint="Give each its own name")
+        raise _wrong(f"two machines are called {_repeated(names)!r}", "Give each its own name")
     if region is not None:
-        raise SpaceError(
-            "region is for machines of a provider", where="clusters()", hint="Leave it out for your own machines"
-        )
+        raise _wrong("region is for machines of a provider", "Leave it out for your own machines")
     if types is None:
         return given
     own = Catalogue("private", "", "", "", MappingProxyType(dict(zip(names, given, strict=True))))
-    return tuple(own[name] for name in _listed(types))
+    return tuple(own[name] for name in _type_names(types))
 
 
-def _listed(types: Iterable[str]) -> tuple[str, ...]:
+def _type_names(types: Iterable[str]) -> tuple[str, ...]:
     names = (types,) if isinstance(types, str) else tuple(types)
     if not names:
-        raise SpaceError("types is empty", where="clusters()", hint="Name at least one type, or leave it out for all")
+        raise _wrong("types is empty", "Name at least one type, or leave it out for all")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SpaceError(f"type {twice!r} comes twice", where="clusters()", hint="Name each type once")
+        raise _wrong(f"type {_repeated(names)!r} comes twice", "Name each type once")
     return names
+
+
+def _repeated(names: Sequence[str]) -> str:
+    return next(name for name in names if names.count(name) > 1)
+
+
+def _wrong(what: str, hint: str) -> SpaceError:
+    return SpaceError(what, where="clusters()", hint=hint)
 
 
 def _counts_by_type(machines: tuple[Machine, ...], nodes: NodeCounts) -> dict[str, tuple[int, ...]]:
@@ -110,14 +105,10 @@ def _counts_by_type(machines: tuple[Machine, ...], nodes: NodeCounts) -> dict[st
         return dict.fromkeys(names, counts)
     for name in nodes:
         if name not in names:
-            raise SpaceError(
-                f"nodes of {name!r}, which is not among the types", where="clusters()", hint=f"Types: {names}"
-            )
+            raise _wrong(f"nodes of {name!r}, which is not among the types", f"Types: {names}")
     missing = next((name for name in names if not tuple(nodes.get(name, ()))), None)
     if missing is not None:
-        raise SpaceError(
-            f"no number of nodes for {missing!r}", where="clusters()", hint=f"Write nodes={{{missing!r}: [1, 2]}}"
-        )
+        raise _wrong(f"no number of nodes for {missing!r}", f"Write nodes={{{missing!r}: [1, 2]}}")
     return {name: tuple(nodes[name]) for name in names}
 
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leantune.clock import Clock
-from leantune.cloud.aws import Access, spot_pages, told_plainly
+from leantune.cloud.aws import Access, explained_errors, spot_pages
 from leantune.cloud.catalog_tables import Catalogue
 from leantune.cloud.markets import LINUX
 from leantune.errors import InvalidInput
@@ -58,12 +59,50 @@ class Refreshed:
     left_out: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Size:
+class _Size(NamedTuple):
     vcpus: float
     memory_gib: float
     accelerator: str
     accelerators: float
+
+
+class _Draft:
+    """What a source has said of a region: sizes and on-demand prices by type, spot prices by type and zone."""
+
+    def __init__(self, provider: str, region: str) -> None:
+        self.provider, self.region = provider, region
+        self.sizes: dict[str, _Size] = {}
+        self.on_demand: dict[str, float] = {}
+        self.spot: defaultdict[str, dict[str, float]] = defaultdict(dict)
+
+    def add_spot_price(self, name: str, zone: str, usd: float) -> None:
+        """Of two prices for one zone the higher counts."""
+        self.spot[name][zone] = max(usd, self.spot[name].get(zone, 0.0))
+
+    def finished(self, clock: Clock, source: str) -> Refreshed:
+        """The table of today."""
+        usable = {
+            name: Machine(
+                name,
+                size.vcpus,
+                size.memory_gib,
+                self.on_demand[name],
+                int(size.accelerators),
+                size.accelerator,
+                self.provider,
+                self.region,
+            )
+            for name, size in self.sizes.items()
+            if name in self.on_demand and size.accelerators % 1 == 0
+        }
+        if not usable:
+            hint = "Check region and types; each type needs an on-demand price"
+            where = f"{self.provider} {self.region}, {source}"
+            raise InvalidInput("no type has an on-demand price", where=where, hint=hint)
+        prices = {name: MappingProxyType(self.spot[name]) for name in usable if name in self.spot}
+        today = datetime.fromtimestamp(clock.now(), UTC).date().isoformat()
+        table = Catalogue(self.provider, self.region, today, source, MappingProxyType(usable), MappingProxyType(prices))
+        return Refreshed(table, tuple(sorted(set(self.sizes) - set(usable))))
 
 
 # -- CSV
@@ -71,22 +110,20 @@ class _Size:
 
 def read_catalogue_csv(path: Path, provider: str, region: str, clock: Clock) -> Refreshed:
     """A table of a file; its date is the day it is read, its source the file's name."""
-    sizes: dict[str, _Size] = {}
-    on_demand: dict[str, float] = {}
-    spot: dict[str, dict[str, float]] = {}
+    draft = _Draft(provider, region)
     for where, row in _rows(path):
         name = row["instance_type"]
         size, usd = _size_of(row, where), _optional(row, "usd_per_hour", where)
-        if sizes.setdefault(name, size) != size or (usd is not None and on_demand.setdefault(name, usd) != usd):
+        same_size = draft.sizes.setdefault(name, size) == size
+        if not same_size or (usd is not None and draft.on_demand.setdefault(name, usd) != usd):
             hint = "Give the same vcpus, memory, accelerators and usd_per_hour in all rows of a type"
             raise InvalidInput(f"two different rows of {name!r}", where=where, hint=hint)
         price = _optional(row, "spot_usd_per_hour", where)
         if price is not None:
-            zones = spot.setdefault(name, {})
-            zones[_zone(row, where)] = max(price, zones.get(row["availability_zone"], 0.0))
-    if not sizes:
+            draft.add_spot_price(name, _zone(row, where), price)
+    if not draft.sizes:
         raise InvalidInput("there is no machine in it", where=f"{path}, line 1", hint=_HINT)
-    return _refreshed((provider, region), sizes, on_demand, spot, (_today(clock), f"file {path.name}"))
+    return draft.finished(clock, f"file {path.name}")
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
@@ -134,25 +171,23 @@ def fetch_catalogue(
 ) -> Refreshed:
     """A table of a region as AWS tells it now: sizes, on-demand prices and spot prices by zone."""
     tell = progress or (lambda _: None)
-    ec2: EC2Client = access.client("ec2")
+    draft, ec2 = _Draft("aws", access.region), access.client("ec2")
     tell("machine types")
-    sizes = dict(_sizes(ec2, access.region, types))
+    draft.sizes.update(_sizes(ec2, access.region, types))
     tell("on-demand prices")
-    on_demand = dict(_on_demand(access.client("pricing", PRICING_REGION), access.region, types))
+    draft.on_demand.update(_on_demand(access.client("pricing", PRICING_REGION), access.region, types))
     tell("spot prices")
-    spot: dict[str, dict[str, float]] = {}
     for page in spot_pages(ec2, access.region, clock.now(), types, LINUX):
         for entry in page:
-            zones = spot.setdefault(str(entry["InstanceType"]), {})
-            zone, price = str(entry["AvailabilityZone"]), float(str(entry["SpotPrice"]))
-            zones[zone] = max(price, zones.get(zone, 0.0))
+            price = float(str(entry["SpotPrice"]))
+            draft.add_spot_price(str(entry["InstanceType"]), str(entry["AvailabilityZone"]), price)
     source = "AWS: DescribeInstanceTypes, price list (Linux, shared tenancy), DescribeSpotPriceHistory"
-    return _refreshed(("aws", access.region), sizes, on_demand, spot, (_today(clock), source))
+    return draft.finished(clock, source)
 
 
 def _sizes(client: EC2Client, region: str, types: Sequence[str]) -> Iterator[tuple[str, _Size]]:
     asked: dict[str, Any] = {"InstanceTypes": list(types)} if types else {}
-    with told_plainly(region):
+    with explained_errors(region):
         for page in client.get_paginator("describe_instance_types").paginate(**asked):
             for entry in page["InstanceTypes"]:
                 described: Mapping[str, Any] = dict(entry)
@@ -172,7 +207,7 @@ def _accelerator(described: Mapping[str, Any]) -> tuple[str, float]:
 
 def _on_demand(client: PricingClient, region: str, types: Sequence[str]) -> Iterator[tuple[str, float]]:
     """Linux prices of shared machines; one question for each type where some are named, else all."""
-    with told_plainly(region):
+    with explained_errors(region):
         for named in [{"instanceType": name} for name in types] or [{}]:
             fields = {"regionCode": region, **_ON_DEMAND, **named}
             filters: Any = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in fields.items()]
@@ -188,40 +223,3 @@ def _offers(offer: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             usd = float(dimension["pricePerUnit"].get("USD", 0))
             if usd > 0 and dimension["unit"] == "Hrs":
                 yield name, usd
-
-
-# -- both
-
-
-def _refreshed(
-    place: tuple[str, str],
-    sizes: Mapping[str, _Size],
-    on_demand: Mapping[str, float],
-    spot: Mapping[str, Mapping[str, float]],
-    origin: tuple[str, str],
-) -> Refreshed:
-    usable = {name: size for name, size in sizes.items() if name in on_demand and size.accelerators % 1 == 0}
-    if not usable:
-        hint = "Check region and types; each type needs an on-demand price"
-        raise InvalidInput("no type has an on-demand price", where=f"{' '.join(place)}, {origin[1]}", hint=hint)
-    provider, region = place
-    machines = {
-        name: Machine(
-            name,
-            size.vcpus,
-            size.memory_gib,
-            on_demand[name],
-            int(size.accelerators),
-            size.accelerator,
-            provider,
-            region,
-        )
-        for name, size in usable.items()
-    }
-    prices = {name: MappingProxyType(dict(spot[name])) for name in usable if name in spot}
-    table = Catalogue(provider, region, *origin, MappingProxyType(machines), MappingProxyType(prices))
-    return Refreshed(table, tuple(sorted(set(sizes) - set(usable))))
-
-
-def _today(clock: Clock) -> str:
-    return datetime.fromtimestamp(clock.now(), UTC).date().isoformat()

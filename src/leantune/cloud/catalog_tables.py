@@ -28,7 +28,8 @@ HOME = "LEANTUNE_HOME"
 SHIPPED = "shipped"
 COLUMNS = ("type", "vcpus", "memory_gib", "accelerators", "accelerator", "usd_per_hour", "spot_usd_per_hour")
 PRIVATE_HINT = "Declare machines of your own with machine('small', vcpus=1, memory='2 GiB', usd_per_hour=0.02)"
-PRIVATE_JOB_HINT = "Or declare your own: {machines: {...}}"
+_PRIVATE_JOB_HINT = "Or declare your own: {machines: {...}}"
+_UNDO_HINT = "Refresh it again, or go back to the shipped table with leantune catalog refresh --undo"
 _NONE: Mapping[str, float] = MappingProxyType({})
 
 
@@ -50,14 +51,8 @@ class Catalogue:
 
     def __getitem__(self, name: str) -> Machine:
         if name not in self.machines:
-            meant = self.did_you_mean(name)
             where = f"catalogue of {self.provider} {self.region}, {self.date}"
-            raise SpaceError(
-                f"unknown machine type {name!r}",
-                where=where,
-                hint=meant + PRIVATE_HINT,
-                job_hint=meant + PRIVATE_JOB_HINT,
-            )
+            raise not_in_catalogue(f"unknown machine type {name!r}", where, self.did_you_mean(name))
         return self.machines[name]
 
     def did_you_mean(self, name: str) -> str:
@@ -68,6 +63,11 @@ class Catalogue:
     def zones(self, name: str) -> Mapping[str, float]:
         """The zones in which a type is rented out as a spot machine, with the price in each; may be empty."""
         return self.spot.get(self[name].name, _NONE)
+
+
+def not_in_catalogue(what: str, where: str, advice: str) -> SpaceError:
+    """A name that the catalogue does not know; the advice ends with a blank, what can always be done follows."""
+    return SpaceError(what, where=where, hint=advice + PRIVATE_HINT, job_hint=advice + _PRIVATE_JOB_HINT)
 
 
 def user_folder() -> Path:
@@ -102,7 +102,7 @@ def table_of(provider: str, region: str) -> Catalogue:
     except FileNotFoundError:
         return _shipped(provider, region)
     except OSError as error:
-        raise StoreError(f"the table cannot be read: {error.strerror}", where=str(path), hint=_undo_hint()) from None
+        raise StoreError(f"the table cannot be read: {error.strerror}", where=str(path), hint=_UNDO_HINT) from None
     return _refreshed(path, provider, region, status.st_mtime_ns, status.st_size)
 
 
@@ -118,11 +118,7 @@ def _refreshed(path: Path, provider: str, region: str, changed: int, size: int) 
     try:
         return parse_table(path.read_text(encoding="utf-8"), provider, region, str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"the table cannot be read: {error}", where=str(path), hint=_undo_hint()) from None
-
-
-def _undo_hint() -> str:
-    return "Refresh it again, or go back to the shipped table with leantune catalog refresh --undo"
+        raise StoreError(f"the table cannot be read: {error}", where=str(path), hint=_UNDO_HINT) from None
 
 
 # -- the format
@@ -134,7 +130,7 @@ def parse_table(text: str, provider: str, region: str, origin: str) -> Catalogue
     notes = dict(line.removeprefix("# ").split(": ", 1) for line in lines if line.startswith("# ") and ": " in line)
     machines: dict[str, Machine] = {}
     spot: dict[str, Mapping[str, float]] = {}
-    for where, row in csv_records(text, origin, (), _undo_hint(), comment="#"):
+    for where, row in csv_records(text, origin, (), _UNDO_HINT, comment="#"):
         with _no_table(where):
             machines[row["type"]] = Machine(
                 name=row["type"],
@@ -159,14 +155,13 @@ def _no_table(where: str) -> Iterator[None]:
     try:
         yield
     except (KeyError, ValueError, TypeError) as error:
-        raise InvalidInput(f"this is no table of machines: {error!r}", where=where, hint=_undo_hint()) from None
+        raise InvalidInput(f"this is no table of machines: {error!r}", where=where, hint=_UNDO_HINT) from None
 
 
-def table_text(table: Catalogue, title: str = "") -> str:
+def table_text(table: Catalogue) -> str:
     """A table as text."""
     notes = {"provider": table.provider, "region": table.region, "date": table.date, "source": table.source}
     stream = io.StringIO()
-    stream.writelines(f"# {line}\n" for line in [title] if line)
     stream.writelines(f"# {key}: {' '.join(value.split())}\n" for key, value in notes.items())
     rows = csv.writer(stream, lineterminator="\n")
     rows.writerow(COLUMNS)

@@ -55,7 +55,7 @@ class MarketCapacity:
         self._check()
         self._edges: list[float] = np.ravel(np.column_stack((self.begins, self.ends))).tolist()
         self._hits: dict[int, list[float]] = {}
-        self._everybody = bool((self.shares == 1.0).all())
+        self._takes_all = bool((self.shares == 1.0).all())
 
     def available(self, time: float) -> bool:
         """Whether a launch at this time succeeds."""
@@ -63,7 +63,7 @@ class MarketCapacity:
 
     def preemption(self, launch_time: float, slot: int = 0) -> float | None:
         """When a machine of this slot, launched then, is taken; None when it never is."""
-        key = 0 if self._everybody else slot
+        key = 0 if self._takes_all else slot
         if key not in self._hits:
             luck = np.random.default_rng((*self.seed, key)).random(len(self.preemptions))
             self._hits[key] = self.preemptions[luck < self.shares].tolist()

@@ -3,6 +3,9 @@
 A CSV file (also .gz, .bz2, .zst) has the columns timestamp, instance_type, availability_zone, product and price, in any
 order and beside others. JSON is {"SpotPriceHistory": [{AvailabilityZone, InstanceType, ProductDescription, SpotPrice,
 Timestamp}, ...]}, or that list alone. A time without a zone is UTC. Needs pyarrow (extra `spot`).
+
+All other CSVs are small and read by `files.csv_rows`: 158 rows of the catalogue in 0.3 ms, where loading pyarrow alone
+takes 0.1 s and 40 MB. Of prices there are millions: a million rows take 0.24 s here, 1.2 s there as mere text.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +28,7 @@ from leantune.errors import InvalidInput, needed
 
 COLUMNS = ("timestamp", "instance_type", "availability_zone", "product", "price")
 JSON_KEYS = ("Timestamp", "InstanceType", "AvailabilityZone", "ProductDescription", "SpotPrice")
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES, BLOCK_ENTRIES = 16 << 20, 1 << 18  # read at once
 _EXAMPLE = f"{','.join(COLUMNS)}\\n2016-02-25T12:48:23Z,r3.large,us-east-1c,Linux/UNIX,0.027"
 RIGHT = f"Give CSV such as '{_EXAMPLE}', or JSON of aws ec2 describe-spot-price-history"
 _TIME = r"^\d{4}-\d\d-\d\d([T ]\d\d(:?\d\d(:?\d\d(\.\d{1,6})?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
@@ -64,12 +67,10 @@ def read_columns(path: Path, progress: Progress | None = None) -> PriceColumns:
     try:
         with pa.input_stream(str(path)) as stream:
             first = stream.read(256).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-        read = _Reader(progress)
-        where = _read_json(path, read) if first in (b"{", b"[") else _read_csv(path, read)
+        return columns_of(_entries(path), progress) if first in (b"{", b"[") else _read_csv(path, progress)
     except OSError as error:
         what = "there is no such file" if isinstance(error, FileNotFoundError) else f"the file cannot be read: {error}"
         raise InvalidInput(what, where=str(path), hint=RIGHT) from None
-    return read.columns(where)
 
 
 class _Reader:
@@ -84,20 +85,17 @@ class _Reader:
 
     def add(self, columns: Sequence[Any]) -> None:
         """One block: time, type, zone, product and price as arrow arrays of text, types to products as dictionaries."""
-        pc = arrow().compute
         time, *names, price = columns
         seconds, zoneless = _seconds(time)
         dollars = _numbers(price)
-        readable = ~np.isnan(seconds) & np.asarray(pc.is_valid(dollars))
-        for name in names:
-            readable &= _filled(name)
-        codes = self._market_codes(names, readable)
+        codes = self._market_codes(names)
+        readable = ~np.isnan(seconds) & np.asarray(dollars.is_valid()) & (codes >= 0)
         if not readable.all():
             self.note(self.rows + int(np.argmin(readable)), int((~readable).sum()))
         self.rows += len(readable)
         self.without_zone += int((zoneless & readable).sum())
         numbers = dollars.fill_null(0.0).to_numpy(zero_copy_only=False)
-        self._blocks.append((codes, seconds[readable], numbers[readable]))
+        self._blocks.append((codes[readable], seconds[readable], numbers[readable]))
         if self._progress:
             self._progress(self.rows)
 
@@ -106,18 +104,21 @@ class _Reader:
         self.unreadable += count
         self.first_unreadable = row if self.first_unreadable is None else min(row, self.first_unreadable)
 
-    def _market_codes(self, names: Sequence[Any], readable: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The number of each readable row's market; new markets get the next numbers."""
-        indices = [name.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64) for name in names]
-        texts = [name.dictionary.to_pylist() for name in names]
-        joint = ((indices[0] * max(len(texts[1]), 1) + indices[1]) * max(len(texts[2]), 1) + indices[2])[readable]
-        distinct, first, inverse = np.unique(joint, return_index=True, return_inverse=True)
-        rows = np.flatnonzero(readable)[first]
-        numbers = np.empty(len(distinct), np.int64)
-        for position, row in enumerate(rows):
-            kind, zone, product = (text[index[row]].strip() for text, index in zip(texts, indices, strict=True))
-            numbers[position] = self._codes.setdefault(Market(kind, zone, product), len(self._codes))
-        return numbers[inverse] if len(distinct) else np.empty(0, np.int64)
+    def _market_codes(self, names: Sequence[Any]) -> NDArray[np.int64]:
+        """The number of each row's market, -1 where a name is missing or blank; new markets get the next numbers."""
+        texts = [[*name.dictionary.to_pylist(), ""] for name in names]  # the last one: of rows without a name
+        shape = [len(text) for text in texts]
+        places = [
+            name.indices.fill_null(size - 1).to_numpy(zero_copy_only=False)
+            for name, size in zip(names, shape, strict=True)
+        ]
+        distinct, inverse = np.unique(np.ravel_multi_index(places, shape), return_inverse=True)
+        numbers = np.full(len(distinct), -1)
+        for row, chosen in enumerate(zip(*np.unravel_index(distinct, shape), strict=True)):
+            market = [text[place].strip() for text, place in zip(texts, chosen, strict=True)]
+            if all(market):
+                numbers[row] = self._codes.setdefault(Market(*market), len(self._codes))
+        return numbers[inverse]
 
     def columns(self, where: Callable[[int], str]) -> PriceColumns:
         """All blocks as one; `where` words a row's place in the file."""
@@ -132,10 +133,10 @@ class _Reader:
 # -- CSV
 
 
-def _read_csv(path: Path, read: _Reader) -> Callable[[int], str]:
+def _read_csv(path: Path, progress: Progress | None) -> PriceColumns:
     import pyarrow.csv as pc_csv
 
-    pa = arrow()
+    pa, read = arrow(), _Reader(progress)
     misshapen: list[int] = []  # rows with more or fewer fields, counted from 1 with the header
 
     def skip(row: Any) -> str:
@@ -164,7 +165,7 @@ def _read_csv(path: Path, read: _Reader) -> Callable[[int], str]:
     if misshapen:
         read.rows += len(misshapen)
         read.note(misshapen[0] - 2, len(misshapen))
-    return lambda row: f"line {_line(path, row + 2)}"
+    return read.columns(lambda row: f"line {_line(path, row + 2)}")
 
 
 def _line(path: Path, number: int) -> int:
@@ -182,10 +183,10 @@ def _line(path: Path, number: int) -> int:
 # -- JSON
 
 
-def _read_json(path: Path, read: _Reader) -> Callable[[int], str]:
-    pa = arrow()
+def _entries(path: Path) -> list[object]:
+    """The price-history entries of a JSON file."""
     try:
-        with pa.input_stream(str(path)) as stream:
+        with arrow().input_stream(str(path)) as stream:
             content = json.loads(stream.read().decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         raise InvalidInput(f"not JSON: {error.msg}", where=f"{path}, line {error.lineno}", hint=RIGHT) from None
@@ -194,29 +195,17 @@ def _read_json(path: Path, read: _Reader) -> Callable[[int], str]:
     entries = content.get("SpotPriceHistory") if isinstance(content, Mapping) else content
     if not isinstance(entries, list):
         raise InvalidInput("no list 'SpotPriceHistory'", where=f"{path}, line 1", hint=RIGHT)
-    add_entries(read, entries)
-    return lambda row: f"entry {row + 1}"
+    return entries
 
 
-def add_entries(read: _Reader, entries: Iterable[object]) -> None:
-    """Add price-history entries, as AWS names their keys, in blocks."""
-    pa = arrow()
-    for block in _blocks([entry if isinstance(entry, Mapping) else {} for entry in entries]):
+def columns_of(entries: Sequence[object], progress: Progress | None = None) -> PriceColumns:
+    """Columns of price-history entries, whose keys AWS names."""
+    pa, read = arrow(), _Reader(progress)
+    for begin in range(0, len(entries), BLOCK_ENTRIES):
+        block = [entry if isinstance(entry, Mapping) else {} for entry in entries[begin : begin + BLOCK_ENTRIES]]
         texts = [pa.array([_text(entry.get(key)) for entry in block], pa.string()) for key in JSON_KEYS]
         read.add([texts[0], *(text.dictionary_encode() for text in texts[1:4]), texts[4]])
-
-
-def columns_of(entries: Iterable[object]) -> PriceColumns:
-    """Columns of price-history entries that are in memory already."""
-    arrow()
-    read = _Reader(None)
-    add_entries(read, entries)
     return read.columns(lambda row: f"entry {row + 1}")
-
-
-def _blocks(entries: list[Mapping[str, object]], size: int = 1 << 18) -> Iterator[list[Mapping[str, object]]]:
-    for begin in range(0, len(entries), size):
-        yield entries[begin : begin + size]
 
 
 def _text(value: object) -> str | None:
@@ -261,13 +250,3 @@ def _cast_or_null(texts: Any, kind: Any) -> Any:
         middle = len(texts) // 2
         halves = [_cast_or_null(half, kind) for half in (texts[:middle], texts[middle:])]
         return pa.concat_arrays(halves)
-
-
-def _filled(names: Any) -> NDArray[np.bool_]:
-    """Where a dictionary column has a text that is not blank."""
-    texts = [bool(text and text.strip()) for text in names.dictionary.to_pylist()]
-    if not texts:
-        return np.zeros(len(names), np.bool_)
-    valid = names.is_valid().to_numpy(zero_copy_only=False)
-    filled: NDArray[np.bool_] = np.array(texts)[names.indices.fill_null(0).to_numpy(zero_copy_only=False)] & valid
-    return filled

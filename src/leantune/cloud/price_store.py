@@ -24,7 +24,6 @@ import numpy as np
 from leantune.arrays import FloatArray
 from leantune.cloud.markets import Market, PriceSeries
 from leantune.cloud.price_files import arrow
-from leantune.cloud.prices import LoadedPrices
 from leantune.errors import IncompatibleStore, InvalidInput, StoreError
 from leantune.files import write_whole
 
@@ -51,9 +50,8 @@ class PriceStore:
         arrow()
         self._check()
 
-    def update(self, loaded: LoadedPrices | Mapping[Market, PriceSeries], progress: _Progress | None = None) -> Updated:
+    def update(self, series: Mapping[Market, PriceSeries], progress: _Progress | None = None) -> Updated:
         """Add what is new; the same prices again change nothing. `progress` is told markets done and markets in all."""
-        series = loaded.series if isinstance(loaded, LoadedPrices) else loaded
         added = raised = files = 0
         with self._writing():
             for done, (market, prices) in enumerate(series.items(), start=1):

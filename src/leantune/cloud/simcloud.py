@@ -49,8 +49,8 @@ class SimCloud:
     """Rents out the machines of its feeds (a `Provider` that is also `Foreseeing`).
 
     launch_failures: probability that a launch is refused though the feed would grant it.
-    seed: of these refusals. launches: machines of an earlier life, whose names are not given again. A machine's slot,
-    from which a feed draws its luck, is the number of its launch.
+    seed: of these refusals. launches: machines of an earlier life, whose names are not given again; later all that were
+    launched so far. A machine's slot, from which a feed draws its luck, is the number of its launch.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SimCloud:
         launches: int = 0,
     ) -> None:
         self._feeds = _by_key(feeds, policy)
-        self._policy = policy
+        self.policy = policy
         self._clock = clock
         if not (math.isfinite(boot_seconds) and boot_seconds >= 0):
             raise InvalidInput(f"boot_seconds is {boot_seconds}", where="SimCloud", hint="Give seconds of at least 0")
@@ -77,21 +77,11 @@ class SimCloud:
         self._luck = np.random.default_rng(seed)
         self._held: dict[str, _Held] = {}
         self._bills: dict[str, Bill] = {}
-        self._launches = launches
+        self.launches = launches
         # What will happen to machines, by time and then by order of entry; those of ended machines are passed over.
         self._ahead: list[tuple[float, int, Event]] = []
         self._entries = 0
-        self._untold: list[Event] = []
-
-    @property
-    def policy(self) -> BillingPolicy:
-        """How it bills."""
-        return self._policy
-
-    @property
-    def launches(self) -> int:
-        """Machines launched so far: the slot of the next one."""
-        return self._launches
+        self._unreported: list[Event] = []
 
     def offers(self) -> tuple[Offer, ...]:
         """One offer for each feed, in their order."""
@@ -119,9 +109,9 @@ class SimCloud:
         if why is not None:
             hint = "Try again later, at another price or in another market"
             raise LaunchRefused(f"no machine: {why}", where=str(offer.market), hint=hint)
-        revocation = feed.revocation(now, limit, self._launches)
-        self._launches += 1
-        machine_id = f"sim-{self._launches:06d}"
+        revocation = feed.revocation(now, limit, self.launches)
+        self.launches += 1
+        machine_id = f"sim-{self.launches:06d}"
         usable_at = now + self._boot_seconds
         self._held[machine_id] = _Held(feed, _offer(feed, now), max_price, tag, now, usable_at, revocation)
         self._plan(machine_id, usable_at, revocation)
@@ -135,18 +125,18 @@ class SimCloud:
             raise MachineGone("the machine has ended before", where=f"machine {machine_id}", hint=hint)
         if machine_id not in self._held:
             raise UnknownMachine("no such machine", where=f"machine {machine_id}", hint="machines() lists those held")
-        self._untold = [event for event in self._untold if event.machine_id != machine_id]
+        self._unreported = [event for event in self._unreported if event.machine_id != machine_id]
         return self._end(machine_id, now, revoked=False)
 
     def machines(self, tag: str | None = None) -> tuple[RentedMachine, ...]:
         """Those being paid for now, in the order of launch."""
         now = self._catch_up()
-        return tuple(_seen(name, held, now) for name, held in self._held.items() if tag in (None, held.tag))
+        return tuple(_as_renters_see(name, held, now) for name, held in self._held.items() if tag in (None, held.tag))
 
     def poll(self) -> tuple[Event, ...]:
         """What has happened since the last call."""
         self._catch_up()
-        events, self._untold = tuple(self._untold), []
+        events, self._unreported = tuple(self._unreported), []
         return events
 
     def bills(self) -> Mapping[str, Bill]:
@@ -157,7 +147,7 @@ class SimCloud:
     def next_event_time(self) -> float | None:
         """When `poll` will next return something if nothing is launched or terminated."""
         now = self._catch_up()
-        if self._untold:
+        if self._unreported:
             return now
         while self._ahead and self._ahead[0][2].machine_id not in self._held:
             heapq.heappop(self._ahead)
@@ -185,13 +175,13 @@ class SimCloud:
                 continue
             if isinstance(event, Revoked):
                 self._end(event.machine_id, event.time, revoked=True)
-            self._untold.append(event)
+            self._unreported.append(event)
         return now
 
     def _end(self, machine_id: str, time: float, *, revoked: bool) -> Bill:
         held = self._held.pop(machine_id)
         ceiling = math.inf if held.max_price is None else held.max_price
-        bill = self._policy.bill(held.feed.tariff, held.launched_at, time, revoked=revoked, max_price=ceiling)
+        bill = self.policy.bill(held.feed.tariff, held.launched_at, time, revoked=revoked, max_price=ceiling)
         self._bills[machine_id] = bill
         return bill
 
@@ -226,7 +216,7 @@ def _limit(offer: Offer, max_price: float | None) -> float:
     return max_price
 
 
-def _seen(machine_id: str, held: _Held, now: float) -> RentedMachine:
+def _as_renters_see(machine_id: str, held: _Held, now: float) -> RentedMachine:
     """What a renter may know of a machine: a revocation only once it was announced."""
     state = MachineState.RUNNING if now >= held.usable_at else MachineState.BOOTING
     gone_at = None

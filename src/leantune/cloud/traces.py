@@ -19,7 +19,7 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +148,7 @@ def _declared(entry: str | Mapping[str, Any], folder: Path, where: str) -> tuple
         offset = parse_quantity(offset, "time")
     if isinstance(offset, bool) or not isinstance(offset, int | float):
         raise InvalidInput(f"the offset is {offset!r}", where=where, hint="Write seconds, or such as '3 days'")
-    return Trace(trace.name, trace.times, trace.counts, trace.seconds, preempts), float(offset)
+    return replace(trace, preempts=preempts), float(offset)
 
 
 def _from_json(text: str, name: str) -> Trace:

@@ -10,10 +10,11 @@ A `Placement` is known to the rented executor alone. Its answers are functions o
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,64 +58,62 @@ class Need(NamedTuple):
     keeps: bool = True
 
 
-class Placement(Protocol):
-    """Decides where trials run. notice: seconds that a checkpoint may take when a machine is about to be taken."""
+class Placement(ABC):
+    """Decides where trials run. Unless it says otherwise, a trial runs on one machine, stays there, has no deadline."""
 
     @property
-    def notice(self) -> float: ...
+    def notice(self) -> float:
+        """Seconds that a checkpoint may take when a machine is about to be taken; infinite: others watch for that."""
+        return math.inf
 
     def nodes(self, trial: Trial) -> int:
         """How many machines it runs on."""
-        ...
+        return 1
 
+    @abstractmethod
     def check(self, trial: Trial) -> None:
         """Refuse (SpaceError) a trial for which no machines are rented out."""
-        ...
 
+    @abstractmethod
     def choose(self, need: Need, quotes: Quotes) -> Iterable[OfferChoice]:
         """Offers to try, best first; a launch may be refused, then the next is tried."""
-        ...
 
     def keep(self, need: Need, held: Held, quotes: Quotes) -> bool:
         """Whether a trial stays where it has been for a while; if not, it is saved and moves."""
-        ...
+        return True
 
     def save_every(self, need: Need, held: Held, quotes: Quotes) -> float:
         """Seconds until the next periodic checkpoint; infinite where the notice leaves time to save."""
-        ...
+        return math.inf
 
     def move_by(self, need: Need, held: Held) -> float:
         """When to look again whether a deadline forces it to a faster machine; infinite without a deadline."""
-        ...
+        return math.inf
 
     def must_move(self, need: Need) -> bool:
         """Whether the deadline forces it to a faster machine now."""
-        ...
+        return False
 
     def last_moment(self, need: Need) -> float:
         """When it must go on at the latest, on the fastest machine on demand; infinite without a deadline."""
-        ...
+        return math.inf
 
+    @abstractmethod
     def measured(self, machine_type: str, number: int, seconds: float, steps: float) -> None:
         """A trial took `seconds` for `steps` on a machine of the type."""
-        ...
 
 
 @dataclass(frozen=True)
-class FixedPlacement:
+class FixedPlacement(Placement):
     """Machines of the type that the configuration names, wherever a kept second of work costs the fewest dollars.
 
     offers: what can be rented. boot: seconds before a machine is of use.
+    Nothing moves it, and the executor of the programs watches for notices.
     """
 
     offers: tuple[Offer, ...]
     chooser: Chooser
     boot: float = 60.0
-
-    @property
-    def notice(self) -> float:
-        """The executor of the programs watches for notices."""
-        return math.inf
 
     def cluster_of(self, trial: Trial) -> Cluster:
         """The cluster of a trial; SpaceError where it has none, or one that is not for rent."""
@@ -147,31 +146,11 @@ class FixedPlacement:
         demand = Demand(np.ones(len(self.offers)), max(seconds, 1.0), self.boot, need.save, need.restore)
         ranked = list(self.chooser.ranked(demand, quotes.closed(others), trial.number))
         listed = {choice.offer for choice in ranked if choice.max_price is None}
-        sure = [row for row, offer in enumerate(self.offers) if offer.on_demand and offer.machine.name == kind]
+        on_demand = [row for row, offer in enumerate(self.offers) if offer.on_demand and offer.machine.name == kind]
         return [
             *ranked,
-            *(OfferChoice(row, None, math.nan) for row in sure if row not in listed and quotes.open[row].any()),
+            *(OfferChoice(row, None, math.nan) for row in on_demand if row not in listed and quotes.open[row].any()),
         ]
-
-    def keep(self, need: Need, held: Held, quotes: Quotes) -> bool:
-        """It stays."""
-        return True
-
-    def save_every(self, need: Need, held: Held, quotes: Quotes) -> float:
-        """Never."""
-        return math.inf
-
-    def move_by(self, need: Need, held: Held) -> float:
-        """It stays."""
-        return math.inf
-
-    def must_move(self, need: Need) -> bool:
-        """It stays."""
-        return False
-
-    def last_moment(self, need: Need) -> float:
-        """It knows no deadline."""
-        return math.inf
 
     def measured(self, machine_type: str, number: int, seconds: float, steps: float) -> None:
         """Nothing is made of it: the models learn seconds."""
@@ -209,7 +188,7 @@ class Course:
 
 
 @dataclass
-class FreePlacement:
+class FreePlacement(Placement):
     """SpotTune's: a market for each trial and moment, by expected dollars per kept step.
 
     began: when the study began. side_by_side: number and last step of the trials whose longest sets the pace for all.
@@ -236,10 +215,6 @@ class FreePlacement:
         """As the market gives it."""
         return self.pace.notice
 
-    def nodes(self, trial: Trial) -> int:
-        """One machine for each trial."""
-        return 1
-
     def check(self, trial: Trial) -> None:
         """Any machine will do."""
 
@@ -251,11 +226,11 @@ class FreePlacement:
         """
         impatient = need.waited > self.pace.patience
         deadline = self.pace.finish_by is not None
-        sure = self._sure(need, quotes) if deadline or impatient else []
-        if sure and self._hurried(need):
-            return sure
+        on_demand = self._on_demand_by_speed(need, quotes) if deadline or impatient else []
+        if on_demand and self._hurried(need):
+            return on_demand
         ranked = self.chooser.ranked(self._demand(need), quotes, need.trial.number)
-        return chain(ranked, sure) if impatient or not self.times.has_measurements else ranked
+        return chain(ranked, on_demand) if impatient or not self.times.has_measurements else ranked
 
     def keep(self, need: Need, held: Held, quotes: Quotes) -> bool:
         """Not where another machine promises cheaper steps; a program that saves nothing is never moved."""
@@ -308,7 +283,7 @@ class FreePlacement:
     def _fastest(self, number: int) -> int | None:
         return fastest_on_demand(self.offers, self._step_seconds(number))
 
-    def _sure(self, need: Need, quotes: Quotes) -> list[OfferChoice]:
+    def _on_demand_by_speed(self, need: Need, quotes: Quotes) -> list[OfferChoice]:
         """Machines on demand, fastest first."""
         seconds = self._step_seconds(need.trial.number)
         rows = [row for row, offer in enumerate(self.offers) if offer.on_demand and quotes.open[row].any()]

@@ -67,9 +67,9 @@ class Forecaster(Protocol):
         ...
 
 
-def max_prices(price: FloatArray, on_demand_price: FloatArray, deltas: Sequence[float] = DELTAS) -> FloatArray:
-    """(offers, len(deltas) + 1): the price plus each share, and the price on demand, increasing in each row."""
-    grid = price[:, None] * (1.0 + np.asarray(deltas))[None, :]
+def max_prices(price: FloatArray, on_demand_price: FloatArray) -> FloatArray:
+    """(offers, len(DELTAS) + 1): the price plus each share, and the price on demand, increasing in each row."""
+    grid = price[:, None] * (1.0 + np.asarray(DELTAS))[None, :]
     return np.sort(np.concatenate((grid, on_demand_price[:, None]), axis=1), axis=1)
 
 

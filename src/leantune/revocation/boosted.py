@@ -3,6 +3,11 @@
     P = sigmoid(baseline + sum over trees of the leaf that a query reaches);  a node goes left where x <= threshold
 
 The probability may only fall as the max price grows: features that hold it are constrained (summary.MONOTONE).
+
+scikit-learn shows the nodes of these trees in private attributes alone, and `exported` reads them: a saved predictor
+is arrays, never a pickle, and ours answers one question in 6 us and 18,000 in 56 ms, scikit-learn in 2.2 ms and 182 ms
+(86 trees). GradientBoostingClassifier, whose nodes are public, knows no monotonic constraints and takes 0.8 s for each
+tree on 60,000 questions, against 0.02 s. A test compares the answers with scikit-learn's.
 """
 
 from __future__ import annotations
@@ -92,17 +97,15 @@ def fit_boosted(train: Examples, validation: Examples, options: BoostedOptions, 
         early_stopping=False,
         random_state=seed,
     )
-    if train.labels.all() or not train.labels.any():  # nothing to tell apart: the frequency itself
-        return _constant((train.labels.sum() + 0.5) / (len(train) + 1.0))
+    if train.all_alike:
+        return _constant(train.frequency)
+    rows = summaries(validation.pasts(), validation.max_prices)
     with threadpool_limits(limits=1, user_api="openmp"):  # two threads on a busy machine are many times slower
         classifier.fit(summaries(train.pasts(), train.max_prices), train.labels)
-    trees = exported(classifier)
-    rows = summaries(validation.pasts(), validation.max_prices)
-    logits, losses = np.full(len(rows), trees.baseline[0]), []
-    for root in range(len(trees.roots)):
-        roots = trees.roots[root : root + 1]
-        _add_leaves(trees.feature, trees.value, trees.left, trees.right, roots, rows, logits)
-        losses.append(float(((expit(logits) - validation.labels) ** 2).mean()))
+        losses = [
+            float(((expit(logits.ravel()) - validation.labels) ** 2).mean())
+            for logits in classifier.staged_decision_function(rows)
+        ]
     return exported(classifier, int(np.argmin(losses)) + 1)
 
 

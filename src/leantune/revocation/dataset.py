@@ -76,6 +76,16 @@ class Examples:
         return len(self.times)
 
     @property
+    def all_alike(self) -> bool:
+        """Whether every label is the same, so that there is nothing to tell apart."""
+        return bool(self.labels.all() or not self.labels.any())
+
+    @property
+    def frequency(self) -> float:
+        """The share of labels that hold; never 0 or 1 (Jeffreys' estimate)."""
+        return (float(self.labels.sum()) + 0.5) / (len(self) + 1.0)
+
+    @property
     def queried(self) -> list[PriceSeries]:
         """The series of each question."""
         return [self.series[i] for i in self.index]

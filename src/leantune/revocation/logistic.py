@@ -1,9 +1,8 @@
-"""Logistic regression on the present record and the max price, fitted by Newton's method.
+"""Logistic regression on the present record and the max price: trained by scikit-learn, asked without it.
 
     logit P = w . standardised(x) + c;  minimises log loss + l2 / (2 n) |w|^2
 
 x is the present minute's record with log(b / p(t) - 1); `wide` takes the summary of the past instead of the record.
-Newton's method is twenty lines here and needs no scikit-learn, which only the extra `revpred` brings.
 """
 
 from __future__ import annotations
@@ -11,16 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
-from leantune.arrays import BoolArray, FloatArray
+from leantune.arrays import FloatArray
+from leantune.errors import needed
 from leantune.revocation.dataset import Examples
 from leantune.revocation.features import NAMES, FeatureScale, max_price_column, present_records
 from leantune.revocation.pasts import Pasts
 from leantune.revocation.summary import SUMMARY_NAMES, summaries
 from leantune.revocation.trained import Model
-
-_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -62,10 +60,17 @@ class Logistic(Model):
 
 
 def fit_logistic(train: Examples, validation: Examples, options: LogisticOptions, seed: int) -> Logistic:
-    """The weights of the train slice."""
+    """The weights of the train slice; labels that are all alike give their frequency."""
+    what = "training a logistic regression needs the library scikit-learn"
+    linear_model = needed("sklearn.linear_model", what, where="spot train", extra="revpred")
     rows = design(train.pasts(), train.max_prices, options.wide)
     mean, deviation = standardisation(rows)
-    weights = newton((rows - mean) / deviation, train.labels, options.l2)
+    if train.all_alike:
+        weights = np.append(np.zeros(rows.shape[1]), logit(train.frequency))
+    else:
+        regression = linear_model.LogisticRegression(C=1.0 / options.l2, solver="newton-cholesky", tol=1e-8)
+        regression.fit((rows - mean) / deviation, train.labels)
+        weights = np.append(regression.coef_[0], regression.intercept_)
     return Logistic(mean, deviation, weights, options.wide)
 
 
@@ -73,30 +78,3 @@ def standardisation(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and deviation of each column; a constant column keeps deviation 1."""
     deviation = rows.std(axis=0)
     return rows.mean(axis=0), np.where(deviation > 1e-9, deviation, 1.0)
-
-
-def newton(rows: FloatArray, labels: BoolArray, l2: float) -> FloatArray:
-    """Weights (k + 1,), intercept last and not penalised, by Newton steps that are halved until the loss falls."""
-    x = np.column_stack([rows, np.ones(len(rows))])
-    penalty = np.append(np.full(rows.shape[1], l2), 1e-6)
-    y = labels.astype(np.float64)
-
-    def loss(w: FloatArray) -> float:
-        z = x @ w
-        return float(np.logaddexp(0.0, z).sum() - y @ z + 0.5 * (penalty * w * w).sum())
-
-    weights = np.zeros(x.shape[1])
-    now = loss(weights)
-    for _ in range(_STEPS):
-        p = expit(x @ weights)
-        gradient = x.T @ (p - y) + penalty * weights
-        curvature = (x * (p * (1 - p))[:, None]).T @ x + np.diag(penalty + 1e-9)
-        step = np.linalg.solve(curvature, gradient)
-        share = 1.0
-        while loss(weights - share * step) > now and share > 1e-6:
-            share /= 2
-        weights = weights - share * step
-        before, now = now, loss(weights)
-        if before - now < 1e-9 * len(y):
-            break
-    return weights

@@ -8,7 +8,7 @@ again (AWS does so once a day) is no change and is left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ REACH = WEEK + 2 * 3600.0  # and what they need of it: the average of the hour b
 
 
 class Flat(NamedTuple):
-    """Of `Pasts` what kernels read."""
+    """What kernels read: prices of many series side by side (m,), and where each query (n,) finds its own."""
 
     times: FloatArray
     prices: FloatArray
@@ -33,44 +33,35 @@ class Flat(NamedTuple):
 
 @dataclass(frozen=True)
 class Pasts:
-    """Prices of many series side by side (m,), and where each query (n,) finds its own."""
+    """The pasts of queries, and of which market each is: `markets[group[q]]`."""
 
-    times: FloatArray
-    prices: FloatArray
-    first: IntArray
-    last: IntArray
-    asked: FloatArray
+    flat: Flat
     group: IntArray
-    markets: tuple[Market, ...]  # of the groups
+    markets: tuple[Market, ...]
 
     @property
-    def flat(self) -> Flat:
-        """Without groups and markets."""
-        return Flat(self.times, self.prices, self.first, self.last, self.asked)
+    def asked(self) -> FloatArray:
+        """Each query's time (n,)."""
+        return self.flat.asked
 
     @property
     def present(self) -> FloatArray:
         """The price in force at each query's time (n,)."""
-        return self.prices[self.last]
+        return self.flat.prices[self.flat.last]
 
     def where(self, chosen: IntArray) -> Pasts:
         """Some of the queries, with the prices of their own series alone."""
+        times, prices, first, last, asked = self.flat
         groups, group = np.unique(self.group[chosen], return_inverse=True)
         begin = np.zeros(len(groups), dtype=np.int64)
         end = np.zeros(len(groups), dtype=np.int64)
-        begin[group] = self.first[chosen]
-        np.maximum.at(end, group, self.last[chosen] + 1)
+        begin[group] = first[chosen]
+        np.maximum.at(end, group, last[chosen] + 1)
         offset = np.concatenate(([0], np.cumsum(end - begin)))[:-1] - begin  # how far each group's prices move
         kept = np.concatenate([np.arange(0), *map(np.arange, begin, end)])
-        return Pasts(
-            self.times[kept],
-            self.prices[kept],
-            self.first[chosen] + offset[group],
-            self.last[chosen] + offset[group],
-            self.asked[chosen],
-            group.astype(np.int64),
-            tuple(self.markets[g] for g in groups),
-        )
+        places = first[chosen] + offset[group], last[chosen] + offset[group]
+        flat = Flat(times[kept], prices[kept], *places, asked[chosen])
+        return Pasts(flat, group.astype(np.int64), tuple(self.markets[g] for g in groups))
 
 
 def gather(series: Sequence[PriceSeries], times: FloatArray) -> Pasts:
@@ -114,22 +105,15 @@ def _side_by_side(different: list[PriceSeries], group: IntArray, times: FloatArr
         parts_prices.append(prices.prices[low:high])
         first[number] = offset
         offset += high - low
-    markets = tuple(prices.market for prices in different)
-    pasts = Pasts(np.concatenate(parts_times), np.concatenate(parts_prices), first[group], last, times, group, markets)
-    return _without_repeats(pasts, first)
+    flat = Flat(np.concatenate(parts_times), np.concatenate(parts_prices), first[group], last, times)
+    return Pasts(_without_repeats(flat, first), group, tuple(prices.market for prices in different))
 
 
-def _without_repeats(pasts: Pasts, first: IntArray) -> Pasts:
+def _without_repeats(flat: Flat, first: IntArray) -> Flat:
     """The same without prices that were said again; first: where each group begins."""
-    changed = np.append(True, np.diff(pasts.prices) != 0)[: len(pasts.prices)]
+    changed = np.append(True, np.diff(flat.prices) != 0)[: len(flat.prices)]
     changed[first] = True
     if changed.all():
-        return pasts
+        return flat
     place = np.cumsum(changed) - 1  # of each price, or of the one it repeats
-    return replace(
-        pasts,
-        times=pasts.times[changed],
-        prices=pasts.prices[changed],
-        first=place[pasts.first],
-        last=place[pasts.last],
-    )
+    return Flat(flat.times[changed], flat.prices[changed], place[flat.first], place[flat.last], flat.asked)

@@ -134,9 +134,7 @@ class RevPred(Model):
 
     def probabilities(self, pasts: Pasts, max_prices: FloatArray) -> FloatArray:
         """P (n,) of each query."""
-        minutes = self.standards.minutes(minute_records(pasts, self.options))
-        raw = present_features(pasts, max_prices, self.options)
-        inputs = self.standards.inputs(minutes, raw, whole=self.options.whole)
+        inputs = _inputs(pasts, max_prices, self.standards, self.options)
         return np.asarray(expit(logits(self.weights, self.options.network, inputs) + self.shift), dtype=np.float64)
 
     @property
@@ -171,13 +169,13 @@ def fit_revpred(train_on: Examples, validation: Examples, options: RevPredOption
     times = train_on.where(np.sort(random.permutation(len(train_on))[: options.most]))
     pasts = times.pasts()
     raw_minutes = minute_records(pasts, options)
-    first = times if options.whole else _asked(times, pasts, options, np.random.default_rng([seed, 0]))
+    first = times if options.whole else _with_max_prices(times, pasts, options, np.random.default_rng([seed, 0]))
     standards = Standards.of(raw_minutes, present_features(pasts, first.max_prices, options))
     minutes = standards.minutes(raw_minutes)
-    share = (float(first.labels.sum()) + 0.5) / (len(first) + 1.0)
+    share = first.frequency
 
     def epoch(number: int) -> Batch:
-        asked = _asked(times, pasts, options, np.random.default_rng([seed, number]))
+        asked = _with_max_prices(times, pasts, options, np.random.default_rng([seed, number]))
         inputs = standards.inputs(minutes, present_features(pasts, asked.max_prices, options), whole=options.whole)
         return Batch(inputs, asked.labels, class_weights(asked.labels, share, weighted=options.weighted))
 
@@ -192,7 +190,7 @@ def class_weights(labels: BoolArray, share: float, *, weighted: bool) -> FloatAr
     return 2.0 * np.where(labels, 1.0 - share, share) if weighted else np.ones(len(labels))
 
 
-def _asked(times: Examples, pasts: Pasts, options: RevPredOptions, random: np.random.Generator) -> Examples:
+def _with_max_prices(times: Examples, pasts: Pasts, options: RevPredOptions, random: np.random.Generator) -> Examples:
     """The training times with max prices of an epoch."""
     prices = pasts.present
     drawn = times.rule.draw(prices, random)
@@ -203,7 +201,13 @@ def _asked(times: Examples, pasts: Pasts, options: RevPredOptions, random: np.ra
 def _validated(validation: Examples, standards: Standards, options: RevPredOptions) -> Batch:
     """The validation slice as the network sees it; as printed it is asked about Algorithm 2's max prices too."""
     pasts = validation.pasts()
-    asked = _asked(validation, pasts, options, np.random.default_rng(0)) if options.border == 1.0 else validation
+    asked = (
+        _with_max_prices(validation, pasts, options, np.random.default_rng(0)) if options.border == 1.0 else validation
+    )
+    return Batch(_inputs(pasts, asked.max_prices, standards, options), asked.labels, np.ones(len(asked)))
+
+
+def _inputs(pasts: Pasts, max_prices: FloatArray, standards: Standards, options: RevPredOptions) -> Inputs:
+    """What the network reads of questions."""
     minutes = standards.minutes(minute_records(pasts, options))
-    inputs = standards.inputs(minutes, present_features(pasts, asked.max_prices, options), whole=options.whole)
-    return Batch(inputs, asked.labels, np.ones(len(asked)))
+    return standards.inputs(minutes, present_features(pasts, max_prices, options), whole=options.whole)

@@ -70,27 +70,28 @@ def summaries(pasts: Pasts, max_prices: FloatArray) -> FloatArray:
     """The summary of each query (n, features): float64, finite."""
     out = np.empty((len(pasts.asked), len(SUMMARY_NAMES)))
     limits = np.ascontiguousarray(max_prices, dtype=np.float64)
-    _fill(pasts.flat, np.log(pasts.prices), limits, rises(pasts), out)
+    _fill(pasts.flat, np.log(pasts.flat.prices), limits, rises(pasts), out)
     return out
 
 
 def rises(pasts: Pasts) -> Rises:
     """Rises from ten minutes to ten minutes, of a week before each group's first query until its last one."""
     groups = len(pasts.markets)
+    times, prices, first, last, _ = pasts.flat
     begin, end = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
-    begin[pasts.group] = pasts.first
-    np.maximum.at(end, pasts.group, pasts.last + 1)
+    begin[pasts.group] = first
+    np.maximum.at(end, pasts.group, last + 1)
     since, until = np.full(groups, np.inf), np.full(groups, -np.inf)
     np.minimum.at(since, pasts.group, pasts.asked)
     np.maximum.at(until, pasts.group, pasts.asked)
     asked = until > -np.inf  # a group without queries has no rises
     since, until = np.where(asked, since, 0.0), np.where(asked, until, -np.inf)
-    numbers = np.ceil(np.maximum(pasts.times[begin], since - WEEK) / GRID).astype(np.int64)
+    numbers = np.ceil(np.maximum(times[begin], since - WEEK) / GRID).astype(np.int64)
     newest = np.floor((np.maximum(until, 0.0) - _HOUR) / GRID).astype(np.int64)
     counts = np.where(asked, np.maximum(newest - numbers + 1, 0), 0)
     offsets = np.concatenate(([0], np.cumsum(counts)))
     ratio, level = np.empty(offsets[-1]), np.empty(offsets[-1])
-    _fill_rises(pasts.times, pasts.prices, begin, end, numbers, offsets, ratio, level)
+    _fill_rises(times, prices, begin, end, numbers, offsets, ratio, level)
     return Rises(ratio, level, offsets[:-1][pasts.group], numbers[pasts.group])
 
 

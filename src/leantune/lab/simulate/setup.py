@@ -22,7 +22,7 @@ from leantune.cloud.generated import generate_prices
 from leantune.cloud.market_settings import Regime
 from leantune.cloud.marketplace import OPENS
 from leantune.cloud.markets import Market, PriceSeries
-from leantune.cloud.price_summary import region_of
+from leantune.cloud.prices import region_of
 from leantune.cloud.traces import capacities, read_mapping
 from leantune.errors import InvalidInput, SpaceError, TableError
 from leantune.files import csv_records, read_bytes

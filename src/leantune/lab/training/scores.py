@@ -1,10 +1,9 @@
 """How good probabilities are: accuracy, F1, Brier score, log loss, calibration, area under the precision-recall curve.
 
-Brier = mean (p - y)^2;  log loss = -mean(y log p + (1 - y) log(1 - p)), p kept within [1e-7, 1 - 1e-7]
-calibration error = sum over bins of (n_bin / n) |mean p - mean y|, ten bins of equal width
-area = sum over distinct thresholds of (R_k - R_{k-1}) P_k (average precision)
+scikit-learn computes them; p is kept within [1e-7, 1 - 1e-7] for the log loss, and the area is average precision.
 
-The tests compare them with scikit-learn's, which is an extra here and sums in another order: the last digit differs.
+calibration error = sum over bins of (n_bin / n) |mean p - mean y|, ten bins of equal width: scikit-learn's
+calibration_curve does not tell how many answers each bin holds.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leantune.arrays import BoolArray, FloatArray
-from leantune.errors import InvalidInput
+from leantune.errors import InvalidInput, needed
 
 BINS = 10
 _TINY = 1e-7
@@ -52,20 +51,19 @@ def scores(probabilities: FloatArray, labels: BoolArray) -> Scores:
         raise InvalidInput(what, where="scores", hint="Give as many of both, at least one")
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
         raise InvalidInput("a probability is outside [0, 1]", where="scores", hint="Correct the predictor")
-    happened = labels.astype(np.float64)
-    said = probabilities >= 0.5
-    hits = float((said & labels).sum())
+    metrics = needed("sklearn.metrics", "scores need the library scikit-learn", where="spot train", extra="revpred")
+    revoked = probabilities >= 0.5
     kept = np.clip(probabilities, _TINY, 1 - _TINY)
     table = reliability(probabilities, labels)
     return Scores(
-        len(labels),
-        float(happened.mean()),
-        float((said == labels).mean()),
-        2 * hits / max(float(said.sum() + labels.sum()), 1.0),
-        float(((probabilities - happened) ** 2).mean()),
-        float(-(happened * np.log(kept) + (1 - happened) * np.log1p(-kept)).mean()),
-        float(sum(row.count * abs(row.predicted - row.happened) for row in table)) / len(labels),
-        area_under_precision_recall(probabilities, labels),
+        count=len(labels),
+        base_rate=float(labels.mean()),
+        accuracy=float(metrics.accuracy_score(labels, revoked)),
+        f1=float(metrics.f1_score(labels, revoked, zero_division=0.0)),
+        brier=float(metrics.brier_score_loss(labels, probabilities)),
+        log_loss=float(metrics.log_loss(labels, kept, labels=[False, True])),
+        calibration_error=sum(row.count * abs(row.predicted - row.happened) for row in table) / len(labels),
+        area=float(metrics.average_precision_score(labels, probabilities)) if labels.any() else 0.0,
     )
 
 
@@ -78,16 +76,3 @@ def reliability(probabilities: FloatArray, labels: BoolArray, bins: int = BINS) 
         predicted, happened = float(probabilities[mine].mean()), float(labels[mine].mean())
         rows.append(Reliability(float(b) / bins, float(b + 1) / bins, int(mine.sum()), predicted, happened))
     return rows
-
-
-def area_under_precision_recall(probabilities: FloatArray, labels: BoolArray) -> float:
-    """Average precision; 0 where nothing happened."""
-    positives = float(labels.sum())
-    if positives == 0:
-        return 0.0
-    order = np.argsort(-probabilities, kind="stable")
-    hits = np.cumsum(labels[order])
-    last_of_its_value = np.append(np.diff(probabilities[order]) != 0, True)
-    hits, counts = hits[last_of_its_value], np.flatnonzero(last_of_its_value) + 1
-    recall = np.concatenate(([0.0], hits / positives))
-    return float((np.diff(recall) * hits / counts).sum())
