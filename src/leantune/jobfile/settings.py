@@ -13,6 +13,7 @@ from leantune.checkpoints import Keep
 from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
 from leantune.executors.base import GRACE
 from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES
+from leantune.jobfile import json_schema as js
 from leantune.jobfile.tree import Entry, Reader, readers_of
 from leantune.problem import Budget, Stop
 
@@ -32,6 +33,7 @@ _FOLDER_HINT = "Name a folder, such as ./checkpoints"
 STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
 
 
+@js.reads(js.TEXT)
 def read_seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
     hint = f"Write a number and a unit, such as {example}"
     seconds = entry.quantity("time", hint)
@@ -40,6 +42,7 @@ def read_seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
     return seconds
 
 
+@js.reads(js.TEXT)
 def read_path(entry: Entry) -> str:
     text = entry.text("Name a folder")
     if not text.strip():
@@ -47,8 +50,17 @@ def read_path(entry: Entry) -> str:
     return text
 
 
+_MARKET: dict[str, Reader] = {
+    "prices": read_path,
+    "regime": partial(Entry.word, words=Regime, what="there is no regime {}", hint=_MARKET_HINT),
+    "seed": partial(Entry.whole, hint=_MARKET_HINT, least=0),
+    "speed": partial(Entry.real, hint=_SPEED_HINT, above_0="is not a speed"),
+}
+
+
+@js.reads(js.table(_MARKET))
 def read_market(entry: Entry) -> MarketSettings:
-    given = entry.read(MARKET_READERS, _MARKET_HINT)
+    given = entry.read(_MARKET, _MARKET_HINT)
     for name in ("regime", "seed"):
         if name in given and given.get("prices", GENERATED) != GENERATED:
             raise entry.at(name).error(f"{name} is about generated prices", "Leave it out, or write prices: generated")
@@ -58,24 +70,6 @@ def read_market(entry: Entry) -> MarketSettings:
 _place = partial(Entry.word, words=PLACES, what="there is no place {} to run", hint=f"Write on: {DEFAULT}")
 _machine = partial(Entry.word, words=(OWN, FREE), what="a machine is not {}", hint=_MACHINE_HINT)
 _count = partial(Entry.whole, hint="Write a whole number of at least 1", least=1)
-MARKET_READERS: dict[str, Reader] = {
-    "prices": read_path,
-    "regime": partial(Entry.word, words=Regime, what="there is no regime {}", hint=_MARKET_HINT),
-    "seed": partial(Entry.whole, hint=_MARKET_HINT, least=0),
-    "speed": partial(Entry.real, hint=_SPEED_HINT, above_0="is not a speed"),
-}
-STOP_READERS: dict[str, Reader] = {
-    "regret": partial(Entry.share, what="the regret is {}", hint=f"{STOP_HINT}; above 0 and below 1"),
-}
-CHECKPOINT_READERS: dict[str, Reader] = {
-    "at": partial(Entry.text, hint=_FOLDER_HINT),
-    "keep": partial(Entry.word, words=Keep, what="what is kept is not {}", hint=KEEP_HINT),
-}
-BUDGET_READERS: dict[str, Reader] = {
-    "usd": partial(Entry.quantity, kind="money", hint="Write dollars, such as usd: 5"),
-    "trials": partial(Entry.whole, hint="Write a whole number of trials, such as trials: 44"),
-    "hours": partial(Entry.real, hint="Write a number of hours, such as hours: 8"),
-}
 
 
 @dataclass(frozen=True)
@@ -104,6 +98,7 @@ class RunSettings:
     predictor: Annotated[str, partial(Entry.text, hint=_PREDICTOR_HINT)] = DEFAULT_PREDICTOR
 
 
+@js.reads(js.table(readers_of(RunSettings)), RUN_HINT)
 def read_run(entry: Entry | None, folder: Path) -> RunSettings:
     """`run:`, with defaults for what it leaves out; paths are relative to the job file's folder."""
     given = {} if entry is None else entry.read(readers_of(RunSettings), RUN_HINT)
@@ -125,26 +120,42 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
     return replace(run, logs=str(_resolved(run.logs, folder)))
 
 
+_STOP: dict[str, Reader] = {
+    "regret": partial(Entry.share, what="the regret is {}", hint=f"{STOP_HINT}; above 0 and below 1"),
+}
+
+
+@js.reads(js.either(js.NEVER, js.table(_STOP, ["regret"])), STOP_HINT)
 def read_stop(entry: Entry) -> Stop:
     """`stop: never`, or `stop: {regret: 0.01}`."""
     if not isinstance(entry.value, dict):
         if entry.value != "never":
             raise entry.is_not("an end of the study", STOP_HINT)
         return "never"
-    regret: float = entry.read(STOP_READERS, STOP_HINT, needs={"regret": "the regret"})["regret"]
+    regret: float = entry.read(_STOP, STOP_HINT, needs={"regret": "the regret"})["regret"]
     return regret
 
 
+_repeats = partial(Entry.whole, hint=REPEATS_HINT, least=1)
+
+
+@js.reads(js.either(js.NEVER, js.schema_of(_repeats, hints=False)), REPEATS_HINT)
 def read_repeats(entry: Entry) -> int:
     """`repeats: never`, or `repeats: 3`: runs of one configuration on all data at most."""
-    return 1 if entry.value == "never" else entry.whole(REPEATS_HINT, least=1)
+    return 1 if entry.value == "never" else _repeats(entry)
 
 
-def read_budget(entry: Entry | None) -> Budget:
-    """`budget:`; none at all where the study ends by itself."""
-    if entry is None:
-        return Budget()
-    given = entry.read(BUDGET_READERS, BUDGET_HINT)
+_BUDGET: dict[str, Reader] = {
+    "usd": partial(Entry.quantity, kind="money", hint="Write dollars, such as usd: 5"),
+    "trials": partial(Entry.whole, hint="Write a whole number of trials, such as trials: 44"),
+    "hours": partial(Entry.real, hint="Write a number of hours, such as hours: 8"),
+}
+
+
+@js.reads(js.table(_BUDGET) | {"minProperties": 1}, BUDGET_HINT)
+def read_budget(entry: Entry) -> Budget:
+    """`budget:`, one limit at least."""
+    given = entry.read(_BUDGET, BUDGET_HINT)
     if not given:
         raise entry.error("the budget has no limit", BUDGET_HINT)
     for key, limit in given.items():
@@ -154,6 +165,7 @@ def read_budget(entry: Entry | None) -> Budget:
     return Budget(**given)
 
 
+@js.reads(js.TEXT, STORE_HINT)
 def read_store(entry: Entry | None, folder: Path) -> str:
     """URL of the database; the path of an SQLite file is relative to the job file's folder."""
     url = DEFAULT_STORE if entry is None else entry.text(STORE_HINT)
@@ -192,13 +204,20 @@ class CheckpointSettings:
     keep: Keep = Keep.BEST
 
 
+_CHECKPOINTS: dict[str, Reader] = {
+    "at": partial(Entry.text, hint=_FOLDER_HINT),
+    "keep": partial(Entry.word, words=Keep, what="what is kept is not {}", hint=KEEP_HINT),
+}
+
+
+@js.reads(js.either(js.TEXT, js.table(_CHECKPOINTS)), KEEP_HINT)
 def read_checkpoints(entry: Entry | None, folder: Path) -> CheckpointSettings:
     """`checkpoints:`, a folder, or {at: folder, keep: best}; every part may be left out."""
     if entry is None:
         return CheckpointSettings(_resolved(DEFAULT_CHECKPOINTS, folder))
     if not isinstance(entry.value, dict):
         return CheckpointSettings(_checkpoint_folder(entry, folder))
-    given = entry.read(CHECKPOINT_READERS, KEEP_HINT)
+    given = entry.read(_CHECKPOINTS, KEEP_HINT)
     at = _checkpoint_folder(entry.at("at"), folder) if "at" in given else _resolved(DEFAULT_CHECKPOINTS, folder)
     return CheckpointSettings(at, Keep(given.get("keep", Keep.BEST)))
 
