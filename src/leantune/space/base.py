@@ -5,6 +5,7 @@ the parameter is inactive. A **feature** is what models see, in [0, 1]. Arrays o
 w the width of the parameter (0 for a parameter that cannot vary).
 """
 
+import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TypeGuard
@@ -25,6 +26,15 @@ class Parameter(ABC):
     """One dimension of a space. `conditions`: exists only where each named parameter has one of the given values."""
 
     conditions: Conditions = field(default=(), kw_only=True)
+
+    def as_json(self) -> dict[str, object]:
+        """What defines it, the same for every spelling of one parameter; studies are compared by it."""
+        when = {parent: sorted(values, key=json.dumps) for parent, values in sorted(self.conditions)}
+        return self._kind_as_json() | ({"when": when} if when else {})
+
+    @abstractmethod
+    def _kind_as_json(self) -> dict[str, object]:
+        """Its kind by name, and what values that one spans."""
 
     @property
     @abstractmethod

@@ -94,6 +94,9 @@ class Float(_Number):
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
 
+    def _kind_as_json(self) -> dict[str, object]:
+        return {"kind": "log" if self.log else "linear", "low": self.low, "high": self.high}
+
     @property
     def count(self) -> int | None:
         return None
@@ -142,6 +145,9 @@ class Integer(_Number):
         self._check_bounds(where)
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
+
+    def _kind_as_json(self) -> dict[str, object]:
+        return {"kind": "integer", "low": self.low, "high": self.high, "log": self.log}
 
     @property
     def count(self) -> int | None:

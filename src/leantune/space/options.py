@@ -92,6 +92,9 @@ class Listed(Options):
         object.__setattr__(self, "options", _checked(self.options, where))
         self._check_options(where)
 
+    def _kind_as_json(self) -> dict[str, object]:
+        return {"kind": type(self).__name__.lower(), "options": [*self.options]}
+
 
 @dataclass(frozen=True)
 class Choice(Listed):
@@ -131,6 +134,10 @@ class Ordinal(Listed):
             if self.scale == "log" and option <= 0:
                 raise SpaceError(f"option {option!r} has no logarithm", where=where, hint="Use the scale 'linear'")
 
+    def _kind_as_json(self) -> dict[str, object]:
+        unusual = {} if self.scale == "rank" else {"scale": self.scale}  # older definitions do not mention the rank
+        return super()._kind_as_json() | unusual
+
     @cached_property
     def table(self) -> FloatArray:
         k = len(self.options)
@@ -152,6 +159,9 @@ class Boolean(Options):
     """False or True; feature 0 or 1."""
 
     options: tuple[Value, ...] = field(default=(False, True), init=False, repr=False)
+
+    def _kind_as_json(self) -> dict[str, object]:
+        return {"kind": "boolean"}
 
     @cached_property
     def table(self) -> FloatArray:
@@ -181,6 +191,9 @@ class Clusters(Options):
                     f"{option!r} is not a cluster", where=where, hint="Build clusters with leantune.clusters()"
                 )
         self._check_options(where)
+
+    def _kind_as_json(self) -> dict[str, object]:
+        return {"kind": "clusters", "options": [option.described() for option in self.options]}
 
     @property
     def table(self) -> FloatArray:
