@@ -11,7 +11,7 @@ import numpy as np
 
 from leantune.arrays import FloatArray
 from leantune.errors import SpaceError
-from leantune.space.base import Parameter, Value, is_real
+from leantune.space.base import Parameter, Value, is_real, plain
 from leantune.space.clusters import Cluster, identity
 
 EXPLAINED = 0.95  # of its variance: a column that says nothing new
@@ -244,10 +244,6 @@ class Clusters(Options):
         yield "log2_accelerators", np.log2([1.0 + machine.accelerators for machine in machines])
 
 
-def plain(option: object) -> Value:
-    return option.item() if isinstance(option, np.generic) else option  # type: ignore[return-value]
-
-
 def _key(option: object) -> tuple[str, object]:
     """Equal for equal options; unlike ==, it tells True from 1."""
     option = plain(option)
@@ -267,3 +263,21 @@ def listed(options: Iterable[Value], most: int = 10) -> str:
     shown = [str(option) if isinstance(option, Cluster) else repr(option) for option in options]
     more = f", ... ({len(shown)} in all)" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more
+
+
+def choice(*options: Value) -> Choice:
+    """One of several options without an order."""
+    return Choice(options)
+
+
+def ordinal(*options: Value, scale: OrdinalScale = "rank") -> Ordinal:
+    """One of several options in the given order, from small to large.
+
+    scale: "linear" or "log" for numbers whose distances (or ratios) mean something.
+    """
+    return Ordinal(options, scale)
+
+
+def boolean() -> Boolean:
+    """False or True."""
+    return Boolean()
