@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -23,12 +23,20 @@ OrdinalScale = Literal["rank", "linear", "log"]
 class Options(Parameter):
     """A parameter that takes one of finitely many listed values; `table` [k, w] holds each option's features."""
 
+    kind: ClassVar[str]  # in definitions of studies
     options: tuple[Value, ...]
 
     @property
     @abstractmethod
     def table(self) -> FloatArray:
         """Features of each option, [k, w]."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("",) if len(self.options) > 1 else ()
+
+    def _kind_as_json(self) -> dict[str, object]:
+        return {"kind": self.kind, "options": [*self.options]}
 
     @property
     def count(self) -> int | None:
@@ -88,17 +96,16 @@ class Listed(Options):
     """One of several options that the user lists."""
 
     def __post_init__(self) -> None:
-        where = f"{type(self).__name__.lower()}({listed(self.options)})"
+        where = f"{self.kind}({listed(self.options)})"
         object.__setattr__(self, "options", _checked(self.options, where))
         self._check_options(where)
-
-    def _kind_as_json(self) -> dict[str, object]:
-        return {"kind": type(self).__name__.lower(), "options": [*self.options]}
 
 
 @dataclass(frozen=True)
 class Choice(Listed):
     """One of several options without an order; one-hot, or a single column for two options."""
+
+    kind = "choice"
 
     @cached_property
     def table(self) -> FloatArray:
@@ -119,6 +126,7 @@ class Ordinal(Listed):
     logarithm, min-max scaled.
     """
 
+    kind = "ordinal"
     scale: OrdinalScale = "rank"
 
     def __post_init__(self) -> None:
@@ -149,27 +157,20 @@ class Ordinal(Listed):
         places = np.log(places) if self.scale == "log" else places
         return np.asarray((places - places.min()) / (places.max() - places.min()))[:, None]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ("",) if len(self.options) > 1 else ()
-
 
 @dataclass(frozen=True)
 class Boolean(Options):
     """False or True; feature 0 or 1."""
 
+    kind = "boolean"
     options: tuple[Value, ...] = field(default=(False, True), init=False, repr=False)
 
     def _kind_as_json(self) -> dict[str, object]:
-        return {"kind": "boolean"}
+        return {"kind": self.kind}
 
     @cached_property
     def table(self) -> FloatArray:
         return np.array([[0.0], [1.0]])
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ("",)
 
 
 @dataclass(frozen=True)
@@ -180,20 +181,20 @@ class Clusters(Options):
     every option has one), log2(1 + accelerators per node); each min-max scaled over the options, constant ones dropped.
     """
 
+    kind = "clusters"
     options: tuple[Cluster, ...]
 
     def __post_init__(self) -> None:
-        where = "clusters"
         object.__setattr__(self, "options", tuple(self.options))
         for option in self.options:
             if not isinstance(option, Cluster):
                 raise SpaceError(
-                    f"{option!r} is not a cluster", where=where, hint="Build clusters with leantune.clusters()"
+                    f"{option!r} is not a cluster", where=self.kind, hint="Build clusters with leantune.clusters()"
                 )
-        self._check_options(where)
+        self._check_options(self.kind)
 
     def _kind_as_json(self) -> dict[str, object]:
-        return {"kind": "clusters", "options": [option.described() for option in self.options]}
+        return super()._kind_as_json() | {"options": [option.described() for option in self.options]}
 
     @property
     def table(self) -> FloatArray:
