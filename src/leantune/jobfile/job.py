@@ -56,7 +56,6 @@ EXAMPLES = {  # of the keys that every job file has
     "space": "space: {lr: {log: [1e-5, 1e-1]}}",
 }
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-_SEED_HINT = "Write a whole number of at least 0, such as seed: 1"
 _STEPS_HINT = "Write the last step that your program reports, such as steps: 100"
 _TRAIN_HINT = "Write the command that starts your program: train: python train.py --lr {lr}"
 _FIDELITY_HINT = "Write fidelity: data, or fidelity: epochs, where a larger share goes on from a smaller one"
@@ -182,7 +181,7 @@ KEYS: Mapping[str, Callable[..., Any]] = {
     "budget": read_budget,
     "stop": read_stop,
     "strategy": _strategy,
-    "seed": partial(Entry.whole, hint=_SEED_HINT, least=0),
+    "seed": partial(Entry.whole, hint="Write a whole number of at least 0, such as seed: 1", least=0),
     "repeats": read_repeats,
     "snapshots": _snapshots,
     "run": read_run,

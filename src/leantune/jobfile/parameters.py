@@ -34,7 +34,7 @@ from leantune.space import (
 if TYPE_CHECKING:
     from leantune.cloud.catalog import Catalogue
 
-SPACE_HINT = "List the parameters: lr: {log: [1e-5, 1e-1]}, batch: [16, 64, 256]"
+_SPACE_HINT = "List the parameters: lr: {log: [1e-5, 1e-1]}, batch: [16, 64, 256]"
 _FORMS_HINT = (
     "Write [a, b, c], {log: [low, high]}, {linear: [low, high]}, {int: [low, high]}, {ordinal: [a, b, c]} or "
     "{bool: true}"
@@ -262,12 +262,12 @@ _CLUSTER = js.table({**_CLUSTERS, "when": _conditional}, hints=False)
 _CLUSTER["oneOf"] = [{"required": ["provider"]}, {"required": ["machines"]}]
 
 
-@js.reads(js.by_name(js.either(js.schema_of(_choice, hints=False), _FORM, _CLUSTER)), SPACE_HINT)
+@js.reads(js.by_name(js.either(js.schema_of(_choice, hints=False), _FORM, _CLUSTER)), _SPACE_HINT)
 def read_space(entry: Entry) -> Space:
     """The space, every complaint at the line of the parameter it is about."""
-    given = entry.any_fields(SPACE_HINT)
+    given = entry.any_fields(_SPACE_HINT)
     if not given:
-        raise entry.error("the space has no parameter", SPACE_HINT)
+        raise entry.error("the space has no parameter", _SPACE_HINT)
     for name, parameter in given.items():
         if name in _TAKEN:
             raise parameter.error(f"{name!r} is reserved", f"Call it {name}_ or the like")
