@@ -270,35 +270,44 @@ class Problem:
             raise ProblemError(f"{space!r} is not a space", where="problem", hint="Write Space(lr=log(1e-5, 1e-1))")
         if not isinstance(goal, Goal):
             raise ProblemError(f"{goal!r} is not a goal", where="problem", hint="Write maximize('accuracy')")
-        if not isinstance(budget, Budget):
-            raise ProblemError(f"{budget!r} is not a budget", where="problem", hint="Write Budget(usd=5)")
-        object.__setattr__(self, "space", space)
-        object.__setattr__(self, "goal", goal)
-        object.__setattr__(self, "constraints", _checked_constraints(constraints))
-        object.__setattr__(self, "fractions", parse_fractions(fractions))
-        object.__setattr__(self, "budget", budget)
-        object.__setattr__(self, "snapshots", bool(snapshots))
-        object.__setattr__(self, "fidelity", _checked_fidelity(fidelity))
-        object.__setattr__(self, "stop", _checked_stop(stop))
-        object.__setattr__(self, "steps", _checked_steps(steps))
-        object.__setattr__(self, "settings", _checked_settings(space, settings))
-        object.__setattr__(self, "choices", space.only(self.settings) if self.settings else space)
-        object.__setattr__(self, "gaps", frozenset(gaps))
-        object.__setattr__(self, "baseline", None if baseline is None else _checked_baseline(self.choices, baseline))
-        object.__setattr__(self, "repeats", _checked_repeats(repeats))
+        settings = _checked_settings(space, settings)
+        choices = space.only(settings) if settings else space
+        vars(self).update(
+            space=space,
+            goal=goal,
+            constraints=_checked_constraints(constraints),
+            fractions=parse_fractions(fractions),
+            budget=_checked_budget(budget),
+            snapshots=bool(snapshots),
+            fidelity=_checked_fidelity(fidelity),
+            stop=_checked_stop(stop),
+            steps=_checked_steps(steps),
+            settings=settings,
+            choices=choices,
+            gaps=frozenset(gaps),
+            baseline=None if baseline is None else _checked_baseline(choices, baseline),
+            repeats=_checked_repeats(repeats),
+        )
 
     def with_budget(self, budget: Budget) -> "Problem":
         """The same problem with another budget."""
-        if not isinstance(budget, Budget):
-            raise ProblemError(f"{budget!r} is not a budget", where="problem", hint="Write Budget(usd=5)")
-        changed = copy(self)  # nothing else has to be checked again
-        object.__setattr__(changed, "budget", budget)
-        return changed
+        return self._with("budget", _checked_budget(budget))
 
     def with_baseline(self, baseline: Mapping[str, object] | None) -> "Problem":
         """The same problem with another present setting of the user's, or none."""
-        changed = copy(self)
-        object.__setattr__(changed, "baseline", None if baseline is None else _checked_baseline(self.choices, baseline))
+        return self._with("baseline", None if baseline is None else _checked_baseline(self.choices, baseline))
+
+    def with_stop(self, stop: Stop) -> "Problem":
+        """The same problem with another end."""
+        return self._with("stop", _checked_stop(stop))
+
+    def with_repeats(self, repeats: int) -> "Problem":
+        """The same problem with another number of runs of one configuration."""
+        return self._with("repeats", _checked_repeats(repeats))
+
+    def _with(self, name: str, value: object) -> "Problem":
+        changed = copy(self)  # nothing else has to be checked again
+        vars(changed)[name] = value
         return changed
 
     @property
@@ -312,18 +321,6 @@ class Problem:
     def curves_by_share(self) -> bool:
         """Whether a learning curve goes by the shares that a run passes, as the number of its steps is not given."""
         return self.steps is None and self.snapshots and len(self.fractions) > 1
-
-    def with_stop(self, stop: Stop) -> "Problem":
-        """The same problem with another end."""
-        changed = copy(self)
-        object.__setattr__(changed, "stop", _checked_stop(stop))
-        return changed
-
-    def with_repeats(self, repeats: int) -> "Problem":
-        """The same problem with another number of runs of one configuration."""
-        changed = copy(self)
-        object.__setattr__(changed, "repeats", _checked_repeats(repeats))
-        return changed
 
     @cached_property
     def levels(self) -> FloatArray:
@@ -408,6 +405,12 @@ def _checked_constraints(given: Iterable[str | Constraint]) -> tuple[Constraint,
                 f"no {metric} can keep both limits", where=where, hint="Put the >= limit below the <= limit"
             )
     return constraints
+
+
+def _checked_budget(budget: Budget) -> Budget:
+    if not isinstance(budget, Budget):
+        raise ProblemError(f"{budget!r} is not a budget", where="problem", hint="Write Budget(usd=5)")
+    return budget
 
 
 def _checked_fidelity(fidelity: Fidelity) -> Fidelity:

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from leantune.jobfile.job import KEYS
-from leantune.jobfile.json_schema import job_schema
-from leantune.jobfile.tree import read_plain
+from leantune.jobfile.job import KEYS, job_schema
+from leantune.jobfile.tree import read_tree
 from tests.jobfile.texts import PRODUCT, text
 
 ROOT = Path(__file__).parents[2]
@@ -62,13 +61,13 @@ CHECKS: dict[str, Any] = {
 
 
 def allowed(job: str) -> bool:
-    return allows(job_schema(), read_plain(job, "job.yaml"))
+    return allows(job_schema(), read_tree(job, "job.yaml").plain())
 
 
 def test_it_is_plain_json_and_knows_every_key() -> None:
     schema = job_schema()
     assert json.loads(json.dumps(schema)) == schema
-    assert tuple(schema["properties"]) == KEYS
+    assert tuple(schema["properties"]) == tuple(KEYS)
     assert all(part.get("description") for part in schema["properties"].values())
     run = schema["properties"]["run"]["properties"]
     assert run["parallel"] == {"type": "integer", "minimum": 1, "description": "Write a whole number of at least 1"}

@@ -344,7 +344,7 @@ def schema(as_json: AsJson = False) -> Answer:
     """  # noqa: D301 (as above)
     import json
 
-    from leantune.jobfile.json_schema import job_schema
+    from leantune.jobfile.job import job_schema
 
     document = job_schema()
     return Answer(document, [json.dumps(document, indent=2)])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from leantune.executors.registry import DEFAULT
 from leantune.files import write_whole
 from leantune.jobfile.job import Job, parse_job, read_text
 from leantune.jobfile.settings import FREE
-from leantune.jobfile.tree import Entry, read_plain, read_tree, write_plain
+from leantune.jobfile.tree import ROOT_HINT, Entry, read_tree
 from leantune.problem import Budget
 
 _BOM = "\ufeff"
@@ -67,7 +68,8 @@ def as_spottune(text: str, options: SpotTuneOptions, source: str) -> str:
 
     One whose strategy is SpotTune already keeps its name and its options.
     """
-    document = read_plain(text, source)
+    root = read_tree(text, source)
+    document = {key: entry.plain() for key, entry in root.any_fields(ROOT_HINT).items()}
     given, run = document.get("strategy"), dict(document.get("run") or {})
     strategy = dict(given) if isinstance(given, dict) else {"name": given}
     if strategy.get("name") != SPOTTUNE:
@@ -82,7 +84,7 @@ def as_spottune(text: str, options: SpotTuneOptions, source: str) -> str:
         document["steps"] = options.steps
     document.pop("fractions", None)
     _forget_machine(document)
-    return write_plain(document)
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"  # JSON, which is YAML too
 
 
 def _forget_machine(document: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from leantune.checkpoints import Keep
 from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
 from leantune.executors.base import GRACE
 from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES
+from leantune.jobfile import json_schema as js
 from leantune.jobfile.tree import Entry, Reader, readers_of
 from leantune.problem import Budget, Stop
 
@@ -22,17 +23,18 @@ _PREDICTOR_HINT = "Name who predicts revocations, such as predictor: online-haza
 DEFAULT_STORE = "sqlite:///leantune.db"
 DEFAULT_CHECKPOINTS = "./checkpoints"
 BUDGET_HINT = "Give at least one limit: budget: {usd: 5, trials: 44, hours: 8}"
-STOP_HINT = "Write stop: {regret: 0.01}, a share of the goal, or stop: never"
-REPEATS_HINT = "Write how often one configuration may be run on all data, such as repeats: 3, or repeats: never"
-RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
+_STOP_HINT = "Write stop: {regret: 0.01}, a share of the goal, or stop: never"
+_REPEATS_HINT = "Write how often one configuration may be run on all data, such as repeats: 3, or repeats: never"
+_RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
 _MARKET_HINT = "Write market: {prices: generated, regime: volatile, seed: 0, speed: 60}"
 _SPEED_HINT = "Write how many seconds of the market pass in one of yours, such as speed: 60"
-KEEP_HINT = "Write checkpoints: {at: ./checkpoints, keep: best}, or keep: all, or keep: none"
+_KEEP_HINT = "Write checkpoints: {at: ./checkpoints, keep: best}, or keep: all, or keep: none"
 _FOLDER_HINT = "Name a folder, such as ./checkpoints"
-STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
+_STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
 
 
-def read_seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
+@js.reads(js.TEXT)
+def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
     hint = f"Write a number and a unit, such as {example}"
     seconds = entry.quantity("time", hint)
     if seconds < 0 or (positive and seconds == 0):
@@ -40,15 +42,25 @@ def read_seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
     return seconds
 
 
-def read_path(entry: Entry) -> str:
+@js.reads(js.TEXT)
+def _folder_name(entry: Entry) -> str:
     text = entry.text("Name a folder")
     if not text.strip():
         raise entry.error("the name is empty", "Name a folder")
     return text
 
 
-def read_market(entry: Entry) -> MarketSettings:
-    given = entry.read(MARKET_READERS, _MARKET_HINT)
+_MARKET: dict[str, Reader] = {
+    "prices": _folder_name,
+    "regime": partial(Entry.word, words=Regime, what="there is no regime {}", hint=_MARKET_HINT),
+    "seed": partial(Entry.whole, hint=_MARKET_HINT, least=0),
+    "speed": partial(Entry.real, hint=_SPEED_HINT, above_0="is not a speed"),
+}
+
+
+@js.reads(js.table(_MARKET))
+def _market(entry: Entry) -> MarketSettings:
+    given = entry.read(_MARKET, _MARKET_HINT)
     for name in ("regime", "seed"):
         if name in given and given.get("prices", GENERATED) != GENERATED:
             raise entry.at(name).error(f"{name} is about generated prices", "Leave it out, or write prices: generated")
@@ -58,24 +70,6 @@ def read_market(entry: Entry) -> MarketSettings:
 _place = partial(Entry.word, words=PLACES, what="there is no place {} to run", hint=f"Write on: {DEFAULT}")
 _machine = partial(Entry.word, words=(OWN, FREE), what="a machine is not {}", hint=_MACHINE_HINT)
 _count = partial(Entry.whole, hint="Write a whole number of at least 1", least=1)
-MARKET_READERS: dict[str, Reader] = {
-    "prices": read_path,
-    "regime": partial(Entry.word, words=Regime, what="there is no regime {}", hint=_MARKET_HINT),
-    "seed": partial(Entry.whole, hint=_MARKET_HINT, least=0),
-    "speed": partial(Entry.real, hint=_SPEED_HINT, above_0="is not a speed"),
-}
-STOP_READERS: dict[str, Reader] = {
-    "regret": partial(Entry.share, what="the regret is {}", hint=f"{STOP_HINT}; above 0 and below 1"),
-}
-CHECKPOINT_READERS: dict[str, Reader] = {
-    "at": partial(Entry.text, hint=_FOLDER_HINT),
-    "keep": partial(Entry.word, words=Keep, what="what is kept is not {}", hint=KEEP_HINT),
-}
-BUDGET_READERS: dict[str, Reader] = {
-    "usd": partial(Entry.quantity, kind="money", hint="Write dollars, such as usd: 5"),
-    "trials": partial(Entry.whole, hint="Write a whole number of trials, such as trials: 44"),
-    "hours": partial(Entry.real, hint="Write a number of hours, such as hours: 8"),
-}
 
 
 @dataclass(frozen=True)
@@ -94,19 +88,20 @@ class RunSettings:
     spot: Annotated[bool, Entry.truth] = False
     machine: Annotated[str, _machine] = OWN
     parallel: Annotated[int, _count] = 1
-    time_limit: Annotated[float | None, partial(read_seconds, example="20 min")] = None
-    grace: Annotated[float, partial(read_seconds, example="30 s", positive=False)] = float(GRACE)
+    time_limit: Annotated[float | None, partial(_seconds, example="20 min")] = None
+    grace: Annotated[float, partial(_seconds, example="30 s", positive=False)] = float(GRACE)
     deterministic: Annotated[bool, Entry.truth] = False
-    lease: Annotated[float, partial(read_seconds, example="60 s")] = 60.0
-    logs: Annotated[str, read_path] = "./leantune-runs"
+    lease: Annotated[float, partial(_seconds, example="60 s")] = 60.0
+    logs: Annotated[str, _folder_name] = "./leantune-runs"
     max_failures: Annotated[int, _count] = 5
-    market: Annotated[MarketSettings | None, read_market] = None
+    market: Annotated[MarketSettings | None, _market] = None
     predictor: Annotated[str, partial(Entry.text, hint=_PREDICTOR_HINT)] = DEFAULT_PREDICTOR
 
 
+@js.reads(js.table(readers_of(RunSettings)), _RUN_HINT)
 def read_run(entry: Entry | None, folder: Path) -> RunSettings:
     """`run:`, with defaults for what it leaves out; paths are relative to the job file's folder."""
-    given = {} if entry is None else entry.read(readers_of(RunSettings), RUN_HINT)
+    given = {} if entry is None else entry.read(readers_of(RunSettings), _RUN_HINT)
     free = given.get("machine") == FREE
     spot = given.setdefault("spot", free and "on" not in given)
     place = given.setdefault("on", DEFAULT_RENTED if spot or free else DEFAULT)
@@ -125,26 +120,42 @@ def read_run(entry: Entry | None, folder: Path) -> RunSettings:
     return replace(run, logs=str(_resolved(run.logs, folder)))
 
 
+_STOP: dict[str, Reader] = {
+    "regret": partial(Entry.share, what="the regret is {}", hint=f"{_STOP_HINT}; above 0 and below 1"),
+}
+
+
+@js.reads(js.either(js.NEVER, js.table(_STOP, ["regret"])), _STOP_HINT)
 def read_stop(entry: Entry) -> Stop:
     """`stop: never`, or `stop: {regret: 0.01}`."""
     if not isinstance(entry.value, dict):
         if entry.value != "never":
-            raise entry.is_not("an end of the study", STOP_HINT)
+            raise entry.is_not("an end of the study", _STOP_HINT)
         return "never"
-    regret: float = entry.read(STOP_READERS, STOP_HINT, needs={"regret": "the regret"})["regret"]
+    regret: float = entry.read(_STOP, _STOP_HINT, needs={"regret": "the regret"})["regret"]
     return regret
 
 
+_repeats = partial(Entry.whole, hint=_REPEATS_HINT, least=1)
+
+
+@js.reads(js.either(js.NEVER, js.schema_of(_repeats, hints=False)), _REPEATS_HINT)
 def read_repeats(entry: Entry) -> int:
     """`repeats: never`, or `repeats: 3`: runs of one configuration on all data at most."""
-    return 1 if entry.value == "never" else entry.whole(REPEATS_HINT, least=1)
+    return 1 if entry.value == "never" else _repeats(entry)
 
 
-def read_budget(entry: Entry | None) -> Budget:
-    """`budget:`; none at all where the study ends by itself."""
-    if entry is None:
-        return Budget()
-    given = entry.read(BUDGET_READERS, BUDGET_HINT)
+_BUDGET: dict[str, Reader] = {
+    "usd": partial(Entry.quantity, kind="money", hint="Write dollars, such as usd: 5"),
+    "trials": partial(Entry.whole, hint="Write a whole number of trials, such as trials: 44"),
+    "hours": partial(Entry.real, hint="Write a number of hours, such as hours: 8"),
+}
+
+
+@js.reads(js.table(_BUDGET) | {"minProperties": 1}, BUDGET_HINT)
+def read_budget(entry: Entry) -> Budget:
+    """`budget:`, one limit at least."""
+    given = entry.read(_BUDGET, BUDGET_HINT)
     if not given:
         raise entry.error("the budget has no limit", BUDGET_HINT)
     for key, limit in given.items():
@@ -154,21 +165,22 @@ def read_budget(entry: Entry | None) -> Budget:
     return Budget(**given)
 
 
+@js.reads(js.TEXT, _STORE_HINT)
 def read_store(entry: Entry | None, folder: Path) -> str:
     """URL of the database; the path of an SQLite file is relative to the job file's folder."""
-    url = DEFAULT_STORE if entry is None else entry.text(STORE_HINT)
+    url = DEFAULT_STORE if entry is None else entry.text(_STORE_HINT)
     scheme, separator, rest = url.partition("://")
     if scheme == "sqlite" and separator:
         path, _, options = rest.removeprefix("/").partition("?")
         if not rest.startswith("/") or not path or path == ":memory:" or path.startswith("file:"):
             assert entry is not None
-            raise entry.error(f"{url!r} names no file, so that the study would be lost", STORE_HINT)
+            raise entry.error(f"{url!r} names no file, so that the study would be lost", _STORE_HINT)
         return f"sqlite:///{_resolved(path, folder)}" + (f"?{options}" if options else "")
     assert entry is not None
     if scheme.partition("+")[0] in ("postgresql", "postgres") and separator:
         return _without_password(entry, url)
     file = "" if separator or not url else f"Did you mean sqlite:///{url}? "
-    raise entry.error(f"{url!r} is not a store", file + STORE_HINT)
+    raise entry.error(f"{url!r} is not a store", file + _STORE_HINT)
 
 
 def _without_password(entry: Entry, url: str) -> str:
@@ -177,7 +189,7 @@ def _without_password(entry: Entry, url: str) -> str:
         parts = urlsplit(url)
         secret = parts.password or any(name == "password" for name, _ in parse_qsl(parts.query))
     except ValueError:
-        raise entry.error("this is not a URL", STORE_HINT) from None
+        raise entry.error("this is not a URL", _STORE_HINT) from None
     if secret:
         hint = "Leave it out: it is taken from the variable PGPASSWORD or from ~/.pgpass"
         raise entry.error("there is a password in the URL", hint)
@@ -192,13 +204,20 @@ class CheckpointSettings:
     keep: Keep = Keep.BEST
 
 
+_CHECKPOINTS: dict[str, Reader] = {
+    "at": partial(Entry.text, hint=_FOLDER_HINT),
+    "keep": partial(Entry.word, words=Keep, what="what is kept is not {}", hint=_KEEP_HINT),
+}
+
+
+@js.reads(js.either(js.TEXT, js.table(_CHECKPOINTS)), _KEEP_HINT)
 def read_checkpoints(entry: Entry | None, folder: Path) -> CheckpointSettings:
     """`checkpoints:`, a folder, or {at: folder, keep: best}; every part may be left out."""
     if entry is None:
         return CheckpointSettings(_resolved(DEFAULT_CHECKPOINTS, folder))
     if not isinstance(entry.value, dict):
         return CheckpointSettings(_checkpoint_folder(entry, folder))
-    given = entry.read(CHECKPOINT_READERS, KEEP_HINT)
+    given = entry.read(_CHECKPOINTS, _KEEP_HINT)
     at = _checkpoint_folder(entry.at("at"), folder) if "at" in given else _resolved(DEFAULT_CHECKPOINTS, folder)
     return CheckpointSettings(at, Keep(given.get("keep", Keep.BEST)))
 
@@ -216,7 +235,7 @@ def _checkpoint_folder(entry: Entry, folder: Path) -> Path:
         if url.netloc not in ("", "localhost") or not url.path:
             raise entry.error(f"{text!r} is not a folder of this machine", "Write file:///folder, or ./checkpoints")
         text = unquote(url.path)
-    place = _resolved(text or read_path(entry), folder)
+    place = _resolved(text or _folder_name(entry), folder)
     if place.exists() and not place.is_dir():
         raise entry.error(f"{text!r} is a file", _FOLDER_HINT)
     return place

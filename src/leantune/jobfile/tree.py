@@ -4,17 +4,17 @@ Plain scalars are read by YAML 1.2's core schema, here and not by the library: `
 texts, whatever a %YAML directive says. Anchors, aliases, merges and tags are refused: a job file says everything once.
 
 What a mapping may hold is a table, key -> reader (`Entry.read`), often the fields of the dataclass that it becomes
-(`readers_of`); the JSON schema takes those that are fields of a dataclass from the same tables (`json_schema.py`).
+(`readers_of`). The JSON schema is made of the same tables (`json_schema.py`).
 
 Pydantic was tried on `settings.py` and passed the tests of its messages, but is longer: `settings.py` 247 -> 239 lines,
-`json_schema.py` 158 -> 144, and 162 new ones that bring its errors and schemas into our form (places, hints, limits, no
-null). To import `leantune.jobfile` took 34 ms more (284 -> 318 ms), `leantune run --dry-run` the same. It lost what is
-written (0x10 became 16) and the advice to quote a number. Only `_option` in `job.py` uses it.
+`json_schema.py` 158 -> 144 (75 since readers say what they read), and 162 new ones that bring its errors and schemas
+into our form (places, hints, limits, no null). To import `leantune.jobfile` took 34 ms more (284 -> 318 ms), `leantune
+run --dry-run` the same. It lost what is written (0x10 became 16) and the advice to quote a number. Only `_option` in
+`job.py` uses it.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import warnings
@@ -30,6 +30,7 @@ from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from leantune.errors import InvalidInput, JobError, did_you_mean
+from leantune.jobfile.json_schema import AMOUNT, NUMBER, TEXT, TRUTH, WHOLE, reads
 from leantune.units import Kind, parse_quantity
 
 Scalar = str | int | float | bool | None
@@ -85,6 +86,15 @@ class Entry:
     flow: bool = False  # [a, b] and {a: b} rather than one a line
     written: str = field(default="", compare=False)
 
+    def plain(self) -> Any:
+        """The value without places."""
+        match self.value:
+            case dict():
+                return {key: entry.plain() for key, entry in self.value.items()}
+            case list():
+                return [entry.plain() for entry in self.value]
+        return self.value
+
     def lines(self) -> dict[str, int]:
         """The line of every key in it."""
         lines = {self.where.key: self.where.line}
@@ -106,6 +116,7 @@ class Entry:
         """The entry has another type than `wanted`."""
         return self.error(f"{self._shown()} where {wanted} is expected", hint)
 
+    @reads(TEXT)
     def text(self, hint: str) -> str:
         """A text."""
         if not isinstance(self.value, str):
@@ -114,6 +125,7 @@ class Entry:
             raise self.is_not("a text", quote + hint)
         return self.value
 
+    @reads({})
     def word(self, words: Iterable[str], what: str, hint: str) -> str:
         """One of these words. what: what is wrong with another, which is `{}` in it."""
         word = self.text(hint)
@@ -121,10 +133,12 @@ class Entry:
             raise self.unknown(what.format(repr(word)), word, words)
         return word
 
+    @reads(NUMBER)
     def number(self, hint: str) -> float:
         """A finite number; whole ones stay whole."""
         return self._typed((float, int), "a number", hint)
 
+    @reads(NUMBER)
     def real(self, hint: str, above_0: str = "") -> float:
         """A finite number as a float. above_0: what is said of one that is not above 0, where it must be."""
         number = float(self.number(hint))
@@ -132,6 +146,7 @@ class Entry:
             raise self.error(f"{self.written} {above_0}", hint)
         return number
 
+    @reads(NUMBER | {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
     def share(self, what: str, hint: str) -> float:
         """A number above 0 and below 1. what: what is wrong with another, which is `{}` in it."""
         share = float(self.number(hint))
@@ -139,6 +154,7 @@ class Entry:
             raise self.error(what.format(self.written), hint)
         return share
 
+    @reads(WHOLE)
     def whole(self, hint: str, least: int | None = None) -> int:
         """A whole number."""
         number = self._typed((int,), "a whole number", hint)
@@ -146,10 +162,12 @@ class Entry:
             raise self.error(f"{number} is less than {least}", hint)
         return number
 
+    @reads(TRUTH)
     def truth(self, hint: str = "Write true or false") -> bool:
         """True or false."""
         return self._typed((bool,), "true or false", hint)
 
+    @reads(AMOUNT)
     def quantity(self, kind: Kind, hint: str, above_0: str = "") -> float:
         """An amount with its unit, such as 10 min; a bare number where the kind of amount allows it."""
         value = self._typed((str, int, float), f"an amount of {kind}", hint)
@@ -288,26 +306,6 @@ def read_tree(
     if root is None:
         raise JobError(f"the {called} is empty", where=source, hint=f"Begin with {begin}")
     return _entry(root, where.at(root, ""))
-
-
-def read_plain(text: str, source: str) -> dict[str, Any]:
-    """The whole file as plain values; JobError where it is no mapping."""
-    root = read_tree(text, source)
-    return {key: _plain(value) for key, value in root.any_fields(ROOT_HINT).items()}
-
-
-def write_plain(document: Mapping[str, Any]) -> str:
-    """Plain values as a file that reads as the same: JSON, which is YAML too."""
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def _plain(entry: Entry) -> Any:
-    match entry.value:
-        case dict():
-            return {key: _plain(value) for key, value in entry.value.items()}
-        case list():
-            return [_plain(item) for item in entry.value]
-    return entry.value
 
 
 def _entry(node: Node, where: Where) -> Entry:

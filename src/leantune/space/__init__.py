@@ -1,11 +1,10 @@
 """Parameters, machines and clusters, and the space of configurations they span."""
 
-from leantune.space.base import Parameter, Value
+from leantune.space.base import Parameter, Value, when
 from leantune.space.clusters import Cluster, Machine, machine
 from leantune.space.configurations import Configuration, Configurations
-from leantune.space.numeric import Float, Integer
-from leantune.space.options import Boolean, Choice, Clusters, Ordinal
-from leantune.space.parameters import boolean, choice, integer, linear, log, ordinal, when
+from leantune.space.numeric import Float, Integer, integer, linear, log
+from leantune.space.options import Boolean, Choice, Clusters, Ordinal, boolean, choice, ordinal
 from leantune.space.space import Predicate, Space
 
 __all__ = [

@@ -5,14 +5,17 @@ the parameter is inactive. A **feature** is what models see, in [0, 1]. Arrays o
 w the width of the parameter (0 for a parameter that cannot vary).
 """
 
+import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import TypeGuard
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leantune.arrays import FloatArray
+from leantune.errors import SpaceError
 from leantune.space.clusters import Cluster
 
 IndexArray = NDArray[np.intp]
@@ -25,6 +28,15 @@ class Parameter(ABC):
     """One dimension of a space. `conditions`: exists only where each named parameter has one of the given values."""
 
     conditions: Conditions = field(default=(), kw_only=True)
+
+    def as_json(self) -> dict[str, object]:
+        """What defines it, the same for every spelling of one parameter; studies are compared by it."""
+        when = {parent: sorted(values, key=json.dumps) for parent, values in sorted(self.conditions)}
+        return self._kind_as_json() | ({"when": when} if when else {})
+
+    @abstractmethod
+    def _kind_as_json(self) -> dict[str, object]:
+        """Its kind by name, and what values that one spans."""
 
     @property
     @abstractmethod
@@ -62,6 +74,43 @@ class Parameter(ABC):
         """Codes a small step away from `code`, which is not among them."""
 
 
+_Kind = TypeVar("_Kind", bound=Parameter)
+
+
 def is_real(value: object) -> TypeGuard[float]:
     """An int or float, Python's or numpy's, and no truth value."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def plain(option: object) -> Value:
+    return option.item() if isinstance(option, np.generic) else option  # type: ignore[return-value]
+
+
+def when(parameter: _Kind, /, **conditions: Value | Iterable[Value]) -> _Kind:
+    """The parameter exists only where each named parameter has the value, or one of the values, given.
+
+    when(linear(0, 1), optimizer="sgd"), when(linear(0, 1), optimizer=("sgd", "rmsprop"), nesterov=True).
+    """
+    right = "Write when(linear(0, 1), optimizer='sgd')"
+    if not isinstance(parameter, Parameter):
+        raise SpaceError(f"{parameter!r} is not a parameter", where="when()", hint=right)
+    if not conditions:
+        raise SpaceError("no condition is given", where="when()", hint=right)
+    read: Conditions = tuple((name, _alternatives(name, wanted)) for name, wanted in conditions.items())
+    twice = {name for name, _ in read} & {name for name, _ in parameter.conditions}
+    if twice:
+        raise SpaceError(
+            f"two conditions on {min(twice)!r}", where="when()", hint="Give all its values in one condition"
+        )
+    return replace(parameter, conditions=parameter.conditions + read)
+
+
+def _alternatives(name: str, wanted: Value | Iterable[Value]) -> tuple[Value, ...]:
+    if isinstance(wanted, str | bool | int | float | Cluster) or not isinstance(wanted, Iterable):
+        return (plain(wanted),)
+    values = tuple(plain(value) for value in wanted)
+    if not values:
+        raise SpaceError(
+            "no value is given", where=f"condition on {name!r}", hint=f"Write {name}='a' or {name}=('a', 'b')"
+        )
+    return values

@@ -89,6 +89,19 @@ class Cluster:
         """What identifies the cluster within a space."""
         return {"type": self.type, "nodes": self.nodes}
 
+    def described(self) -> dict[str, object]:
+        """What a study depends on, as plain JSON: sizes and price as well."""
+        rate = self.usd_per_hour
+        return {
+            **self.as_json(),
+            "vcpus": float(self.vcpus),
+            "memory_gib": float(self.memory_gib),
+            "accelerators": self.accelerators,
+            "usd_per_hour": None if rate is None else float(rate),
+            "provider": self.machine.provider,
+            "region": self.machine.region,
+        }
+
     def __str__(self) -> str:
         """As in "8 x t2.small"."""
         return f"{self.nodes} x {self.type}"

@@ -31,7 +31,8 @@ class _Number(Parameter):
         return ("",)
 
     def encode(self, codes: FloatArray) -> FloatArray:
-        scaled = (self._scaled(codes) - self._bottom) / (self._top - self._bottom)
+        scaled = np.log(codes) if self.log else codes
+        scaled = (scaled - self._bottom) / (self._top - self._bottom)
         return np.clip(scaled, 0.0, 1.0)[:, None]
 
     def near(self, code: float, rng: np.random.Generator) -> FloatArray:
@@ -39,13 +40,13 @@ class _Number(Parameter):
         steps = here + STEP * rng.standard_normal(STEP_DRAWS)
         # A step over the edge is reflected, so that the edges do not collect all of them.
         reflected = 1.0 - np.abs(1.0 - np.abs(steps))
-        scaled = self._bottom + np.clip(reflected, 0.0, 1.0) * (self._top - self._bottom)
-        codes = self._snap(np.exp(scaled) if self.log else scaled)
+        codes = self._decoded(np.clip(reflected, 0.0, 1.0))
         different: FloatArray = codes[codes != code]
         return different
 
-    def _scaled(self, codes: FloatArray) -> FloatArray:
-        return np.log(codes) if self.log else codes
+    def _decoded(self, features: FloatArray) -> FloatArray:
+        scaled = self._bottom + features * (self._top - self._bottom)
+        return self._snap(np.exp(scaled) if self.log else scaled)
 
     @property
     def _bottom(self) -> float:
@@ -94,6 +95,9 @@ class Float(_Number):
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
 
+    def _kind_as_json(self) -> dict[str, object]:
+        return {"kind": "log" if self.log else "linear", "low": self.low, "high": self.high}
+
     @property
     def count(self) -> int | None:
         return None
@@ -111,8 +115,7 @@ class Float(_Number):
         return float(code)
 
     def from_unit(self, unit: FloatArray) -> FloatArray:
-        scaled = self._bottom + unit * (self._top - self._bottom)
-        return self._snap(np.exp(scaled) if self.log else scaled)
+        return self._decoded(unit)
 
     def _snap(self, values: FloatArray) -> FloatArray:
         return np.clip(values, self.low, self.high) + 0.0
@@ -143,6 +146,9 @@ class Integer(_Number):
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
 
+    def _kind_as_json(self) -> dict[str, object]:
+        return {"kind": "integer", "low": self.low, "high": self.high, "log": self.log}
+
     @property
     def count(self) -> int | None:
         return self.high - self.low + 1
@@ -172,3 +178,18 @@ class Integer(_Number):
 
     def _snap(self, values: FloatArray) -> FloatArray:
         return np.clip(np.rint(values), self.low, self.high) + 0.0
+
+
+def linear(low: float, high: float) -> Float:
+    """A real number between two bounds."""
+    return Float(low, high)
+
+
+def log(low: float, high: float) -> Float:
+    """A real number between two bounds above 0, on a log scale: learning rates, regularisation."""
+    return Float(low, high, log=True)
+
+
+def integer(low: int, high: int, log: bool = False) -> Integer:
+    """A whole number between two bounds, both included."""
+    return Integer(low, high, log=log)

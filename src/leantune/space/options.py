@@ -5,13 +5,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from leantune.arrays import FloatArray
 from leantune.errors import SpaceError
-from leantune.space.base import Parameter, Value, is_real
+from leantune.space.base import Parameter, Value, is_real, plain
 from leantune.space.clusters import Cluster, identity
 
 EXPLAINED = 0.95  # of its variance: a column that says nothing new
@@ -23,12 +23,20 @@ OrdinalScale = Literal["rank", "linear", "log"]
 class Options(Parameter):
     """A parameter that takes one of finitely many listed values; `table` [k, w] holds each option's features."""
 
+    kind: ClassVar[str]  # in definitions of studies
     options: tuple[Value, ...]
 
     @property
     @abstractmethod
     def table(self) -> FloatArray:
         """Features of each option, [k, w]."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("",) if len(self.options) > 1 else ()
+
+    def _kind_as_json(self) -> dict[str, object]:
+        return {"kind": self.kind, "options": [*self.options]}
 
     @property
     def count(self) -> int | None:
@@ -88,7 +96,7 @@ class Listed(Options):
     """One of several options that the user lists."""
 
     def __post_init__(self) -> None:
-        where = f"{type(self).__name__.lower()}({listed(self.options)})"
+        where = f"{self.kind}({listed(self.options)})"
         object.__setattr__(self, "options", _checked(self.options, where))
         self._check_options(where)
 
@@ -96,6 +104,8 @@ class Listed(Options):
 @dataclass(frozen=True)
 class Choice(Listed):
     """One of several options without an order; one-hot, or a single column for two options."""
+
+    kind = "choice"
 
     @cached_property
     def table(self) -> FloatArray:
@@ -116,6 +126,7 @@ class Ordinal(Listed):
     logarithm, min-max scaled.
     """
 
+    kind = "ordinal"
     scale: OrdinalScale = "rank"
 
     def __post_init__(self) -> None:
@@ -131,6 +142,10 @@ class Ordinal(Listed):
             if self.scale == "log" and option <= 0:
                 raise SpaceError(f"option {option!r} has no logarithm", where=where, hint="Use the scale 'linear'")
 
+    def _kind_as_json(self) -> dict[str, object]:
+        unusual = {} if self.scale == "rank" else {"scale": self.scale}  # older definitions do not mention the rank
+        return super()._kind_as_json() | unusual
+
     @cached_property
     def table(self) -> FloatArray:
         k = len(self.options)
@@ -142,24 +157,20 @@ class Ordinal(Listed):
         places = np.log(places) if self.scale == "log" else places
         return np.asarray((places - places.min()) / (places.max() - places.min()))[:, None]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ("",) if len(self.options) > 1 else ()
-
 
 @dataclass(frozen=True)
 class Boolean(Options):
     """False or True; feature 0 or 1."""
 
+    kind = "boolean"
     options: tuple[Value, ...] = field(default=(False, True), init=False, repr=False)
+
+    def _kind_as_json(self) -> dict[str, object]:
+        return {"kind": self.kind}
 
     @cached_property
     def table(self) -> FloatArray:
         return np.array([[0.0], [1.0]])
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ("",)
 
 
 @dataclass(frozen=True)
@@ -170,17 +181,20 @@ class Clusters(Options):
     every option has one), log2(1 + accelerators per node); each min-max scaled over the options, constant ones dropped.
     """
 
+    kind = "clusters"
     options: tuple[Cluster, ...]
 
     def __post_init__(self) -> None:
-        where = "clusters"
         object.__setattr__(self, "options", tuple(self.options))
         for option in self.options:
             if not isinstance(option, Cluster):
                 raise SpaceError(
-                    f"{option!r} is not a cluster", where=where, hint="Build clusters with leantune.clusters()"
+                    f"{option!r} is not a cluster", where=self.kind, hint="Build clusters with leantune.clusters()"
                 )
-        self._check_options(where)
+        self._check_options(self.kind)
+
+    def _kind_as_json(self) -> dict[str, object]:
+        return super()._kind_as_json() | {"options": [option.described() for option in self.options]}
 
     @property
     def table(self) -> FloatArray:
@@ -231,10 +245,6 @@ class Clusters(Options):
         yield "log2_accelerators", np.log2([1.0 + machine.accelerators for machine in machines])
 
 
-def plain(option: object) -> Value:
-    return option.item() if isinstance(option, np.generic) else option  # type: ignore[return-value]
-
-
 def _key(option: object) -> tuple[str, object]:
     """Equal for equal options; unlike ==, it tells True from 1."""
     option = plain(option)
@@ -254,3 +264,21 @@ def listed(options: Iterable[Value], most: int = 10) -> str:
     shown = [str(option) if isinstance(option, Cluster) else repr(option) for option in options]
     more = f", ... ({len(shown)} in all)" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more
+
+
+def choice(*options: Value) -> Choice:
+    """One of several options without an order."""
+    return Choice(options)
+
+
+def ordinal(*options: Value, scale: OrdinalScale = "rank") -> Ordinal:
+    """One of several options in the given order, from small to large.
+
+    scale: "linear" or "log" for numbers whose distances (or ratios) mean something.
+    """
+    return Ordinal(options, scale)
+
+
+def boolean() -> Boolean:
+    """False or True."""
+    return Boolean()

@@ -9,10 +9,9 @@ import numpy as np
 from leantune.arrays import FloatArray, IntArray
 from leantune.errors import SpaceError
 from leantune.space.base import Parameter, Value
+from leantune.space.codes import LARGEST_GRID, enumerate_codes, latin_codes, neighbour_codes, sobol_codes
 from leantune.space.configurations import Configuration, Configurations, without_repeats
-from leantune.space.enumeration import LARGEST_GRID, enumerate_codes
 from leantune.space.options import Clusters
-from leantune.space.sampling import latin_codes, neighbour_codes, sobol_codes
 from leantune.space.schema import Schema
 
 Predicate = Callable[[Mapping[str, Value]], bool]

@@ -18,8 +18,7 @@ from leantune.clock import Clock
 from leantune.errors import InvalidInput, StoreError, StudyChanged
 from leantune.history import TrialState
 from leantune.jobfile import Job
-from leantune.problem import Budget, Constraint, Problem
-from leantune.space import Boolean, Choice, Cluster, Clusters, Float, Integer, Ordinal, Parameter
+from leantune.problem import Budget, Problem
 from leantune.store.database import Database
 from leantune.store.rows import StudyRow
 from leantune.store.study import StudyStore
@@ -40,28 +39,24 @@ class Changes:
 
 def describe(problem: Problem, strategy: str, options: Mapping[str, object], seed: int) -> dict[str, object]:
     """The definition of a study; options at their defaults count as not given."""
-    described: dict[str, object] = {
-        "space": [_parameter(name, parameter) for name, parameter in problem.space.parameters.items()],
+    unusual = {  # older definitions do not mention these, and newer ones only where they differ from what is usual
+        "fidelity": (problem.fidelity, "data"),
+        "stop": (problem.stop, "auto"),
+        "repeats": (problem.repeats, 1),
+        "steps": (problem.steps, None),
+        "settings": ([setting.as_json() for setting in problem.settings], []),
+        "baseline": (problem.baseline and problem.baseline.as_json(), None),
+    }
+    return {
+        "space": [{"name": name, **parameter.as_json()} for name, parameter in problem.space.parameters.items()],
         "goal": asdict(problem.goal),
-        "subject_to": [_limit(constraint) for constraint in problem.constraints],
+        "subject_to": [str(replace(constraint, limit=float(constraint.limit))) for constraint in problem.constraints],
         "fractions": [str(fraction) for fraction in problem.fractions],
         "snapshots": problem.snapshots,
         "strategy": {"name": strategy, **_chosen_options(strategy, options)},
         "seed": seed,
+        **{key: value for key, (value, usual) in unusual.items() if value != usual},
     }
-    if problem.fidelity != "data":  # these only where given: older definitions do not mention them
-        described["fidelity"] = problem.fidelity
-    if problem.stop != "auto":
-        described["stop"] = problem.stop
-    if problem.repeats != 1:
-        described["repeats"] = problem.repeats
-    if problem.steps is not None:
-        described["steps"] = problem.steps
-    if problem.settings:
-        described["settings"] = [setting.as_json() for setting in problem.settings]
-    if problem.baseline is not None:
-        described["baseline"] = problem.baseline.as_json()
-    return described
 
 
 def document_of(job: Job) -> dict[str, object]:
@@ -167,48 +162,6 @@ def raised(old: Budget, wanted: Budget) -> Budget:
     return replace(old, **totals)
 
 
-def _parameter(name: str, parameter: Parameter) -> dict[str, object]:
-    described: dict[str, object] = {"name": name, **_kind(parameter)}
-    if parameter.conditions:
-        described["when"] = {parent: sorted(values, key=_text) for parent, values in sorted(parameter.conditions)}
-    return described
-
-
-def _kind(parameter: Parameter) -> dict[str, object]:
-    match parameter:
-        case Float():
-            return {"kind": "log" if parameter.log else "linear", "low": parameter.low, "high": parameter.high}
-        case Integer():
-            return {"kind": "integer", "low": parameter.low, "high": parameter.high, "log": parameter.log}
-        case Clusters():
-            return {"kind": "clusters", "options": [_cluster(cluster) for cluster in parameter.options]}
-        case Choice() | Ordinal():
-            kind, scale = ("ordinal", parameter.scale) if isinstance(parameter, Ordinal) else ("choice", "rank")
-            unusual = {} if scale == "rank" else {"scale": scale}  # older definitions do not mention the usual one
-            return {"kind": kind, "options": [*parameter.options], **unusual}
-        case Boolean():
-            return {"kind": "boolean"}
-    return {"kind": type(parameter).__name__, "is": repr(parameter)}
-
-
-def _cluster(cluster: Cluster) -> dict[str, object]:
-    rate = cluster.usd_per_hour
-    return {
-        "type": cluster.type,
-        "nodes": cluster.nodes,
-        "vcpus": float(cluster.vcpus),
-        "memory_gib": float(cluster.memory_gib),
-        "accelerators": cluster.accelerators,
-        "usd_per_hour": None if rate is None else float(rate),
-        "provider": cluster.machine.provider,
-        "region": cluster.machine.region,
-    }
-
-
-def _limit(constraint: Constraint) -> str:
-    return str(replace(constraint, limit=float(constraint.limit)))
-
-
 def _chosen_options(strategy: str, options: Mapping[str, object]) -> dict[str, object]:
     if strategy not in STRATEGIES:
         return dict(options)
@@ -260,6 +213,7 @@ def _minus(these: Iterable[object], those: Iterable[object]) -> list[object]:
 
 
 def _is_parameters(value: object) -> bool:
+    """Whether it is a space as this version describes it."""
     return isinstance(value, list) and all(isinstance(item, dict) and {"name", "kind"} <= set(item) for item in value)
 
 

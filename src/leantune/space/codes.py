@@ -1,6 +1,6 @@
-"""Random configurations: scrambled Sobol points, Latin hypercubes, neighbours. Equal seeds give equal codes.
+"""Many configurations as rows of codes: all of a finite space; scrambled Sobol points, Latin hypercubes, neighbours.
 
-Every parameter is one dimension of the unit cube, whatever its width in features.
+Every parameter is one dimension of the unit cube, whatever its width in features. Equal seeds give equal codes.
 """
 
 from collections.abc import Callable
@@ -8,12 +8,54 @@ from collections.abc import Callable
 import numpy as np
 
 from leantune.arrays import FloatArray
+from leantune.errors import SpaceError
 from leantune.space.configurations import without_repeats
 from leantune.space.schema import Schema
 
+LARGEST_GRID = 2_000_000
 Filter = Callable[[FloatArray], FloatArray]  # codes -> those that the predicates allow
 _ROUNDS = 12  # how often to draw again before a space that predicates make narrow is taken as exhausted
 _MOST_AGAIN = 16_384  # how many points a further round draws for the sake of narrow predicates
+
+
+def enumerate_codes(schema: Schema) -> FloatArray:
+    """Codes [n, p] of every configuration in declared order, the last parameter fastest, none twice.
+
+    Where a parameter is inactive, the rows that differ only in it collapse into the first of them.
+    """
+    size = _finite_size(schema)
+    codes = np.empty((size, len(schema.names)))
+    run = size  # how many rows in a row share the values of the parameters so far
+    for column, parameter in enumerate(schema.parameters.values()):
+        count = parameter.count or 1
+        run //= count
+        values = parameter.first + np.arange(count, dtype=np.float64)
+        codes[:, column].reshape(-1, count, run)[:] = values[:, None]
+    return _collapsed(schema, codes) if schema.conditional else codes
+
+
+def _collapsed(schema: Schema, codes: FloatArray) -> FloatArray:
+    inactive = ~schema.activity(codes)
+    first = np.array([parameter.first for parameter in schema.parameters.values()])
+    keep = np.all(~inactive | (codes == first), axis=1)
+    return np.where(inactive[keep], np.nan, codes[keep])
+
+
+def _finite_size(schema: Schema) -> int:
+    if schema.size is None:
+        endless = next(name for name, parameter in schema.parameters.items() if parameter.count is None)
+        raise SpaceError(
+            f"parameter {endless!r} has infinitely many values",
+            where="grid()",
+            hint="Use pool(size, seed=...) for candidates",
+        )
+    if schema.size > LARGEST_GRID:
+        raise SpaceError(
+            f"the space has {schema.size:,} configurations, more than {LARGEST_GRID:,}",
+            where="grid()",
+            hint="Use pool(size, seed=...) for candidates",
+        )
+    return schema.size
 
 
 def sobol_codes(schema: Schema, size: int, seed: int, allowed: Filter) -> FloatArray:
@@ -38,7 +80,8 @@ def _drawn(schema: Schema, size: int, allowed: Filter, draw: Callable[[int], Flo
     for turn in range(_ROUNDS):
         lacking = size - len(codes)
         points = draw(max(lacking, min(lacking << turn, _MOST_AGAIN)))
-        codes = without_repeats(np.concatenate([codes, allowed(_at(schema, points))]))
+        drawn = _settled(schema, _all_active(schema, points))
+        codes = without_repeats(np.concatenate([codes, allowed(drawn)]))
         if len(codes) >= size:
             break
     return codes[:size]
@@ -63,24 +106,19 @@ def neighbour_codes(schema: Schema, around: FloatArray, seed: int) -> FloatArray
     return without_repeats(_repaired(schema, codes, rng))
 
 
-def _at(schema: Schema, unit: FloatArray) -> FloatArray:
-    """Configurations at points of the unit cube [n, p]."""
-    return _settled(schema, _all_active(schema, unit))
-
-
 def _all_active(schema: Schema, unit: FloatArray) -> FloatArray:
+    """Codes at points of the unit cube [n, p], as if every parameter existed."""
     return np.column_stack([parameter.from_unit(unit[:, i]) for i, parameter in enumerate(schema.parameters.values())])
 
 
 def _settled(schema: Schema, codes: FloatArray) -> FloatArray:
+    """The same without those of parameters that do not exist."""
     return np.where(schema.activity(codes), codes, np.nan) if schema.conditional else codes
 
 
 def _repaired(schema: Schema, codes: FloatArray, rng: np.random.Generator) -> FloatArray:
     # Every gap is filled first: which children are active then follows from their parents alone.
     gaps = np.isnan(codes)
-    return (
-        _settled(schema, np.where(gaps, _all_active(schema, rng.random(codes.shape)), codes))
-        if gaps.any()
-        else _settled(schema, codes)
-    )
+    if gaps.any():
+        codes = np.where(gaps, _all_active(schema, rng.random(codes.shape)), codes)
+    return _settled(schema, codes)

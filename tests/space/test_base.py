@@ -1,10 +1,22 @@
-"""What a user writes."""
+"""What a user writes: every kind by its word, and when it exists."""
 
 import pytest
 
 from leantune.errors import SpaceError
-from leantune.space import Boolean, Choice, Float, Integer, Ordinal
-from leantune.space.parameters import boolean, choice, integer, linear, log, ordinal, when
+from leantune.space import (
+    Boolean,
+    Choice,
+    Float,
+    Integer,
+    Ordinal,
+    boolean,
+    choice,
+    integer,
+    linear,
+    log,
+    ordinal,
+    when,
+)
 
 
 def test_each_word_makes_its_parameter() -> None:
