@@ -38,8 +38,8 @@ def test_ticks_of_a_log_axis_lie_inside_and_are_few(low: float, ratio: float) ->
 def test_every_value_lies_on_its_axis(values: list[float]) -> None:
     for metric in (COST, TIME, "loss"):
         axis = metric_axis(metric, values)
-        assert axis.low is not None and axis.high is not None
-        assert all(axis.low <= (axis.of(value) or math.nan) <= axis.high for value in values)
+        assert axis.ends is not None
+        assert all(axis.ends[0] <= (axis.of(value) or math.nan) <= axis.ends[1] for value in values)
         low, high = axis.layout()["range"]
         assert low < high
 
@@ -64,9 +64,9 @@ def test_a_log_axis_only_where_most_values_need_it() -> None:
 def test_a_value_alone_has_room() -> None:
     for value in (0.0, 5.0, -3.0):
         axis = metric_axis("loss", [value])
-        assert axis.low is not None and axis.high is not None
-        assert axis.low < value < axis.high
-    assert metric_axis("loss", []).low is None
+        assert axis.ends is not None
+        assert axis.ends[0] < value < axis.ends[1]
+    assert metric_axis("loss", []).ends is None
 
 
 def test_a_rare_kind_still_looks_rare_when_results_are_left_out() -> None:

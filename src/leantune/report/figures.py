@@ -129,14 +129,12 @@ def _limit(view: StudyView, index: int, limit: Constraint, answers: Sequence[Stu
 def _forbidden(x: Axis, y: Axis, limit: Constraint) -> list[Json]:
     """The side of a limit where answers do not count."""
     at = x.of(limit.limit)
-    if at is None or x.low is None or x.high is None or y.low is None or y.high is None:
+    if at is None or x.ends is None or y.ends is None:
         return []
-    end = x.high if limit.upper else x.low
-    area = line(
-        [at, end, end, at], [y.low, y.low, y.high, y.high], "@clear", fill="toself", fillcolor="@shade", width=0
-    )
-    edge = line([at, at], [y.low, y.high], "@broke", dash="dash", width=1.5)
-    return [area, edge]
+    end = x.ends[1] if limit.upper else x.ends[0]
+    low, high = y.ends
+    area = line([at, end, end, at], [low, low, high, high], "@clear", fill="toself", fillcolor="@shade", width=0)
+    return [area, line([at, at], y.ends, "@broke", dash="dash", width=1.5)]
 
 
 def _star(metric: str, across: Estimate, up: Estimate, x: Axis, y: Axis) -> Json:
@@ -224,7 +222,8 @@ def _prediction(view: StudyView, index: int, metric: str) -> Figure | None:
     for trace in traces:
         estimates = [expected[number] for number in trace["customdata"]]
         trace["error_y"] = _bars([e.mean for e in estimates], [e.sd for e in estimates], axis, "@bar")
-    traces.insert(0, line([axis.low, axis.high], [axis.low, axis.high], "@soft", dash="dot", width=1.5))
+    ends = axis.ends or (None, None)
+    traces.insert(0, line(ends, ends, "@soft", dash="dot", width=1.5))
     within = sum(abs(result.value(metric) - e.mean) <= INTERVAL * e.sd for result, e in rows)
     caption = (
         f"{within:,} of {counted(len(rows), 'measurement')} ({percent(within / len(rows))}) lie within the predicted"

@@ -79,14 +79,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class Axis:
-    """How values of one quantity are put on an axis: value x factor, with its title and ticks."""
+    """How values of one quantity are put on an axis: value x factor, with its title and ticks.
+
+    ends: what is shown, as (low, high) on the axis; None: Plotly decides.
+    """
 
     title: str
     factor: float = 1.0
     log: bool = False
     dollars: bool = False
-    low: float | None = None
-    high: float | None = None
+    ends: tuple[float, float] | None = None
 
     def of(self, value: float) -> float | None:
         """Where a value lies; None where it is not known, or has no logarithm."""
@@ -96,17 +98,17 @@ class Axis:
     def layout(self) -> Json:
         """The axis as Plotly reads it."""
         layout: Json = {"title": {"text": plain(self.title)}}
-        if self.low is not None and self.high is not None:
-            ends = (self.low, self.high)
-            layout["range"] = [math.log10(end) for end in ends] if self.log else list(ends)
+        if self.ends is not None:
+            layout["range"] = [math.log10(end) for end in self.ends] if self.log else list(self.ends)
         if self.log:
             layout["type"] = "log"
-            if self.low is not None and self.high is not None:
-                ticks = log_ticks(self.low, self.high)
+            if self.ends is not None:
+                ticks = log_ticks(*self.ends)
                 texts = [_dollars(tick) if self.dollars else significant(tick, 3) for tick in ticks]
                 layout |= {"tickvals": ticks, "ticktext": texts}
         elif self.dollars:
-            reach = (self.high or 0.0) - (self.low or 0.0)
+            low, high = self.ends or (0.0, 0.0)
+            reach = high - low
             decimals = 0 if reach > 8 or not reach else max(2, math.ceil(-math.log10(reach / 4)))
             layout |= {"tickprefix": "$", "tickformat": f",.{decimals}f"}
         return layout
@@ -119,9 +121,9 @@ class Axis:
         low, high = min(placed), max(placed)
         if self.log:
             air = (high / low) ** pad if high > low else 1.5
-            return replace(self, low=low / air, high=high * air)
+            return replace(self, ends=(low / air, high * air))
         air = pad * (high - low) or 0.1 * abs(high) or 1.0
-        return replace(self, low=low - air, high=high + air)
+        return replace(self, ends=(low - air, high + air))
 
 
 def metric_axis(metric: str, values: Iterable[float]) -> Axis:

@@ -58,7 +58,7 @@ def _course(view: StudyView) -> Figure:
         kept = peak <= budget * (1 + _ROUNDING)
         caption += " Together they never exceeded the budget." if kept else " Together they EXCEEDED the budget."
     top = budget if budget is not None and near else peak
-    axis = Axis("dollars (USD)", dollars=True, low=0.0, high=1.08 * top or 1.0)
+    axis = Axis("dollars (USD)", dollars=True, ends=(0.0, 1.08 * top or 1.0))
     layout: Json = {"xaxis": {"title": {"text": f"time since the first run ({unit})"}}, "yaxis": axis.layout()}
     return Figure("ledger-course", "Money over time", caption, traces, layout)
 

@@ -63,7 +63,7 @@ def _parameter(view: StudyView, index: int, name: str, parameter: Parameter) -> 
     traces.append({**failed[0], f"{second}axis": f"{second}2"})
     layout: Json = {
         f"{first}axis": scale.axis,
-        f"{second}axis": value_axis.layout() if value_axis.low is not None else {"visible": False, "range": [0, 1]},
+        f"{second}axis": value_axis.layout() if value_axis.ends else {"visible": False, "range": [0, 1]},
         f"{second}axis2": {"overlaying": second, "range": [0, 1], "visible": False, "fixedrange": True},
         "shapes": _recommended_line(view, name, scale, first, second),
     }
