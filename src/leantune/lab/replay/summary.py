@@ -128,14 +128,8 @@ def _summary(truth: Truth, label: str, runs: Sequence[Run], rule: str, at_usd: S
 
 def _arrivals(target: QualityLevel, runs: Sequence[Run], rule: str) -> Arrivals:
     arrivals = [arrival(run, rule, target.good) for run in runs]
-    return Arrivals(
-        target.level,
-        target.full,
-        dollars=median([reached.dollars for reached in arrivals]),
-        seconds=median([reached.seconds for reached in arrivals]),
-        tests=median([reached.tests for reached in arrivals]),
-        thinking=median([reached.thinking for reached in arrivals]),
-    )
+    spent = ([getattr(reached, name) for reached in arrivals] for name in ("dollars", "seconds", "tests", "thinking"))
+    return Arrivals(target.level, target.full, *map(median, spent))
 
 
 def _regret(truth: Truth, runs: Sequence[Run], rule: str, dollars: float | None) -> Regret:

@@ -58,7 +58,7 @@ def gantt_html(page: Page, plan: ComparisonPlan, tallies: Sequence[Tally]) -> st
         "charts": [chart(plan, tally) for tally in tallies],
     }
     style, stage, script = (asset("leantune.lab.simulate", f"gantt.{kind}") for kind in ("css", "html", "js"))
-    return page_html(page.title, style, f"{_header(page)}{stage}{_table(page)}{_notes(page)}", data, [script])
+    return page_html(page.title, style, _body(page, stage), data, [script])
 
 
 def offers(plan: ComparisonPlan) -> list[Json]:
@@ -166,19 +166,13 @@ def _steps(series: PriceSeries, start: float, until: float) -> Json:
     return {"t": np.round(times, 1).tolist(), "p": usd.tolist()}
 
 
-def _header(page: Page) -> str:
-    return (
-        f'<header><p class="kicker">{escaped(page.kicker)}</p><h1>{escaped(page.headline)}</h1>'
-        f"{items_html(page.sentences, 'p')}{tiles_html(page.tiles)}</header>"
-    )
-
-
-def _table(page: Page) -> str:
-    rows = [[f"<td>{escaped(cell)}</td>" for cell in row] for row in page.rows]
-    head = '<section id="policies"><h2>Policies side by side</h2>'
-    return f"{head}{table(page.headings, rows)}</section>" if rows else ""
-
-
-def _notes(page: Page) -> str:
-    items = items_html(page.notes)
-    return f'<section id="notes"><h2>Notes</h2><ul>{items}</ul></section>' if items else ""
+def _body(page: Page, stage: str) -> str:
+    """The headline, the drawing, the table of policies and the notes, where there are any."""
+    header = f'<p class="kicker">{escaped(page.kicker)}</p><h1>{escaped(page.headline)}</h1>'
+    body = f"<header>{header}{items_html(page.sentences, 'p')}{tiles_html(page.tiles)}</header>{stage}"
+    if page.rows:
+        policies = table(page.headings, [[f"<td>{escaped(cell)}</td>" for cell in row] for row in page.rows])
+        body += f'<section id="policies"><h2>Policies side by side</h2>{policies}</section>'
+    if notes := items_html(page.notes):
+        body += f'<section id="notes"><h2>Notes</h2><ul>{notes}</ul></section>'
+    return body

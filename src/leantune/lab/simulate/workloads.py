@@ -133,19 +133,16 @@ def parsed(text: str, where: str) -> tuple[RecordedJob, ...]:
 
 
 def _job(family: Mapping[str, Any], job: Mapping[str, Any]) -> RecordedJob:
+    shared = {key: family[key] for key in ("family", "metric", "maximize")}
+    plain = {key: job[key] for key in ("name", "model_bytes", "save_seconds", "restore_seconds")}
     return RecordedJob(
-        name=job["name"],
-        family=family["family"],
+        **shared,
+        **plain,
         setting=MappingProxyType(job["setting"]),
-        metric=family["metric"],
-        maximize=family["maximize"],
         steps=_fixed(job["steps"]),
         values=_fixed([math.nan if value is None else value for value in job["values"]]),
         seconds=_fixed(job["seconds"]),
-        drops=tuple(float(drop) for drop in job["drops"]),
-        model_bytes=job["model_bytes"],
-        save_seconds=job["save_seconds"],
-        restore_seconds=job["restore_seconds"],
+        drops=tuple(map(float, job["drops"])),
     )
 
 

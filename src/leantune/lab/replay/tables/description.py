@@ -162,6 +162,12 @@ _OptionalFormula = Annotated[Formula | None, _formula]
 _OptionalDollars = Annotated[Formula | None, partial(_formula, kind="money")]
 
 
+def _written(entry: Entry, hint: str) -> str:
+    """A value as it stands in the file."""
+    entry.scalar("a value", hint)
+    return entry.written.strip()
+
+
 def _word(entry: Entry, words: Any) -> Any:
     """One of the words of a Literal."""
     hint = f"Write one of {', '.join(get_args(words))}"
@@ -192,10 +198,6 @@ def _columns(entry: Entry) -> dict[str, MadeColumn]:
 
 
 def _made(entry: Entry) -> MadeColumn:
-    def written(value: Entry) -> str:
-        value.scalar("a value", _COLUMNS_HINT)
-        return value.written.strip()
-
     if not isinstance(entry.value, dict):
         return MadeColumn(entry, formula=_formula(entry))
     fields = entry.fields(("column", "is", "by", "of"), _COLUMNS_HINT)
@@ -203,9 +205,10 @@ def _made(entry: Entry) -> MadeColumn:
         case ["column"]:
             return MadeColumn(entry, column=_formula(fields["column"]))
         case ["is"]:
-            return MadeColumn(entry, constant=written(fields["is"]))
+            return MadeColumn(entry, constant=_written(fields["is"], _COLUMNS_HINT))
         case ["by", "of"]:
-            looked_up = {key: written(value) for key, value in fields["of"].any_fields(_COLUMNS_HINT).items()}
+            values = fields["of"].any_fields(_COLUMNS_HINT)
+            looked_up = {key: _written(value, _COLUMNS_HINT) for key, value in values.items()}
             return MadeColumn(entry, column=_formula(fields["by"]), of=looked_up)
     raise entry.error(f"{' and '.join(fields) or 'nothing'} does not make a column", _COLUMNS_HINT)
 
@@ -226,9 +229,8 @@ def _parameters(entry: Entry) -> dict[str, ParameterColumn]:
 def _parameter(entry: Entry) -> ParameterColumn:
     if not isinstance(entry.value, list | dict):
         return ParameterColumn(_word(entry, ParameterKind), None, entry)
-    given = (
-        {"choice": entry} if isinstance(entry.value, list) else entry.fields(get_args(ParameterKind), _PARAMETERS_HINT)
-    )
+    kinds = get_args(ParameterKind)
+    given = {"choice": entry} if isinstance(entry.value, list) else entry.fields(kinds, _PARAMETERS_HINT)
     if len(given) != 1:
         raise entry.error(f"{' and '.join(given) or 'nothing'} is not one kind of parameter", _PARAMETERS_HINT)
     ((kind, values),) = given.items()
@@ -309,16 +311,13 @@ def _metrics(entry: Entry) -> dict[str, MetricColumn]:
 
 
 def _where(entry: Entry) -> dict[str, RowFilter]:
-    return {name: RowFilter(_values(cells), cells) for name, cells in entry.any_fields(_WHERE_HINT).items()}
+    return {name: _filter(cells) for name, cells in entry.any_fields(_WHERE_HINT).items()}
 
 
-def _values(entry: Entry) -> tuple[str, ...]:
-    values = entry.one_or_more()
-    if not values:
+def _filter(entry: Entry) -> RowFilter:
+    if not entry.one_or_more():
         raise entry.error("no value is given", _WHERE_HINT)
-    for value in values:
-        value.scalar("a value", _WHERE_HINT)
-    return tuple(value.written.strip() for value in values)
+    return RowFilter(tuple(_written(value, _WHERE_HINT) for value in entry.one_or_more()), entry)
 
 
 def _deviations(entry: Entry) -> dict[str, Formula]:
