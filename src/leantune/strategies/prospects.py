@@ -200,8 +200,7 @@ class Prospects:
 
 def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> MeasuredResults:
     """Results on all data, those of one configuration together: their mean, and whether all of them kept the limits."""
-    rows = np.array([table.row_of(trial) for trial, _ in table.history.observations], dtype=np.int64)
-    goal = evidence.metrics[table.problem.goal.metric]
+    rows, goal = table.observed, evidence.metrics[table.problem.goal.metric]
     last = len(table.problem.fractions) - 1
     there = (evidence.level == last) & (rows >= 0) & (evidence.failed | np.isfinite(goal))
     succeeded = set(rows[there & ~evidence.failed].tolist())  # of those a run that we ended changes nothing
