@@ -23,7 +23,7 @@ from tests.toy import told, toy_problem
 
 def prospects(problem: Problem, history: History, recipe: Recipe, seed: int) -> Prospects:
     table, evidence = Table.of(problem, history, recipe, 0), Evidence.of(problem, history)
-    return Prospects.of(table, evidence, recipe, seed, kappa=0.0, pending=False)
+    return Prospects.of(table, evidence, recipe, seed, advising=True)
 
 
 @pytest.mark.parametrize("seed", range(4))

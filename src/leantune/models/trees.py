@@ -246,10 +246,8 @@ class RegrownOptimum:
 
         def block(start: int, stop: int) -> None:
             part, tournament = slice(start, stop), kernels.fork_tournament(self._tournament)
-            simulated = (tests[part], outcomes[part], roots.w)
-            kernels.expected_divergences(
-                model.forest, model.bench(places), places, tournament, *simulated, result[part]
-            )
+            bench, x, y = model.bench(places), tests[part], outcomes[part]
+            kernels.expected_divergences(model.forest, bench, places, tournament, x, y, roots.w, result[part])
 
         parallel_blocks(block, len(tests), TEST_BLOCK)
         return result

@@ -57,6 +57,11 @@ class Table:
         """Row of a trial's configuration; -1 where it is not on offer."""
         return int(self.rows[trial.number])
 
+    @cached_property
+    def observed(self) -> IntArray:
+        """Row of each observation's configuration, in the order of the evidence."""
+        return np.array([self.row_of(trial) for trial, _ in self.history.observations], dtype=np.int64)
+
     def untested(self, recipe: Recipe) -> BoolArray:
         """Pairs that may be proposed, [N, k]: of the recipe's fractions, not pending, tested fewer than `repeats`
         times.

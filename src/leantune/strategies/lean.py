@@ -43,7 +43,6 @@ if TYPE_CHECKING:  # what few studies need is loaded by those
     from leantune.strategies.repeating import Repeats
     from leantune.strategies.trial_ends import StoppedTrial
 
-CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
 UNLIKELY = 0.1  # chance that something better exists, at which a study may end
 ALL_TESTED = "every pair that the strategy may test has been tested"
 UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all {}."
@@ -55,7 +54,6 @@ class Lean:
     """See the module. recipe: start and models, and the way to look for the cheapest anywhere."""
 
     recipe: Recipe
-    kappa: float = CAUTION
 
     @property
     def judges(self) -> bool:
@@ -117,13 +115,12 @@ class Lean:
     def _prospects(
         self, view: View, table: Table, evidence: Evidence, seed: int, *, advising: bool = False
     ) -> Prospects:
-        kappa = 0.0 if advising else self.kappa
         stopped: tuple[StoppedTrial, ...] = ()
         if self.recipe.curves:
             from leantune.strategies.trial_ends import stopped_trials
 
             stopped = stopped_trials(view)
-        return Prospects.of(table, evidence, self.recipe, seed, stopped, kappa=kappa, pending=not advising)
+        return Prospects.of(table, evidence, self.recipe, seed, stopped, advising=advising)
 
     @staticmethod
     def _measured(prospects: Prospects, evidence: Evidence) -> Recommendation | None:

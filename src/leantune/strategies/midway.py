@@ -77,7 +77,7 @@ class Walk:
 
     def leads_to(self, curve: LearningCurve, schedule: TrainingSchedule) -> bool:
         """Whether what was walked along is the beginning of this curve, on this schedule."""
-        if schedule is not self._schedule and schedule != self._schedule:
+        if schedule != self._schedule:
             return False
         if curve is self._curve:
             return True

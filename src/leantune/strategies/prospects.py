@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # what few studies need is loaded by those
     from leantune.strategies.repeating import RepeatedRuns
     from leantune.strategies.trial_ends import StoppedTrial
 
+CAUTION = 0.5  # kappa: deviations that an untested configuration must be better by, where there is a budget
 RESERVE = 1.0  # deviations by which an untested configuration must promise more, to be recommended
 RIVALS, DRAWS = 100, 32  # configurations, and draws of each member, among which the best of all is sought
 SMALLEST = 1e-12
@@ -54,12 +55,10 @@ class Prospects:
         seed: int,
         stopped: Sequence[StoppedTrial] = (),
         *,
-        kappa: float,
-        pending: bool,
+        advising: bool,
     ) -> Prospects:
-        """At least one run must have succeeded. stopped: trials whose ends the models are told. kappa: where there
-        is a budget. pending: trials under way are believed to turn out as predicted; a recommendation must not rest on
-        that.
+        """At least one run must have succeeded. stopped: trials whose ends the models are told. advising: for a
+        recommendation, which must not rest on how trials under way are predicted to turn out.
         """
         left = Resources.of(table.problem, table.history, recipe.thrift)
         learned = evidence
@@ -77,9 +76,9 @@ class Prospects:
             measured = standing.believed(measured)
         if stopped:
             measured = closed(measured, stopped, table, settled)
-        belief = with_pending(settled, table, settled.predict) if pending else settled
+        belief = settled if advising else with_pending(settled, table, settled.predict)
         cutoffs = Cutoffs.of(table.problem, evidence, left)
-        outlook = FullDataOutlook.of(belief, measured, kappa if left.any else 0.0)
+        outlook = FullDataOutlook.of(belief, measured, CAUTION if left.any and not advising else 0.0)
         return cls(table, belief, settled, conditions, outlook, standing, left, cutoffs)
 
     @property
@@ -201,8 +200,7 @@ class Prospects:
 
 def measured_on_all_data(table: Table, evidence: Evidence, belief: Belief) -> MeasuredResults:
     """Results on all data, those of one configuration together: their mean, and whether all of them kept the limits."""
-    rows = np.array([table.row_of(trial) for trial, _ in table.history.observations], dtype=np.int64)
-    goal = evidence.metrics[table.problem.goal.metric]
+    rows, goal = table.observed, evidence.metrics[table.problem.goal.metric]
     last = len(table.problem.fractions) - 1
     there = (evidence.level == last) & (rows >= 0) & (evidence.failed | np.isfinite(goal))
     succeeded = set(rows[there & ~evidence.failed].tolist())  # of those a run that we ended changes nothing

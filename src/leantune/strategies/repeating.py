@@ -88,7 +88,7 @@ class RepeatedRuns:
 
 def _results(table: Table, evidence: Evidence) -> dict[int, IntArray]:
     """Places of the results on all data that told the goal, by row of the configuration table."""
-    rows = np.array([table.row_of(trial) for trial, _ in table.history.observations], dtype=np.int64)
+    rows = table.observed
     reported = np.isfinite(evidence.metrics[table.problem.goal.metric]) & ~evidence.failed
     there = np.flatnonzero(reported & (rows >= 0) & (evidence.level == len(table.problem.fractions) - 1))
     return {row: there[rows[there] == row] for row in dict.fromkeys(rows[there].tolist())}
@@ -99,8 +99,7 @@ def _sound(table: Table, evidence: Evidence, rows: IntArray) -> BoolArray:
     limited = any(limit.metric in (COST, TIME) for limit in table.problem.constraints)
     bad = (evidence.failed | (evidence.cut & limited)) & ~evidence.harmless
     bad &= evidence.level == len(table.problem.fractions) - 1
-    broken = {table.row_of(trial) for (trial, _), is_bad in zip(table.history.observations, bad, strict=True) if is_bad}
-    return np.array([row not in broken for row in rows.tolist()], dtype=np.bool_)
+    return ~np.isin(rows, table.observed[bad])
 
 
 def _runs(evidence: Evidence, where: tuple[IntArray, ...], metric: str) -> Runs | None:

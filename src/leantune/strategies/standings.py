@@ -11,13 +11,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import compress
+from itertools import chain, compress, pairwise
 from operator import is_not
 
 from leantune.curves.base import CurvePredictor, Outlook, Prediction
 from leantune.curves.selection import choose
 from leantune.errors import StrategyError
-from leantune.history import History, Move, Trial, TrialState
+from leantune.history import History, Trial, TrialState
 from leantune.problem import Direction, Problem
 from leantune.strategies.midway import TrainingSchedule, Turn, TurnKind, Walk
 from leantune.strategies.tuner import View
@@ -86,34 +86,11 @@ def states_until(trial: Trial, until: float) -> list[TrialState]:
     return states
 
 
-@dataclass
-class _Past:
-    """What the first `seen` moves of a trial say, the last of which was `last`: moves are only ever added."""
-
-    seen: int = 0
-    last: Move | None = None
-    paused: bool = False
-    resumed: tuple[float, ...] = ()
-
-    def leads_to(self, moves: Sequence[Move]) -> bool:
-        return self.seen == 0 or (len(moves) >= self.seen and moves[self.seen - 1] is self.last)
-
-    def follow(self, moves: Sequence[Move]) -> None:
-        for place in range(self.seen, len(moves)):
-            move = moves[place]
-            if move.state is TrialState.PAUSED:
-                self.paused = True
-            elif move.state is TrialState.QUEUED and self.last is not None and self.last.state is TrialState.PAUSED:
-                self.resumed = (*self.resumed, move.time)
-            self.last = move
-        self.seen = len(moves)
-
-
 class Census:
     """What the moves of a study's trials say: who is paused, who is live, when somebody was resumed.
 
-    It is shown one history after the other, of the same study or not, and looks only at what is new in each: there may
-    be thousands of moves. Trials that verify a recommendation are left out.
+    It is shown one history after the other, of the same study or not, and looks only at the trials that are new or
+    other in each: there may be thousands of moves. Trials that verify a recommendation are left out.
     """
 
     def __init__(self) -> None:
@@ -124,7 +101,8 @@ class Census:
         self.paused: set[int] = set()  # numbers of those that wait to be chosen
         self.live: set[int] = set()  # of those that have neither paused nor ended
         self.resumed: list[float] = []  # when paused trials were resumed, in order
-        self._pasts: dict[int, _Past] = {}
+        self._have_paused: set[int] = set()  # now or earlier
+        self._resumed: dict[int, list[float]] = {}  # when, of those that were
 
     def follow(self, history: History) -> None:
         """Take this history for the present one."""
@@ -140,31 +118,32 @@ class Census:
 
     def was_paused(self, trial: Trial) -> bool:
         """Whether it has paused, now or earlier."""
-        past = self._pasts.get(trial.number)
-        return past is not None and past.paused
+        return trial.number in self._have_paused
 
     def selected_at(self, trial: Trial) -> float | None:
         """When the selection was that this trial took part in; None while it is to come."""
         return next((time for time in self.resumed if time >= trial.moves[0].time), None)
 
     def _look_at(self, trial: Trial) -> None:
-        number, state = trial.number, trial.state
-        self.paused.discard(number)
-        self.live.discard(number)
-        past = self._pasts.get(number)
-        before = () if past is None else past.resumed
-        if past is None or not past.leads_to(trial.moves):
-            past = self._pasts[number] = _Past()
-        if trial.verifies:
-            past = self._pasts[number] = _Past()
-        else:
-            past.follow(trial.moves)
-            if state is TrialState.PAUSED:
+        number = trial.number
+        for numbers in (self.paused, self.live, self._have_paused):
+            numbers.discard(number)
+        before, resumed = self._resumed.pop(number, []), list[float]()
+        if not trial.verifies:
+            for move, following in pairwise(trial.moves):
+                if move.state is TrialState.PAUSED:
+                    self._have_paused.add(number)
+                    if following.state is TrialState.QUEUED:
+                        resumed.append(following.time)
+            if trial.state is TrialState.PAUSED:
+                self._have_paused.add(number)
                 self.paused.add(number)
             elif trial.pending:
                 self.live.add(number)
-        if past.resumed != before:
-            self.resumed = sorted(time for other in self._pasts.values() for time in other.resumed)
+        if resumed:
+            self._resumed[number] = resumed
+        if resumed != before:
+            self.resumed = sorted(chain.from_iterable(self._resumed.values()))
 
 
 @dataclass(frozen=True)
@@ -180,19 +159,9 @@ class Reader:
     last_steps: Mapping[str, float]
     drops: Mapping[str, tuple[float, ...]]
     _walks: dict[int, Walk] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _schedules: dict[tuple[str, float | None, Direction], TrainingSchedule] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     def schedule(self, problem: Problem, trial: Trial) -> TrainingSchedule:
         """What the trial is to go through."""
-        key = (trial.configuration.id, problem.steps, problem.goal.direction)
-        schedule = self._schedules.get(key)
-        if schedule is None:
-            schedule = self._schedules[key] = self._new_schedule(problem, trial)
-        return schedule
-
-    def _new_schedule(self, problem: Problem, trial: Trial) -> TrainingSchedule:
         identity = trial.configuration.id
         last = self.last_steps.get(identity, problem.steps)
         if last is None:
