@@ -11,8 +11,8 @@ import pytest
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import SimulatedClock
 from leantune.errors import CheckpointError
-from leantune.executors.base import Terms
-from leantune.executors.keeper import QUIET, Checkpoints, Keeper, SavedCopy
+from leantune.executors.base import CheckpointSaved, Terms
+from leantune.executors.keeper import QUIET, Checkpoints, Keeper
 from leantune.executors.outcome import Restored
 from leantune.executors.run_folder import RunFolder
 from leantune.history import Observation, ObservationKind, TrialState
@@ -76,7 +76,7 @@ def test_saved_when_it_has_changed_and_is_quiet(world: World) -> None:
     assert keeper.next_look == 92.0
     assert world.generation == 1
     assert world.woken == 1
-    assert keeper.look(62.5, 8.0) == [SavedCopy(7.0, 1000.0, 1000.0)]
+    assert keeper.look(62.5, 8.0) == [(1000.0, CheckpointSaved(0, 1000.0, 7.0, 0.0))]
     assert keeper.look(63.0, 8.0) == [], "told once"
     keeper.look(92.0, 7.0)
     keeper.look(93.0, 7.0)
@@ -167,15 +167,15 @@ def test_saved_when_it_is_asked_for(world: World) -> None:
     keeper.ask(0.0)
     assert keeper.next_look == float("inf"), "not before it has begun"
     keeper.begin(1.0)
-    assert keeper.look(1.0, None) == [SavedCopy(0.0, 1000.0, 1.0)], "there is nothing to save"
+    assert keeper.look(1.0, None) == [(1.0, CheckpointSaved(0, 1000.0, 0.0, 0.0))], "there is nothing to save"
     world.write("1")
     keeper.ask(2.0)
     assert keeper.look(2.0, 3.0) == [], "perhaps it is still being written"
     assert keeper.look(2.0 + QUIET, 4.0) == []
     assert world.generation == 1
-    assert [copy.step for copy in keeper.look(4.0, 5.0)] == [4.0], "the last one reported when saving began"
+    assert [copy.step for _, copy in keeper.look(4.0, 5.0)] == [4.0], "the last one reported when saving began"
     keeper.ask(5.0)
-    assert [copy.step for copy in keeper.look(5.0, 6.0)] == [4.0], "nothing has changed since"
+    assert [copy.step for _, copy in keeper.look(5.0, 6.0)] == [4.0], "nothing has changed since"
     assert keeper.look(6.0, 6.0) == []
 
 
@@ -186,7 +186,7 @@ def test_without_a_store_it_is_saved_when_it_is_quiet(world: World) -> None:
     world.write("1")
     keeper.ask(1.0)
     assert keeper.look(1.0, 3.0) == []
-    assert keeper.look(1.0 + QUIET, 3.0) == [SavedCopy(3.0, 1000.0, 1.0 + QUIET)]
+    assert keeper.look(1.0 + QUIET, 3.0) == [(1.0 + QUIET, CheckpointSaved(0, 1000.0, 3.0, 0.0))]
     assert keeper.next_look == float("inf")
 
 

@@ -29,21 +29,10 @@ Train = Callable[[CurrentTrial], Any]
 class SnapshotLike(Protocol):
     """What a function may return a list of: what it showed at one share, and when."""
 
-    @property
-    def fraction(self) -> Fraction:
-        """The share of the data."""
-
-    @property
-    def metrics(self) -> Mapping[str, float]:
-        """What was measured."""
-
-    @property
-    def seconds(self) -> float | None:
-        """Since the start of the run."""
-
-    @property
-    def cost(self) -> float | None:
-        """Dollars, where they are not seconds times the machine's price."""
+    fraction: Fraction
+    metrics: Mapping[str, float]
+    seconds: float | None  # since the start of the run
+    cost: float | None  # dollars, where they are not seconds times the machine's price
 
 
 class FunctionExecutor(BaseExecutor):

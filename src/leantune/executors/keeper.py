@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock
 from leantune.errors import CheckpointError
-from leantune.executors.base import Finished
+from leantune.executors.base import CheckpointSaved, Finished
 from leantune.executors.outcome import Restored
 from leantune.executors.run_folder import Fingerprint, RunFolder
 from leantune.history import TrialState
 
 SAVE_EVERY = 30.0  # seconds between looks at a running trial's checkpoint
 QUIET = 1.0  # seconds without a change after which a checkpoint counts as complete
+
+Copy = tuple[float, CheckpointSaved]  # with the moment it was complete, by `Clock.monotonic`
 
 
 class Checkpoints:
@@ -80,20 +81,6 @@ class Checkpoints:
             self._thread = None
 
 
-@dataclass(frozen=True)
-class SavedCopy:
-    """A checkpoint that was saved while its run went on.
-
-    step: the last one reported when saving began; 0 where there was nothing to save, None where nothing was reported.
-    time, monotonic: when it was complete, by both clocks. seconds: how long saving took.
-    """
-
-    step: float | None
-    time: float
-    monotonic: float
-    seconds: float = 0.0
-
-
 class Keeper:
     """Of the checkpoint of one run. Without a store, a checkpoint lives in the trial's own folder only.
 
@@ -101,13 +88,13 @@ class Keeper:
     """
 
     def __init__(self, checkpoints: Checkpoints, number: int) -> None:
-        self.folder = checkpoints.folder(number)
+        self.folder, self._number = checkpoints.folder(number), number
         self._checkpoints, self._store, self._clock = checkpoints, checkpoints.store, checkpoints.clock
         self._saved: Fingerprint = ()
         self._saved_step: float | None = None
         self._seen: Fingerprint | None = None  # changed since it was saved, and perhaps not complete
         self._saving: Future[str] | None = None
-        self._copy: SavedCopy | None = None  # what the thread has saved last
+        self._copy: Copy | None = None  # what the thread has saved last
         self._last: Future[str] | None = None  # saving after the run
         self._begun = self._asked = False
         self.next_look = float("inf")
@@ -179,10 +166,10 @@ class Keeper:
         if self._begun:
             self.next_look = now
 
-    def look(self, now: float, step: float | None) -> list[SavedCopy]:
+    def look(self, now: float, step: float | None) -> list[Copy]:
         """Save the checkpoint when it has changed and then kept still for a moment; what was saved since the last look.
 
-        step: the last one that the run has reported.
+        step: the last one that the run has reported; of a copy, when saving began.
         """
         copies = self._completed()
         if now >= self.next_look:
@@ -213,7 +200,7 @@ class Keeper:
             kept = step if self.holds else 0.0
         return finished._replace(cause=cause, kept_step=kept)
 
-    def _completed(self) -> list[SavedCopy]:
+    def _completed(self) -> list[Copy]:
         """What the thread has saved; what went wrong with it is noted once."""
         if self._saving is None or not self._saving.done():
             return []
@@ -222,7 +209,7 @@ class Keeper:
             self.notes.append(trouble)
         return [self._copy] if self._copy is not None and not trouble else []
 
-    def _inspect(self, now: float, step: float | None) -> list[SavedCopy]:
+    def _inspect(self, now: float, step: float | None) -> list[Copy]:
         if self._saving is not None:
             self.next_look = now + QUIET
             return []
@@ -238,7 +225,7 @@ class Keeper:
             return []
         if fingerprint != self._saved:  # the folder is all there is
             self._saved, self._saved_step = fingerprint, step
-        return [SavedCopy(self._saved_step if fingerprint else 0.0, self._clock.now(), now)] if asked else []
+        return [self._copied(self._saved_step if fingerprint else 0.0, now)] if asked else []
 
     def _save(self, step: float | None) -> str:
         """In the background: what went wrong, in words."""
@@ -251,5 +238,8 @@ class Keeper:
                 return f"its checkpoint was not saved: {error.what}"
         ended = self._clock.monotonic()
         self._saved, self._saved_step = fingerprint, step
-        self._copy = SavedCopy(step, self._clock.now(), ended, ended - began)
+        self._copy = self._copied(step, ended, ended - began)
         return ""
+
+    def _copied(self, step: float | None, ended: float, seconds: float = 0.0) -> Copy:
+        return ended, CheckpointSaved(self._number, self._clock.now(), step, seconds)

@@ -142,14 +142,11 @@ class LocalExecutor(BaseExecutor):
     def end(self, number: int, mode: EndMode) -> None:
         """Ask the program to save a checkpoint and end, or kill everything that it started."""
         run = self._running(number)
-        match mode:
-            case EndMode.SAVE:
-                run.interrupt()
-            case EndMode.EVICT:
-                run.evict()
-            case EndMode.KILL:
-                self._remove(run)
-                run.kill()
+        if mode is EndMode.KILL:
+            self._remove(run)
+            run.kill()
+        else:
+            run.interrupt(evict=mode is EndMode.EVICT)
 
     def save(self, number: int) -> None:
         """Have the checkpoint saved as soon as it has kept still for a moment."""

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from leantune.clock import Clock
 from leantune.errors import InvalidInput
-from leantune.executors.base import Begun, CheckpointSaved, Event, Finished, Report, Terms, cores_for
+from leantune.executors.base import Begun, Event, Finished, Report, Terms, cores_for
 from leantune.executors.keeper import Checkpoints, Keeper
 from leantune.executors.machine import CoreLocks, HeldLocks, thread_environment, try_lock
 from leantune.executors.outcome import Ending, ReportLog, Restored, outcome
@@ -86,18 +86,14 @@ class LocalRun:
         if warden is not None:
             warden.send({"renew": True})
 
-    def interrupt(self) -> None:
-        """Ask it to save a checkpoint and end."""
+    def interrupt(self, *, evict: bool) -> None:
+        """Ask it to save a checkpoint and end; evict: before it is done."""
+        self._evicted = self._evicted or evict
         if self._cancel():
             self.ended = self._clock.monotonic()
             self.finished = Finished(self.trial.number, (), TrialState.QUEUED, "interrupted")
         elif self.warden is not None:
             self.warden.send({"stop": "term"})
-
-    def evict(self) -> None:
-        """Ask it to save a checkpoint and end, before it is done."""
-        self._evicted = True
-        self.interrupt()
 
     def kill(self) -> None:
         """End it at once."""
@@ -130,8 +126,7 @@ class LocalRun:
             if self.warden.over and self._ended is None:
                 self._lost(now)
         if self._ended is None:
-            for copy in self._keeper.look(now, self._log.step):
-                news.append((copy.monotonic, CheckpointSaved(self.trial.number, copy.time, copy.step, copy.seconds)))
+            news += self._keeper.look(now, self._log.step)
         elif self.finished is None and self._keeper.is_settled:
             self.finished = self._keeper.with_checkpoint(self._ended, self._log.step)
         self.ended = max([self.ended, *(time for time, _ in news)])

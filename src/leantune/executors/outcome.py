@@ -185,40 +185,29 @@ def outcome(
     _hear_last_lines(log, ending)
     if restored.own and not ending.why:
         log.fill_in(terms.reported)
-    number, resumed = log.trial.number, restored.own
-    seconds = ending.seconds + restored.earlier_seconds(terms)
-    failure = _failure(log, ending, terms)
+    end = Finished(log.trial.number, (), TrialState.DONE, "", ending.seconds, restored.own)
     if ending.why in (EndReason.LEASE, EndReason.ORPHANED):
-        cause = _sentence("its lease was not renewed in time", ending)
-        return Finished(number, (), TrialState.LOST, cause, ending.seconds, resumed)
+        return end._replace(state=TrialState.LOST, cause=_sentence("its lease was not renewed in time", ending))
+    end = end._replace(continued=restored.continued)
+    failure = _failure(log, ending, terms)
     shares = log.trial.snapshots
     faulty = next((share for share in shares if not _good(log, share, any(restored))), None)
     left_early = evicted and ending.why is EndReason.STOP
     if left_early or (ending.why in (EndReason.STOP, EndReason.SIGNAL) and (failure or faulty is not None)):
-        cause, went_on = _sentence("interrupted", ending), restored.continued
-        return Finished(number, (), TrialState.QUEUED, cause, ending.seconds, resumed, continued=went_on)
+        return end._replace(state=TrialState.QUEUED, cause=_sentence("interrupted", ending))
+    seconds = ending.seconds + restored.earlier_seconds(terms)
     # A program that broke down did so on its way to its largest share; what it told before that stands.
     at = faulty if faulty is not None and not failure else shares[-1]
     failure = failure or (log.fault(faulty) if faulty is not None else "")
     if not failure:
         seen = tuple(_measured(log, share, seconds) for share in shares if share in log.results or share == shares[-1])
-        notes = "; ".join(ending.notes)
-        return Finished(number, seen, TrialState.DONE, notes, ending.seconds, resumed, continued=restored.continued)
+        return end._replace(observations=seen, cause="; ".join(ending.notes))
     cause = _sentence(failure, ending)
     sound = shares[: shares.index(at if faulty is None else faulty)]
     before = [_measured(log, share, seconds) for share in sound if share in log.results]
     last = observe(log.problem, log.trial, {}, seconds=seconds, fraction=at, kind=ObservationKind.FAILED, cause=cause)
-    shown, timed_out = (*before, last), ending.why is EndReason.TIMEOUT and not ending.failure
-    return Finished(
-        number,
-        shown,
-        TrialState.FAILED,
-        cause,
-        ending.seconds,
-        resumed,
-        continued=restored.continued,
-        timed_out=timed_out,
-    )
+    timed_out = ending.why is EndReason.TIMEOUT and not ending.failure
+    return end._replace(observations=(*before, last), state=TrialState.FAILED, cause=cause, timed_out=timed_out)
 
 
 def _good(log: ReportLog, share: Fraction, resumed: bool) -> bool:

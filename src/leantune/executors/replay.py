@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from operator import itemgetter
 
 from leantune.clock import SimulatedClock
 from leantune.errors import ObservationError
@@ -104,25 +105,17 @@ class ReplayExecutor(BaseExecutor):
 
     def step(self, now: float) -> list[Event]:
         """Runs that have begun, what they told, and those whose end has come."""
-        begun, self._begun = self._begun, []
         until = max(now, self._due)
-        reports = self._due_reports(until)
-        ended = sorted((run for run in self._runs.values() if run.end <= until), key=_end)
-        for run in ended:
-            del self._runs[run.finished.number]
-        if reports or (begun and ended and begun[-1].time > ended[0].end):
-            moments: list[tuple[float, Event]] = [(event.time, event) for event in begun]
-            moments += [*reports, *((run.end, run.finished) for run in ended)]
-            return [event for _, event in sorted(moments, key=_moment)]
-        return [*begun, *(run.finished for run in ended)]
-
-    def _due_reports(self, until: float) -> list[tuple[float, Report]]:
-        """What runs have told until then, each in its order."""
-        reports = []
+        moments: list[tuple[float, Event]] = [(event.time, event) for event in self._begun]
         for run in self._runs.values():
             while run.reports and run.reports[0][0] <= until:
-                reports.append(run.reports.popleft())
-        return reports
+                moments.append(run.reports.popleft())
+        ended = [run for run in self._runs.values() if run.end <= until]
+        moments += [(run.end, run.finished) for run in ended]
+        for run in ended:
+            del self._runs[run.finished.number]
+        self._begun = []
+        return [event for _, event in sorted(moments, key=itemgetter(0))]  # of one moment, in this order
 
     def next_event_time(self) -> float | None:
         """The earliest end, or report before it."""
@@ -151,19 +144,14 @@ class ReplayExecutor(BaseExecutor):
             del self._runs[number]
             self._begun = [begun for begun in self._begun if begun.number != number]
         elif run.end > max(now, self._due):
-            seconds = max(0.0, now - (run.end - run.finished.seconds))
             whole = run.finished
-            usd = None if run.usd is None or whole.seconds <= 0 else run.usd * seconds / whole.seconds
+            seconds = max(0.0, now - (run.end - whole.seconds))
+            usd = None if run.usd is None or whole.seconds <= 0 else Usd(run.usd * seconds / whole.seconds)
+            state, continued = TrialState.QUEUED, whole.continued
             ended = Finished(
-                number,
-                (),
-                TrialState.QUEUED,
-                "interrupted",
-                Seconds(seconds),
-                usd=None if usd is None else Usd(usd),
-                kept_step=0.0,
+                number, (), state, "interrupted", Seconds(seconds), usd=usd, kept_step=0.0, continued=continued
             )
-            self._runs[number] = _Run(now, ended._replace(continued=whole.continued))
+            self._runs[number] = _Run(now, ended)
 
     def forget(self, number: int) -> None:
         """Nothing was kept."""
@@ -229,14 +217,6 @@ class ReplayExecutor(BaseExecutor):
                 hint="Propose only what the table holds, or add the measurement to it",
             )
         return measurement
-
-
-def _end(run: _Run) -> float:
-    return run.end
-
-
-def _moment(event: tuple[float, Event]) -> float:
-    return event[0]
 
 
 def _on_the_way(finished: Finished, before: float) -> list[Report]:

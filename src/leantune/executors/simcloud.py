@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from itertools import pairwise
 
 from leantune.clock import Clock, ScaledClock
 from leantune.cloud.market_settings import MarketSettings
@@ -106,20 +106,12 @@ def recall_steps(times: StepTimes, past: Past) -> None:
     types = {(stay.number, stay.attempt): stay.market.partition("/")[0] for stay in past.stays}
     runs: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
     for row in past.reports:
-        if row.step is not None:
+        if row.step is not None and (row.number, row.attempt) in types:
             runs[row.number, row.attempt].append((row.seconds, row.step))
-    for (number, attempt), points in runs.items():
-        kind = types.get((number, attempt))
-        if kind is not None:
-            _recall_run(times, kind, number, points)
-
-
-def _recall_run(times: StepTimes, kind: str, number: int, points: Iterable[tuple[float, float]]) -> None:
-    before: tuple[float, float] | None = None
-    for seconds, step in points:
-        if before is not None and seconds > before[0] and step > before[1]:
-            times.measured(kind, number, seconds - before[0], step - before[1])
-        before = (seconds, step)
+    for run, points in runs.items():
+        for (began, first), (seconds, step) in pairwise(points):
+            if seconds > began and step > first:
+                times.measured(types[run], run[0], seconds - began, step - first)
 
 
 def _speed(settings: ProgramSettings) -> float:

@@ -23,7 +23,7 @@ from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import Any, Protocol, SupportsFloat, SupportsIndex
+from typing import Any, NamedTuple, Protocol, SupportsFloat, SupportsIndex
 
 from leantune.errors import InvalidInput, LeanTuneError, NoTrial, ObservationError
 from leantune.units import parse_share
@@ -33,10 +33,8 @@ _MEASURED_BY_US = {"cost": "seconds times the machine's price", "time": "by the 
 _ATOMIC = select.PIPE_BUF  # bytes that many processes can write to one pipe at once without mixing them
 
 
-class ClusterView:
+class ClusterView(NamedTuple):
     """The machines that the trial runs on. Sizes are those of all of them; the price is None where nobody pays."""
-
-    __slots__ = ("accelerators", "memory_gib", "nodes", "type", "usd_per_hour", "vcpus")
 
     type: str
     nodes: int
@@ -44,13 +42,6 @@ class ClusterView:
     memory_gib: float
     accelerators: int
     usd_per_hour: float | None
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        for name in self.__slots__:
-            object.__setattr__(self, name, values[name])
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a cluster cannot be changed ({name})")
 
     def __str__(self) -> str:
         return f"{self.nodes} x {self.type}"
@@ -251,7 +242,7 @@ def _read_trial(path: Path) -> CurrentTrial:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         parameters = {
-            name: ClusterView(value) if isinstance(value, dict) else value
+            name: ClusterView(**value) if isinstance(value, dict) else value
             for name, value in values["configuration"].items()
         }
         return CurrentTrial(
