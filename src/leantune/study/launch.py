@@ -368,7 +368,9 @@ def _verification_trial(opened: OpenedStudy, recommended: Recommendation) -> Tri
     share = recommended.fraction if opened.problem.goal.at is At.ANYWHERE else Fraction(1)
     notes, kind = (Note(NoteKind.PLAIN, "verification of the recommendation"),), TrialKind.VERIFICATION
     configuration, expected = recommended.configuration, recommended.metrics
-    return opened.history.propose(configuration, share, (), notes, now, expected, limit, kind=kind)[1]
+    return opened.history.propose(
+        configuration, share, time=now, notes=notes, expected=expected, time_limit=limit, kind=kind
+    )[1]
 
 
 def _make_affordable(opened: OpenedStudy, trial: Trial, beyond_budget: bool) -> None:
