@@ -36,7 +36,8 @@ def proposed(history: History, fraction: Fraction, *notes: Note) -> tuple[Histor
     configuration = SPACE.configuration({"lr": 0.01, "batch": 16, "cluster": {"type": "small", "nodes": 1}})
     modelled = any(note.kind is NoteKind.MODELS for note in notes)
     expected = {"accuracy": Estimate(0.9, 0.02)} if modelled else {}
-    return history.propose(configuration, fraction, (), notes or (STARTED,), 100.0, expected, 60.0)
+    notes = notes or (STARTED,)
+    return history.propose(configuration, fraction, notes=notes, time=100.0, expected=expected, time_limit=60.0)
 
 
 def largest(pairs: int) -> Note:

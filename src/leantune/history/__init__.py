@@ -16,9 +16,9 @@ order; a trial is charged once, however many snapshots it brings.
 """
 
 from leantune.history.histories import History, counted_notes, in_order
-from leantune.history.moves import FINAL_STATES, LEGAL_MOVES, Move, Moves, TrialState
+from leantune.history.moves import FINAL_STATES, LEGAL_MOVES, Move, MoveDetails, Moves, TrialState
 from leantune.history.observations import Estimate, Note, NoteKind, Observation, ObservationKind, told_dollars
-from leantune.history.trials import Trial, TrialKind, moved, observe, proposed, recorded, was_ended
+from leantune.history.trials import Trial, TrialDetails, TrialKind, moved, observe, proposed, recorded, was_ended
 
 __all__ = [
     "FINAL_STATES",
@@ -26,12 +26,14 @@ __all__ = [
     "Estimate",
     "History",
     "Move",
+    "MoveDetails",
     "Moves",
     "Note",
     "NoteKind",
     "Observation",
     "ObservationKind",
     "Trial",
+    "TrialDetails",
     "TrialKind",
     "TrialState",
     "counted_notes",

@@ -2,18 +2,18 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from types import MappingProxyType
+from typing import Unpack
 
 import numpy as np
 
 from leantune.errors import HistoryError, IllegalMove, UnknownTrial
-from leantune.history.moves import Move, TrialState
-from leantune.history.observations import Estimate, Note, NoteKind, Observation, ObservationKind
-from leantune.history.trials import Trial, TrialKind, moved, proposed, recorded
+from leantune.history.moves import Move, MoveDetails, TrialState
+from leantune.history.observations import Note, NoteKind, Observation, ObservationKind
+from leantune.history.trials import Trial, TrialDetails, moved, proposed, recorded
 from leantune.space import Configuration
 from leantune.units import NO_USD, Seconds, Usd
 
@@ -37,54 +37,38 @@ class History:
         configuration: Configuration,
         fraction: Fraction,
         snapshots: Iterable[Fraction] = (),
-        notes: tuple[Note, ...] = (),
-        time: float = 0.0,
-        expected: Mapping[str, Estimate] = MappingProxyType({}),
-        time_limit: float | None = None,
         *,
-        kind: TrialKind = TrialKind.SEARCH,
+        time: float = 0.0,
+        **details: Unpack[TrialDetails],
     ) -> tuple["History", Trial]:
         """Add a trial of the configuration at `fraction` that reports at each of `snapshots` (default: the end)."""
-        number = len(self.trials)
-        trial = proposed(number, configuration, fraction, snapshots, notes, time, expected, time_limit, kind=kind)
+        trial = proposed(len(self.trials), configuration, fraction, snapshots, time=time, **details)
         return in_order((*self.trials, trial)), trial
 
-    def move(
-        self,
-        number: int,
-        state: TrialState,
-        *,
-        time: float,
-        cause: str = "",
-        dollars: Usd = NO_USD,
-        seconds: Seconds | None = None,
-    ) -> "History":
+    def move(self, number: int, state: TrialState, **details: Unpack[MoveDetails]) -> "History":
         """Change a trial's state by one legal move; results come by `record`, which also ends a trial."""
         state = TrialState(state)
         if state in (TrialState.DONE, TrialState.FAILED):
             raise IllegalMove(
                 f"a trial cannot become {state} without observations", where=f"trial {number}", hint="Use record()"
             )
-        return self.with_trial(moved(self.trial(number), Move(state, time, cause, dollars, seconds)))
+        return self.with_trial(moved(self.trial(number), Move(state, **details)))
 
     def record(
         self,
         number: int,
         observations: Iterable[Observation],
         *,
-        time: float,
         state: TrialState = TrialState.DONE,
-        cause: str = "",
-        dollars: Usd = NO_USD,
-        seconds: Seconds | None = None,
         resumed_dollars: Usd = NO_USD,
+        **details: Unpack[MoveDetails],
     ) -> "History":
         """End a trial with what it showed, walking the moves it skipped (proposed -> queued -> running -> state).
 
         dollars: those that no observation accounts for. resumed_dollars: those that the observations count again (see
         Trial).
         """
-        end = Move(TrialState(state), time, cause, dollars, seconds)
+        end = Move(TrialState(state), **details)
         return self.with_trial(recorded(self.trial(number), observations, end, resumed_dollars))
 
     def trial(self, number: int) -> Trial:

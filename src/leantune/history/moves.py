@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
 from types import MappingProxyType
-from typing import NamedTuple, overload
+from typing import NamedTuple, Required, TypedDict, overload
 
 from leantune.errors import HistoryError, IllegalMove
 from leantune.units import NO_SECONDS, NO_USD, NOTHING, Partials, Seconds, Usd, added, total
@@ -65,6 +65,15 @@ class Move(NamedTuple):
     cause: str = ""
     dollars: Usd = NO_USD
     seconds: Seconds | None = None
+
+
+class MoveDetails(TypedDict, total=False):
+    """What is said of a move besides its state: keywords of whatever makes one."""
+
+    time: Required[float]
+    cause: str
+    dollars: Usd
+    seconds: Seconds | None
 
 
 class _Sums(NamedTuple):

@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from types import MappingProxyType
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -70,6 +70,11 @@ class Trial:
         return self.kind is TrialKind.VERIFICATION
 
     @property
+    def details(self) -> "TrialDetails":
+        """What was said of it when it was proposed, to propose the same."""
+        return TrialDetails(notes=self.notes, expected=self.expected, time_limit=self.time_limit, kind=self.kind)
+
+    @property
     def pending(self) -> bool:
         """Whether its result is still to come."""
         return self.state not in FINAL_STATES
@@ -115,37 +120,34 @@ class Trial:
         return tuple(observation.fraction for observation in self.observations)
 
 
-def proposed(  # noqa: PLR0913 - what a trial is made of
+class TrialDetails(TypedDict, total=False):
+    """What may be said of a trial when it is proposed (see Trial): keywords of whatever proposes one."""
+
+    notes: tuple[Note, ...]
+    expected: Mapping[str, Estimate]
+    time_limit: float | None
+    kind: TrialKind
+
+
+def proposed(
     number: int,
     configuration: Configuration,
     fraction: Fraction,
     snapshots: Iterable[Fraction] = (),
-    notes: tuple[Note, ...] = (),
-    time: float = 0.0,
-    expected: Mapping[str, Estimate] = MappingProxyType({}),
-    time_limit: float | None = None,
     *,
-    kind: TrialKind = TrialKind.SEARCH,
+    time: float = 0.0,
+    **details: Unpack[TrialDetails],
 ) -> Trial:
     """A new trial of the configuration at `fraction` that reports at each of `snapshots` (default: the end)."""
     reports = _checked_snapshots(number, fraction, tuple(snapshots) or (fraction,))
     first = checked_move(number, Move(TrialState.PROPOSED, time))
+    time_limit = details.get("time_limit")
     if time_limit is not None and not 0.0 < time_limit < math.inf:
         raise HistoryError(
             f"the time limit is {time_limit}", where=f"trial {number}", hint="Give finite seconds above 0, or None"
         )
-    return Trial(
-        number,
-        configuration,
-        fraction,
-        reports,
-        first.state,
-        moves=Moves((first,)),
-        notes=notes,
-        expected=dict(expected),
-        time_limit=time_limit,
-        kind=TrialKind(kind),
-    )
+    details["expected"] = dict(details.get("expected", {}))
+    return Trial(number, configuration, fraction, reports, first.state, moves=Moves((first,)), **details)
 
 
 def moved(trial: Trial, *steps: Move) -> Trial:

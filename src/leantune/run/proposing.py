@@ -120,10 +120,8 @@ class Proposer:
                 draft.fraction,
                 draft.snapshots,
                 time=draft.moves[0].time,
-                notes=draft.notes,
-                expected=draft.expected,
-                time_limit=draft.time_limit,
                 after=draft.number,
+                **draft.details,
             )
         except Outdated:
             return Waiting(OTHERS_PROPOSE)  # another worker was faster

@@ -14,17 +14,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fractions import Fraction
-from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Unpack
 
 from leantune.history import (
-    Estimate,
     History,
     Move,
-    Note,
+    MoveDetails,
     Observation,
     Trial,
-    TrialKind,
+    TrialDetails,
     TrialState,
     moved,
     proposed,
@@ -33,7 +31,7 @@ from leantune.history import (
 )
 from leantune.problem import Budget
 from leantune.space import Space
-from leantune.store.encoding import clean, clean_notes
+from leantune.store.encoding import clean_notes
 from leantune.store.rows import (
     Booking,
     Claim,
@@ -54,10 +52,10 @@ from leantune.store.rules import (
     judged_trial,
     lease_lost,
     named,
-    not_negative,
     outdated_proposal,
     positive,
     storable,
+    storable_move,
 )
 from leantune.units import NO_USD, Seconds, Usd
 
@@ -124,13 +122,7 @@ class Transaction(Protocol):
         """Write machines of a run; what is there of the same machine is replaced."""
 
     def close_stays(
-        self,
-        number: int,
-        run: LatestRun,
-        time: float,
-        cause: str,
-        dollars: float | None = None,
-        stays: Sequence[StayRow] = (),
+        self, number: int, run: LatestRun, end: Move, dollars: float | None = None, stays: Sequence[StayRow] = ()
     ) -> None:
         """End what is open of a run's machines; its dollars are those of the machine where there is one.
 
@@ -187,31 +179,27 @@ class Store(ABC):
 
     # -- proposing
 
-    def propose(  # noqa: PLR0913 - what a trial is made of
+    def propose(
         self,
         configuration: Mapping[str, object],
         fraction: Fraction,
         snapshots: Iterable[Fraction] = (),
         *,
         time: float,
-        notes: Iterable[Note] = (),
-        expected: Mapping[str, Estimate] = MappingProxyType({}),
-        time_limit: float | None = None,
-        kind: TrialKind = TrialKind.SEARCH,
         after: int | None = None,
         queue: bool = True,
+        **details: Unpack[TrialDetails],
     ) -> Trial:
         """Add a trial, and queue it. Whoever was proposing (see `may_propose`) no longer is.
 
         after: the number of trials that the proposal was computed from; Outdated when there are more by now.
         """
-        chosen, said, trial = self._space.configuration(configuration), clean_notes(notes), None
+        chosen, trial = self._space.configuration(configuration), None
+        details["notes"] = clean_notes(details.get("notes", ()))
         with self._changing() as change:
             number = change.count()
             if after is None or number <= after:
-                trial = proposed(
-                    number, chosen, fraction, snapshots, said, float(time), expected, time_limit, kind=kind
-                )
+                trial = proposed(number, chosen, fraction, snapshots, time=float(time), **details)
                 trial = moved(trial, Move(_QUEUED, float(time))) if queue else trial
                 change.add(trial)
             change.stop_proposing()
@@ -282,18 +270,15 @@ class Store(ABC):
                 finite(report.seconds, "seconds")
             change.add_reports(reports)
 
-    def finish(  # noqa: PLR0913 - what a run leaves behind
+    def finish(
         self,
         claim: Claim,
         *,
         observations: Iterable[Observation],
         state: TrialState,
-        cause: str,
-        time: float,
-        dollars: Usd,
-        seconds: Seconds | None = None,
         resumed_dollars: Usd = NO_USD,
         stays: Iterable[StayRow] = (),
+        **details: Unpack[MoveDetails],
     ) -> Trial:
         """End a run and settle it with `dollars`; LeaseLost when the trial is no longer this worker's.
 
@@ -302,31 +287,29 @@ class Store(ABC):
         are those of the move. seconds: how long the machine was ours. stays: the run's machines as they are by now, one
         that was left to its provider still open; those that are not named end with the run.
         """
-        number, paid = claim.trial.number, not_negative(dollars, "dollars")
-        end = Move(TrialState(state), float(time), clean(cause), Usd(paid), seconds)
+        number, end = claim.trial.number, storable_move(state, **details)
         shown, machines = storable(self.name, number, observations), checked_stays(claim, stays)
         with self._changing() as change:
             run = change.run(number)
             self._check_held(run, claim.worker, number, claim.attempt)
             trial = ended(change.trial(number), shown, end, resumed_dollars)
             _end_run(change, trial, run, end)
-            change.close_stays(number, run, end.time, end.cause, stays=machines)
+            change.close_stays(number, run, end, stays=machines)
             return trial
 
-    def lose(self, claim: Claim, *, time: float, cause: str, dollars: Usd, seconds: Seconds | None = None) -> bool:
+    def lose(self, claim: Claim, **details: Unpack[MoveDetails]) -> bool:
         """Take a trial from a worker that vanished: running -> lost -> queued, settled with `dollars`.
 
         Its machines are over as far as we know, and the dollars those of the machine where there is one. False, and
         nothing is changed, when the trial has moved on or its lease was renewed since `claim` was looked up.
         """
-        number, paid = claim.trial.number, not_negative(dollars, "dollars")
-        end = Move(_LOST, float(time), clean(cause), Usd(paid), seconds)
+        number, end = claim.trial.number, storable_move(_LOST, **details)
         with self._changing() as change:
             run = change.run(number)
             if (run.worker, run.attempt) != (claim.worker, claim.attempt) or run.lease_until > claim.lease_until:
                 return False
             _end_run(change, ended(change.trial(number), (), end, NO_USD), run, end)
-            change.close_stays(number, run, end.time, end.cause, paid)
+            change.close_stays(number, run, end, dollars=end.dollars)
             return True
 
     def judge(self, changes: Sequence[JudgedMove], *, time: float) -> list[Trial]:
@@ -360,7 +343,7 @@ class Store(ABC):
         observations that were paid before. A worker that runs the trial at that moment loses it.
         """
         shown = storable(self.name, number, observations)
-        end = Move(TrialState(state), float(time), clean(cause), seconds=seconds)
+        end = storable_move(state, time=time, cause=cause, seconds=seconds)
         with self._changing() as change:
             before = run = change.run(number)
             trial = recorded(change.trial(number), shown, end, resumed_dollars)
@@ -371,7 +354,7 @@ class Store(ABC):
                 )
                 change.reserve(number, run)
             _end_run(change, trial, run, end._replace(dollars=Usd(dollars)))
-            change.close_stays(number, before, end.time, "its result was told", dollars)
+            change.close_stays(number, before, end._replace(cause="its result was told"), dollars=dollars)
             return trial
 
     # -- budget

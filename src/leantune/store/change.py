@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from leantune.history import Trial
+from leantune.history import Move, Trial
 from leantune.problem import Budget
 from leantune.store import statements as sql
 from leantune.store.base import LatestRun
@@ -129,19 +129,13 @@ class Change:
             self.connection.execute(sql.INSERT_STAYS, [{"study_id": self.study_id, **vars(stay)} for stay in stays])
 
     def close_stays(
-        self,
-        number: int,
-        run: LatestRun,
-        time: float,
-        cause: str,
-        dollars: float | None = None,
-        stays: Sequence[StayRow] = (),
+        self, number: int, run: LatestRun, end: Move, dollars: float | None = None, stays: Sequence[StayRow] = ()
     ) -> None:
         """See Transaction."""
         if run.stays:
             keys = {"study": self.study_id, "trial": number, "run": run.attempt}
             alone = dollars is not None and self.connection.execute(sql.COUNT_OPEN_STAYS, keys).scalar_one() == 1
-            values = {"ended": time, "why": cause, "gross_usd": dollars if alone else None, "revoked": False}
+            values = {"ended": end.time, "why": end.cause, "gross_usd": dollars if alone else None, "revoked": False}
             self.connection.execute(sql.CLOSE_STAYS, {**keys, **values})
         self.put_stays(stays)
 

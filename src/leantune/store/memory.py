@@ -12,7 +12,7 @@ from threading import RLock
 from typing import Self
 
 from leantune.errors import StoreError
-from leantune.history import History, Trial, TrialState, in_order
+from leantune.history import History, Move, Trial, TrialState, in_order
 from leantune.problem import Budget
 from leantune.space import Space
 from leantune.store.base import LatestRun, Store, Transaction
@@ -128,13 +128,7 @@ class _Book(Transaction):
                 self.machines.setdefault(stay.number, {})[stay.machine] = None
 
     def close_stays(
-        self,
-        number: int,
-        run: LatestRun,
-        time: float,
-        cause: str,
-        dollars: float | None = None,
-        stays: Sequence[StayRow] = (),
+        self, number: int, run: LatestRun, end: Move, dollars: float | None = None, stays: Sequence[StayRow] = ()
     ) -> None:
         self.put_stays(stays)
         others = self.machines.pop(number, {})
@@ -144,7 +138,9 @@ class _Book(Transaction):
             rows = [self.stays[number, run.attempt, machine] for machine in others]
             still_open = [row for row in rows if row.ended is None]
             usd = dollars if len(still_open) == 1 else None
-            self.put_stays([replace(row, ended=time, why=cause, gross_usd=usd, revoked=False) for row in still_open])
+            self.put_stays(
+                [replace(row, ended=end.time, why=end.cause, gross_usd=usd, revoked=False) for row in still_open]
+            )
 
 
 class MemoryStudyStore(Store):

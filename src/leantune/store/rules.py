@@ -8,7 +8,7 @@ from leantune.errors import LeaseLost, Outdated, StoreError, UnknownStudy, did_y
 from leantune.history import FINAL_STATES, Move, Observation, Trial, TrialState, moved, recorded
 from leantune.store.encoding import clean, clean_observation
 from leantune.store.rows import Booking, Claim, JudgedMove, Money, StayRow
-from leantune.units import NO_USD, Usd
+from leantune.units import NO_USD, Seconds, Usd
 
 _LONGEST_NAME = 200
 _ROUNDING = 1e-12  # relative, of sums of dollars
@@ -118,6 +118,13 @@ def outdated_proposal(study: str, after: int | None, count: int) -> Outdated:
         where=f"study {study!r}",
         hint="Look at the history again, and propose again",
     )
+
+
+def storable_move(
+    state: TrialState, time: float, cause: str = "", dollars: Usd = NO_USD, seconds: Seconds | None = None
+) -> Move:
+    """A move as any store can keep it."""
+    return Move(TrialState(state), float(time), clean(cause), Usd(not_negative(dollars, "dollars")), seconds)
 
 
 def storable(study: str, number: int, observations: Iterable[Observation]) -> list[Observation]:

@@ -406,7 +406,7 @@ class StoreContract(JudgingContract):
 
     @pytest.mark.parametrize("text", ODD_TEXTS)
     def test_any_text_is_kept_or_made_harmless(self, study: Store, peer: Store, text: str) -> None:
-        study.propose(SMALL, FULL, time=0.0, notes=[Note(NoteKind.CAP, text)], expected={text: Estimate(1.0, 2.0)})
+        study.propose(SMALL, FULL, time=0.0, notes=(Note(NoteKind.CAP, text),), expected={text: Estimate(1.0, 2.0)})
         claim = self.claim(study)
         study.add_reports([ReportRow(0, 1, 0.0, {text: 1.0})])
         failure = Observation(FULL, ObservationKind.FAILED, {}, Seconds(1.0), Usd(0.5), text)
