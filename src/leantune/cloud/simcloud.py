@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -34,13 +35,10 @@ _Key = tuple[Market, bool]
 
 
 class _Held(NamedTuple):
-    """A machine that is being paid for, and what will become of it."""
+    """A machine as it was launched, and what will become of it."""
 
+    machine: RentedMachine
     feed: MarketFeed
-    offer: Offer
-    max_price: float | None
-    tag: str
-    launched_at: float
     usable_at: float
     revocation: Revocation | None
 
@@ -113,7 +111,8 @@ class SimCloud:
         self.launches += 1
         machine_id = f"sim-{self.launches:06d}"
         usable_at = now + self._boot_seconds
-        self._held[machine_id] = _Held(feed, _offer(feed, now), max_price, tag, now, usable_at, revocation)
+        machine = RentedMachine(machine_id, _offer(feed, now), max_price, tag, now, MachineState.BOOTING)
+        self._held[machine_id] = _Held(machine, feed, usable_at, revocation)
         self._plan(machine_id, usable_at, revocation)
         return machine_id
 
@@ -131,7 +130,7 @@ class SimCloud:
     def machines(self, tag: str | None = None) -> tuple[RentedMachine, ...]:
         """Those being paid for now, in the order of launch."""
         now = self._catch_up()
-        return tuple(_as_renters_see(name, held, now) for name, held in self._held.items() if tag in (None, held.tag))
+        return tuple(_as_renters_see(held, now) for held in self._held.values() if tag in (None, held.machine.tag))
 
     def poll(self) -> tuple[Event, ...]:
         """What has happened since the last call."""
@@ -180,8 +179,8 @@ class SimCloud:
 
     def _end(self, machine_id: str, time: float, *, revoked: bool) -> Bill:
         held = self._held.pop(machine_id)
-        ceiling = math.inf if held.max_price is None else held.max_price
-        bill = self.policy.bill(held.feed.tariff, held.launched_at, time, revoked=revoked, max_price=ceiling)
+        limit = _limit(held.machine.offer, held.machine.max_price)
+        bill = self.policy.bill(held.feed.tariff, held.machine.launched_at, time, revoked=revoked, max_price=limit)
         self._bills[machine_id] = bill
         return bill
 
@@ -216,14 +215,12 @@ def _limit(offer: Offer, max_price: float | None) -> float:
     return max_price
 
 
-def _as_renters_see(machine_id: str, held: _Held, now: float) -> RentedMachine:
+def _as_renters_see(held: _Held, now: float) -> RentedMachine:
     """What a renter may know of a machine: a revocation only once it was announced."""
-    state = MachineState.RUNNING if now >= held.usable_at else MachineState.BOOTING
-    gone_at = None
     coming = held.revocation
     if coming is not None and coming.notice_at is not None and coming.notice_at <= now:
-        state, gone_at = MachineState.NOTICED, coming.gone_at
-    return RentedMachine(machine_id, held.offer, held.max_price, held.tag, held.launched_at, state, gone_at)
+        return replace(held.machine, state=MachineState.NOTICED, gone_at=coming.gone_at)
+    return replace(held.machine, state=MachineState.RUNNING) if now >= held.usable_at else held.machine
 
 
 def _not_offered(market: Market, *, on_demand: bool) -> InvalidInput:
