@@ -70,33 +70,23 @@ class Goal:
     def __post_init__(self) -> None:
         where = f"goal {self.metric!r}"
         if not isinstance(self.metric, str) or _METRIC.fullmatch(self.metric) is None:
-            raise ProblemError(
-                f"{self.metric!r} is not the name of a metric",
-                where="goal",
-                hint="Write maximize('accuracy')",
-                path=("metric",),
-                job_hint="Write maximize: accuracy",
-            )
+            what = f"{self.metric!r} is not the name of a metric"
+            hint = "Write maximize('accuracy')"
+            raise ProblemError(what, where="goal", hint=hint, path=("metric",), job_hint="Write maximize: accuracy")
         object.__setattr__(self, "direction", _option(Direction, self.direction, where))
         object.__setattr__(self, "scale", _option(Scale, self.scale, where))
         object.__setattr__(self, "at", _option(At, self.at, where))
         if self.direction is Direction.MINIMIZE and self.scale is Scale.SHARE:
             advice = "Maximise its complement (accuracy rather than error), or use "
-            raise ProblemError(
-                "a goal to minimise cannot have the scale 'share'",
-                where=where,
-                hint=f"{advice}scale='linear' or 'log'",
-                path=("scale",),
-                job_hint=f"{advice}scale: 'linear' or 'log'",
-            )
+            what = "a goal to minimise cannot have the scale 'share'"
+            hint = f"{advice}scale='linear' or 'log'"
+            job_hint = f"{advice}scale: 'linear' or 'log'"
+            raise ProblemError(what, where=where, hint=hint, path=("scale",), job_hint=job_hint)
         if self.direction is Direction.MAXIMIZE and self.metric in _RESERVED:
-            raise ProblemError(
-                f"{self.metric} is to be kept small",
-                where=where,
-                hint=f"Write minimize({self.metric!r})",
-                path=("metric",),
-                job_hint=f"Write minimize: {self.metric}",
-            )
+            what = f"{self.metric} is to be kept small"
+            hint = f"Write minimize({self.metric!r})"
+            job_hint = f"Write minimize: {self.metric}"
+            raise ProblemError(what, where=where, hint=hint, path=("metric",), job_hint=job_hint)
 
 
 def maximize(metric: str, scale: str = Scale.AUTO) -> Goal:
@@ -393,17 +383,15 @@ def _checked_constraints(given: Iterable[str | Constraint]) -> tuple[Constraint,
         side = (constraint.metric, constraint.upper)
         where = f"constraints {sides[side].text!r} and {constraint.text!r}" if side in sides else ""
         if where:
-            raise ProblemError(
-                f"two limits of one kind on {constraint.metric}", where=where, hint="Keep the tighter one"
-            )
+            hint = "Keep the tighter one"
+            raise ProblemError(f"two limits of one kind on {constraint.metric}", where=where, hint=hint)
         sides[side] = constraint
     for (metric, upper), high in sides.items():
         low = sides.get((metric, False))
         if upper and low is not None and low.limit >= high.limit:
             where = f"constraints {low.text!r} and {high.text!r}"
-            raise ProblemError(
-                f"no {metric} can keep both limits", where=where, hint="Put the >= limit below the <= limit"
-            )
+            hint = "Put the >= limit below the <= limit"
+            raise ProblemError(f"no {metric} can keep both limits", where=where, hint=hint)
     return constraints
 
 

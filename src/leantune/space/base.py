@@ -99,9 +99,8 @@ def when(parameter: _Kind, /, **conditions: Value | Iterable[Value]) -> _Kind:
     read: Conditions = tuple((name, _alternatives(name, wanted)) for name, wanted in conditions.items())
     twice = {name for name, _ in read} & {name for name, _ in parameter.conditions}
     if twice:
-        raise SpaceError(
-            f"two conditions on {min(twice)!r}", where="when()", hint="Give all its values in one condition"
-        )
+        hint = "Give all its values in one condition"
+        raise SpaceError(f"two conditions on {min(twice)!r}", where="when()", hint=hint)
     return replace(parameter, conditions=parameter.conditions + read)
 
 
@@ -110,7 +109,6 @@ def _alternatives(name: str, wanted: Value | Iterable[Value]) -> tuple[Value, ..
         return (plain(wanted),)
     values = tuple(plain(value) for value in wanted)
     if not values:
-        raise SpaceError(
-            "no value is given", where=f"condition on {name!r}", hint=f"Write {name}='a' or {name}=('a', 'b')"
-        )
+        hint = f"Write {name}='a' or {name}=('a', 'b')"
+        raise SpaceError("no value is given", where=f"condition on {name!r}", hint=hint)
     return values

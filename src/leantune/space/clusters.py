@@ -24,9 +24,8 @@ class Machine:
     def __post_init__(self) -> None:
         where = f"machine {self.name!r}"
         if not isinstance(self.name, str) or not self.name:
-            raise SpaceError(
-                "a machine needs a name", where=where, hint="Write machine('small', vcpus=1, memory='2 GiB')"
-            )
+            hint = "Write machine('small', vcpus=1, memory='2 GiB')"
+            raise SpaceError("a machine needs a name", where=where, hint=hint)
         _require_positive(self.vcpus, "vcpus", where)
         _require_positive(self.memory_gib, "memory", where)
         if self.usd_per_hour is not None:
@@ -52,11 +51,8 @@ class Cluster:
         _require_count(self.nodes, "nodes", where, least=1)
         _require_count(self.extra_nodes, "extra_nodes", where, least=0)
         if not (_is_number(self.overhead_usd_per_hour) and self.overhead_usd_per_hour >= 0):
-            raise SpaceError(
-                f"overhead_usd_per_hour is {self.overhead_usd_per_hour!r}",
-                where=where,
-                hint="Give dollars of at least 0",
-            )
+            hint = "Give dollars of at least 0"
+            raise SpaceError(f"overhead_usd_per_hour is {self.overhead_usd_per_hour!r}", where=where, hint=hint)
 
     @property
     def type(self) -> str:

@@ -42,19 +42,13 @@ def _collapsed(schema: Schema, codes: FloatArray) -> FloatArray:
 
 
 def _finite_size(schema: Schema) -> int:
+    hint = "Use pool(size, seed=...) for candidates"
     if schema.size is None:
         endless = next(name for name, parameter in schema.parameters.items() if parameter.count is None)
-        raise SpaceError(
-            f"parameter {endless!r} has infinitely many values",
-            where="grid()",
-            hint="Use pool(size, seed=...) for candidates",
-        )
+        raise SpaceError(f"parameter {endless!r} has infinitely many values", where="grid()", hint=hint)
     if schema.size > LARGEST_GRID:
-        raise SpaceError(
-            f"the space has {schema.size:,} configurations, more than {LARGEST_GRID:,}",
-            where="grid()",
-            hint="Use pool(size, seed=...) for candidates",
-        )
+        what = f"the space has {schema.size:,} configurations, more than {LARGEST_GRID:,}"
+        raise SpaceError(what, where="grid()", hint=hint)
     return schema.size
 
 

@@ -180,6 +180,5 @@ def _void_rows(codes: FloatArray) -> NDArray[np.void]:
 def _cluster_json(value: object) -> dict[str, str | int]:
     if isinstance(value, Cluster):
         return value.as_json()
-    raise SpaceError(
-        f"{value!r} is not a value of a parameter", where="configuration", hint="Use text, numbers, True or False"
-    )
+    hint = "Use text, numbers, True or False"
+    raise SpaceError(f"{value!r} is not a value of a parameter", where="configuration", hint=hint)

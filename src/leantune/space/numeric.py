@@ -63,17 +63,14 @@ class _Number(Parameter):
     def _check_bounds(self, where: str) -> None:
         for bound in (self.low, self.high):
             if not is_real(bound) or not math.isfinite(bound):
-                raise SpaceError(
-                    f"bound {bound!r} is not a finite number", where=where, hint="Give two numbers, low < high"
-                )
+                hint = "Give two numbers, low < high"
+                raise SpaceError(f"bound {bound!r} is not a finite number", where=where, hint=hint)
         if self.low >= self.high:
             swap = f"Write the smaller first: {self.high!r}, {self.low!r}" if self.low > self.high else ""
-            raise SpaceError(
-                f"lower bound {self.low!r} is not below upper bound {self.high!r}",
-                where=where,
-                hint=swap or f"Write choice({self.low!r}) for a value that does not change",
-                job_hint=swap or f"Write [{self.low!r}] for a value that does not change",
-            )
+            what = f"lower bound {self.low!r} is not below upper bound {self.high!r}"
+            hint = swap or f"Write choice({self.low!r}) for a value that does not change"
+            job_hint = swap or f"Write [{self.low!r}] for a value that does not change"
+            raise SpaceError(what, where=where, hint=hint, job_hint=job_hint)
         if self.log and self.low <= 0:
             hint = f"Write a lower bound above 0, such as 1e-6, or a linear scale from {self.low!r} to {self.high!r}"
             raise SpaceError(f"log scale needs a lower bound above 0, got {self.low!r}", where=where, hint=hint)
@@ -104,9 +101,8 @@ class Float(_Number):
 
     def code(self, value: object, where: str) -> float:
         if not is_real(value):
-            raise SpaceError(
-                f"{value!r} is not a number", where=where, hint=f"Give one from {self.low!r} to {self.high!r}"
-            )
+            hint = f"Give one from {self.low!r} to {self.high!r}"
+            raise SpaceError(f"{value!r} is not a number", where=where, hint=hint)
         number = float(value) + 0.0  # -0.0 becomes 0.0: one value, one id
         self._check_inside(number, where)
         return number
@@ -132,16 +128,12 @@ class Integer(_Number):
         where = f"integer({self.low!r}, {self.high!r}{', log=True' if self.log else ''})"
         for bound in (self.low, self.high):
             if not isinstance(bound, numbers.Integral) or isinstance(bound, bool):
-                raise SpaceError(
-                    f"bound {bound!r} is not a whole number", where=where, hint="Use linear() or log() for reals"
-                )
+                hint = "Use linear() or log() for reals"
+                raise SpaceError(f"bound {bound!r} is not a whole number", where=where, hint=hint)
             if abs(bound) > _LARGEST_INTEGER:
-                raise SpaceError(
-                    f"bound {bound!r} is too large",
-                    where=where,
-                    hint="Stay within 2**53, or use log() for reals",
-                    job_hint="Stay within 2**53, or use log for reals",
-                )
+                what = f"bound {bound!r} is too large"
+                hint = "Stay within 2**53, or use log() for reals"
+                raise SpaceError(what, where=where, hint=hint, job_hint="Stay within 2**53, or use log for reals")
         self._check_bounds(where)
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))

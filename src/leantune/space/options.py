@@ -188,9 +188,8 @@ class Clusters(Options):
         object.__setattr__(self, "options", tuple(self.options))
         for option in self.options:
             if not isinstance(option, Cluster):
-                raise SpaceError(
-                    f"{option!r} is not a cluster", where=self.kind, hint="Build clusters with leantune.clusters()"
-                )
+                hint = "Build clusters with leantune.clusters()"
+                raise SpaceError(f"{option!r} is not a cluster", where=self.kind, hint=hint)
         self._check_options(self.kind)
 
     def _kind_as_json(self) -> dict[str, object]:

@@ -143,28 +143,23 @@ class Schema:
             for parent in parents:
                 if parent not in self.parameters:
                     hint = self._did_you_mean(parent)
-                    raise SpaceError(
-                        f"condition on unknown parameter {parent!r}", where=f"parameter {name!r}", hint=hint
-                    )
+                    what = f"condition on unknown parameter {parent!r}"
+                    raise SpaceError(what, where=f"parameter {name!r}", hint=hint)
         try:
             return tuple(TopologicalSorter(graph).static_order())
         except CycleError as error:
             circle = " -> ".join(reversed(error.args[1]))
-            raise SpaceError(
-                f"conditions go round in a circle: {circle}", where="Space()", hint="Let one of them exist always"
-            ) from None
+            hint = "Let one of them exist always"
+            raise SpaceError(f"conditions go round in a circle: {circle}", where="Space()", hint=hint) from None
 
     def _gate(self, name: str) -> tuple[int, list[tuple[int, FloatArray]]]:
         parents = []
         for parent, wanted in self.parameters[name].conditions:
             parameter = self.parameters[parent]
             if isinstance(parameter, Float | Clusters):
-                raise SpaceError(
-                    f"condition on {parent!r}, which is no choice, ordinal, boolean or integer",
-                    where=f"parameter {name!r}",
-                    hint="Let it depend on a choice",
-                    path=(name, "when"),
-                )
+                what = f"condition on {parent!r}, which is no choice, ordinal, boolean or integer"
+                hint = "Let it depend on a choice"
+                raise SpaceError(what, where=f"parameter {name!r}", hint=hint, path=(name, "when"))
             where = f"condition of parameter {name!r} on {parent!r}"
             try:
                 codes = np.array([parameter.code(value, where) for value in wanted])
@@ -178,12 +173,9 @@ class Schema:
         clusters = {name: given for name, given in self.parameters.items() if isinstance(given, Clusters)}
         if len(clusters) > 1:
             names = list(clusters)
-            raise SpaceError(
-                f"two cluster parameters, {names[0]!r} and {names[1]!r}",
-                where="Space()",
-                hint="List the machines of both in one clusters()",
-                job_hint="List the machines of both in one of them",
-            )
+            what = f"two cluster parameters, {names[0]!r} and {names[1]!r}"
+            hint = "List the machines of both in one clusters()"
+            raise SpaceError(what, where="Space()", hint=hint, job_hint="List the machines of both in one of them")
         return clusters
 
     def _did_you_mean(self, name: str) -> str:

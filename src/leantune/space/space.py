@@ -130,9 +130,8 @@ class Space:
         checked = self._schema.values(row)
         forbidding = self._forbidding(checked)
         if forbidding is not None:
-            raise SpaceError(
-                f"predicate {_name(forbidding)} forbids {checked}", where="configuration", hint="Change a value"
-            )
+            hint = "Change a value"
+            raise SpaceError(f"predicate {_name(forbidding)} forbids {checked}", where="configuration", hint=hint)
         chosen = Configuration(checked, (self._schema, row))
         if self._listed is not None and self._listed.index_of(chosen) is None:
             hint = f"Take one of the {len(self._listed)} that are"
@@ -170,9 +169,8 @@ class Space:
         for predicate in self._predicates:
             verdict = predicate(values)
             if not isinstance(verdict, bool | np.bool_):
-                raise SpaceError(
-                    f"predicate {_name(predicate)} returned {verdict!r}", where="valid", hint="Return True or False"
-                )
+                hint = "Return True or False"
+                raise SpaceError(f"predicate {_name(predicate)} returned {verdict!r}", where="valid", hint=hint)
             if not verdict:
                 return predicate
         return None
@@ -186,9 +184,8 @@ class Space:
     @staticmethod
     def _check_count(count: int, where: str) -> None:
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise SpaceError(
-                f"cannot give {count!r} configurations", where=where, hint="Ask for a whole number of at least 1"
-            )
+            hint = "Ask for a whole number of at least 1"
+            raise SpaceError(f"cannot give {count!r} configurations", where=where, hint=hint)
 
 
 def _predicates(valid: Predicate | Iterable[Predicate]) -> tuple[Predicate, ...]:
