@@ -87,7 +87,7 @@ def status(history: History, problem: Problem = PROBLEM, reserved: float = 0.0) 
 
 
 def progress(history: History | None = None, began: float = 100.0) -> Progress:
-    return Progress(status(mixed() if history is None else history, reserved=0.01), began, parallel=2)
+    return Progress(status(mixed() if history is None else history, reserved=0.01), began)
 
 
 def started(trial: Trial, attempt: int = 1, time_limit: float | None = 60.0) -> RunStarted:

@@ -52,7 +52,7 @@ def test_a_new_study_is_drawn_too() -> None:
 
 def test_a_study_without_prices_shows_no_dollars_and_hours_where_they_are_limited() -> None:
     free = Problem(Space(a=choice(1, 2)), minimize("loss"), budget=Budget(hours=3))
-    picture = drawn(Progress(status(History(), free), 100.0, 1))
+    picture = drawn(Progress(status(History(), free), 100.0))
     assert "$" not in picture
     assert "0 s of 3 h" in picture
 

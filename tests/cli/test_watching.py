@@ -86,7 +86,7 @@ def test_events_become_lines_on_standard_output_or_beside_json(
     opened: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for mode in (Mode.PLAIN, Mode.JSON, Mode.LIVE):
-        Watcher(opened, mode, 1, Interrupts())(Waiting("a reason"))
+        Watcher(opened, mode, Interrupts())(Waiting("a reason"))
         out, err = capsys.readouterr()
         assert ("waiting: a reason" in out) == (mode is Mode.PLAIN)
         assert ("waiting: a reason" in err) == (mode is Mode.JSON)
@@ -95,7 +95,7 @@ def test_events_become_lines_on_standard_output_or_beside_json(
 def test_an_event_brings_what_the_store_knows_and_a_report_does_not_ask_it(
     opened: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watcher = Watcher(opened, Mode.PLAIN, 1, Interrupts())
+    watcher = Watcher(opened, Mode.PLAIN, Interrupts())
     watcher(TrialProposed(propose(opened), 0.1))
     assert watcher.latest()[0].status.counts == {"queued": 1}
     monkeypatch.setattr(StudyStore, "history", lambda _: pytest.fail("the store was asked"))
@@ -103,7 +103,7 @@ def test_an_event_brings_what_the_store_knows_and_a_report_does_not_ask_it(
 
 
 def test_the_live_view_sees_what_other_workers_did(opened: Study) -> None:
-    watcher = Watcher(opened, Mode.LIVE, 1, Interrupts())
+    watcher = Watcher(opened, Mode.LIVE, Interrupts())
     propose(opened)
     assert len(watcher.latest()[0].status.history) == 0
     opened.clock.sleep(LOOK_SECONDS + 0.1)
@@ -113,7 +113,7 @@ def test_the_live_view_sees_what_other_workers_did(opened: Study) -> None:
 
 
 def test_the_last_picture_shows_what_came_of_it(opened: Study) -> None:
-    watcher = Watcher(opened, Mode.LIVE, 1, Interrupts())
+    watcher = Watcher(opened, Mode.LIVE, Interrupts())
     propose(opened)
     watcher.end()
     progress, _ = watcher.latest()
@@ -122,7 +122,7 @@ def test_the_last_picture_shows_what_came_of_it(opened: Study) -> None:
 
 
 def test_the_picture_outlives_a_store_that_does_not_answer(opened: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    watcher = Watcher(opened, Mode.LIVE, 1, Interrupts())
+    watcher = Watcher(opened, Mode.LIVE, Interrupts())
 
     def gone(_: StudyStore) -> None:
         raise StoreError("gone")
@@ -134,7 +134,7 @@ def test_the_picture_outlives_a_store_that_does_not_answer(opened: Study, monkey
 
 def test_when_nobody_reads_the_loop_is_asked_to_stop_once(opened: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     loop, interrupts = Loop(), Interrupts()
-    watcher = Watcher(opened, Mode.PLAIN, 1, interrupts)
+    watcher = Watcher(opened, Mode.PLAIN, interrupts)
     interrupts.ready(loop)
 
     def broken(*_: object, **__: object) -> None:
@@ -148,7 +148,7 @@ def test_when_nobody_reads_the_loop_is_asked_to_stop_once(opened: Study, monkeyp
 
 def test_the_loop_that_stops_has_noticed(opened: Study) -> None:
     loop, interrupts = Loop(), Interrupts()
-    watcher = Watcher(opened, Mode.PLAIN, 1, interrupts)
+    watcher = Watcher(opened, Mode.PLAIN, interrupts)
     interrupts.ready(loop)
     interrupts.interrupt()
     watcher(Stopping(True, 1))
@@ -217,7 +217,7 @@ def test_results_failures_and_interruptions() -> None:
 def test_a_study_without_prices_speaks_of_no_dollars() -> None:
     free = Problem(Space(a=choice(1, 2)), minimize("loss"), budget=Budget(trials=3))
     history, trial = History().propose(free.space.configuration({"a": 1}), FULL)
-    state = Progress(status(running(history, 0), free), 100.0, 1)
+    state = Progress(status(running(history, 0), free), 100.0)
     assert not any("$" in line for line in [*opening_lines(state), *told(started(trial), state)])
 
 

@@ -21,7 +21,7 @@ def run(path: Path, options: SpotTuneOptions, mode: Mode) -> Answer:
     """Work on the study until it is over, and rank its settings."""
     job = warned(load_spottune(path, options))
     with Study.from_job(job) as study:
-        end = worked(study, mode, job.run.parallel)
+        end = worked(study, mode)
         return _answer(study, end, study.ranking(), study.store.stays())
 
 

@@ -165,7 +165,6 @@ class Progress:
 
     status: StudyStatus
     began: float
-    parallel: int
     runs: Mapping[int, WatchedRun] = field(default_factory=dict)
     ended: tuple[RunEnded, ...] = ()
     proposed: TrialProposed | None = None

@@ -78,16 +78,18 @@ def dry_run(path: Path) -> Answer:
 def run(target: StudyTarget, mode: Mode) -> Answer:
     """Work on the job's study until it is over, and recommend."""
     with target.open(to_run=True) as study:
-        return _work(study, target, mode, study.job.run.parallel)
+        return _work(study, target, mode)
 
 
 def worker(target: StudyTarget, mode: Mode, parallel: int | None) -> Answer:
     """Join a study that exists."""
     with target.open() as study:
-        return _work(study, target, mode, parallel or study.job.run.parallel, recommend=False)
+        return _work(study, target, mode, parallel, recommend=False)
 
 
-def _work(study: Study, target: StudyTarget, mode: Mode, parallel: int, *, recommend: bool = True) -> Answer:
+def _work(
+    study: Study, target: StudyTarget, mode: Mode, parallel: int | None = None, *, recommend: bool = True
+) -> Answer:
     end = worked(study, mode, parallel)
     recommended, why_none = None, ""
     if recommend and end.outcome in (Outcome.OVER, Outcome.ENOUGH):
@@ -98,10 +100,10 @@ def _work(study: Study, target: StudyTarget, mode: Mode, parallel: int, *, recom
     return replace(answer, lines=lines, code=ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome])
 
 
-def worked(study: Study, mode: Mode, parallel: int) -> End:
+def worked(study: Study, mode: Mode, parallel: int | None = None) -> End:
     """Run the loop, watched, until it ends or is ended."""
     try:
-        with watching(study, mode, parallel) as watcher:
+        with watching(study, mode) as watcher:
             return study.run(observer=watcher, ready=watcher.interrupts.ready, parallel=parallel)
     except KeyboardInterrupt:
         return End(Outcome.INTERRUPTED, "ended at once by the user; the same command goes on")
@@ -163,7 +165,7 @@ def verify(target: StudyTarget, mode: Mode, *, beyond_budget: bool) -> Answer:
     """Run the recommendation on all the data, and say whether the limits held."""
     with target.open() as study:
         allowed = study.store.budget().usd
-        with watching(study, mode, study.job.run.parallel) as watcher:
+        with watching(study, mode) as watcher:
             try:
                 checked = study.verify(observer=watcher, ready=watcher.interrupts.ready, beyond_budget=beyond_budget)
             except StudyOver:

@@ -139,11 +139,11 @@ def status_of(study: Study) -> StudyStatus:
 class Watcher:
     """An observer of the loop. The live view asks for `latest` from a thread of its own."""
 
-    def __init__(self, study: Study, mode: Mode, parallel: int, interrupts: Interrupts) -> None:
+    def __init__(self, study: Study, mode: Mode, interrupts: Interrupts) -> None:
         self.interrupts = interrupts
         self._study, self._mode, self._lock = study, mode, Lock()
         self._looked = study.clock.now()
-        self._progress = Progress(status_of(study), self._looked, parallel)
+        self._progress = Progress(status_of(study), self._looked)
         self._heard = True
         self._tell(opening_lines(self._progress))
 
@@ -191,10 +191,10 @@ class Watcher:
 
 
 @contextmanager
-def watching(study: Study, mode: Mode, parallel: int) -> Iterator[Watcher]:
+def watching(study: Study, mode: Mode) -> Iterator[Watcher]:
     """Within the block, the loop is watched and Ctrl-C goes to it."""
     with interruptible() as interrupts:
-        watcher = Watcher(study, mode, parallel, interrupts)
+        watcher = Watcher(study, mode, interrupts)
         if mode is not Mode.LIVE:
             yield watcher
             return

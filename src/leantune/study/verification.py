@@ -77,6 +77,6 @@ def verifying_trial(
     limit = rules.first_limit(rules.rate(configuration), dict(expected), money)
     share = recommended.fraction if problem.goal.at is At.ANYWHERE else Fraction(1)
     notes, kind = (Note(NoteKind.PLAIN, "verification of the recommendation"),), TrialKind.VERIFICATION
-    return history.propose(
-        configuration, share, time=now, notes=notes, expected=expected, time_limit=limit, kind=kind
-    )[1]
+    return history.propose(configuration, share, time=now, notes=notes, expected=expected, time_limit=limit, kind=kind)[
+        1
+    ]
