@@ -88,15 +88,10 @@ def relative_speeds(
     """Speeds of the types whose vCPUs are given. Without a table all come from the rule, and `source` says so."""
     _check(vcpus, reference, exponent)
     runtimes = None if table is None else read_runtimes(table)
-    rule = f"C0 / CPU^{exponent:g}"
-    if runtimes is None:
-        measured, source = {}, f"{rule} for all types: no table was given"
-    else:  # log seconds of each workload, by type
-        measured = dict(zip(runtimes.types, runtimes.log_seconds.T, strict=True))
-        measured = {name: measured[name] for name in vcpus if name in measured}
-        by_rule = ", ".join(name for name in vcpus if name not in measured)
-        source = f"{runtimes.source}, {len(runtimes.workloads)} workloads{by_rule and f'; {rule} for {by_rule}'}"
-    logs, spreads = {name: -exponent * math.log(cpus) for name, cpus in vcpus.items()}, {}
+    columns = {} if runtimes is None else dict(zip(runtimes.types, runtimes.log_seconds.T, strict=True))
+    measured = {name: columns[name] for name in vcpus if name in columns}  # log seconds of each workload
+    logs = {name: -exponent * math.log(cpus) for name, cpus in vcpus.items()}
+    spreads: dict[str, float] = {}
     if measured:
         means = {name: float(seconds.mean()) for name, seconds in measured.items()}
         offset = float(np.mean([means[name] - logs[name] for name in means]))  # log C0
@@ -104,7 +99,7 @@ def relative_speeds(
         against = measured.get(reference, np.mean([*measured.values()], axis=0))
         spreads = {name: float(np.exp(np.std(seconds - against))) for name, seconds in measured.items()}
     by_type = {name: Speed(name, math.exp(logs[name] - logs[reference]), spreads.get(name)) for name in vcpus}
-    return Speeds(reference, source, by_type)
+    return Speeds(reference, _source(runtimes, by_type, exponent), by_type)
 
 
 def _seconds(row: Mapping[str, str], where: str) -> float | None:
@@ -121,6 +116,15 @@ def _seconds(row: Mapping[str, str], where: str) -> float | None:
     if not (math.isfinite(seconds) and seconds > 0):
         raise TableError(f"elapsed_s is {row['elapsed_s']!r}", where=where, hint="A completed run has positive seconds")
     return seconds
+
+
+def _source(runtimes: Runtimes | None, by_type: Mapping[str, Speed], exponent: float) -> str:
+    rule = f"C0 / CPU^{exponent:g}"
+    if runtimes is None:
+        return f"{rule} for all types: no table was given"
+    source = f"{runtimes.source}, {len(runtimes.workloads)} workloads"
+    by_rule = [name for name, speed in by_type.items() if speed.spread is None]
+    return f"{source}; {rule} for {', '.join(by_rule)}" if by_rule else source
 
 
 def _check(vcpus: Mapping[str, float], reference: str, exponent: float) -> None:

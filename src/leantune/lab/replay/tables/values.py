@@ -71,7 +71,7 @@ def _span(name: str, described: ParameterColumn, columns: TableColumns) -> Param
     if not given:
         hint = "Leave the parameter out, or name another column"
         raise columns.error(formula, 0, f"the parameter {name!r} has no value in any row", hint)
-    meant = _meant(set(given.values()), described)
+    meant = _meant(dict.fromkeys(given.values()), described)
     for row, cell in given.items():
         if meant[cell] is None:
             raise columns.error(formula, row, *_fault(cell, name, described))
