@@ -112,5 +112,5 @@ def test_only_the_clock_reads_the_clock() -> None:
         ["grep", "-rlE", "--include=*.py", readers, str(SOURCE)], capture_output=True, text=True, check=False
     ).stdout.split()
     # The warden's modules run in a process of their own that has the standard library only; real time is their job.
-    warden = {f"worker/{name}.py" for name in ("outbox", "program", "supervision", "tree")}
+    warden = {f"worker/{name}.py" for name in ("messages", "program", "supervision", "tree")}
     assert {Path(name).relative_to(SOURCE).as_posix() for name in found} == {"clock.py"} | warden
