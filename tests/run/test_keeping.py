@@ -19,7 +19,7 @@ from leantune.executors.replay import ReplayExecutor
 from leantune.history import History, TrialKind, TrialState
 from leantune.jobfile import load_job
 from leantune.problem import Problem
-from leantune.run.keeping import Checkpoints, kept_trials, may_be_kept
+from leantune.run.keeping import KeptCheckpoints, kept_trials, may_be_kept
 from leantune.study import Study
 from tests.toy import FRACTIONS, LIMIT, measure, seconds, told, toy_problem
 
@@ -113,14 +113,14 @@ PAIRS = st.lists(st.tuples(st.integers(0, 23), st.integers(0, 2)), min_size=1, m
 def followed(problem: Problem, pairs: list[tuple[int, int]], keep: Keep, die_after: int = -1) -> Folders:
     """A study trial by trial; one worker dies before it tidies up after a trial, and another goes on."""
     executor, history = Folders(), History()
-    checkpoints = Checkpoints(problem, keep, executor)
+    checkpoints = KeptCheckpoints(problem, keep, executor)
     checkpoints.begin(history)
     for number, (row, level) in enumerate(pairs):
         history, trial = history.propose(problem.space.grid()[row], problem.fractions[level])
         executor.here.add(number)
         history = history.record(number, measure(problem, trial), time=0.0)
         if number == die_after:
-            checkpoints = Checkpoints(problem, keep, executor)
+            checkpoints = KeptCheckpoints(problem, keep, executor)
             checkpoints.begin(history)
         else:
             checkpoints.ended(history.trial(number), lambda history=history: history)  # type: ignore[misc]

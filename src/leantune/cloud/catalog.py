@@ -15,8 +15,8 @@ NodeCounts = Iterable[int] | Mapping[str, Iterable[int]]
 def catalogue(provider: str, region: str | None = None) -> Catalogue:
     """The table of a provider, by default of its default region: refreshed by the user, else shipped."""
     if provider not in DEFAULT_REGION:
-        known = f"Known: {', '.join(DEFAULT_REGION)}. "
-        raise not_in_catalogue(f"unknown provider {provider!r}", "clusters()", known)
+        providers = f"Known: {', '.join(DEFAULT_REGION)}. "
+        raise not_in_catalogue(f"unknown provider {provider!r}", "clusters()", providers)
     place = DEFAULT_REGION[provider] if region is None else region
     if place not in regions(provider):
         others = "leantune catalog refresh gets others"

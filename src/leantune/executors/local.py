@@ -21,7 +21,7 @@ from leantune.executors.base import (
     cores_for,
 )
 from leantune.executors.keeper import SAVE_EVERY, Checkpoints
-from leantune.executors.local_run import LocalRun, Workplace
+from leantune.executors.local_run import LocalHost, LocalRun
 from leantune.executors.machine import CoreLocks, check_cluster, this_host
 from leantune.executors.registry import Charges, ProgramSettings
 from leantune.history import Trial
@@ -72,7 +72,7 @@ class LocalExecutor(BaseExecutor):
         self._selector.register(self._awake, selectors.EVENT_READ)
         self._cores = CoreLocks(self._host.cores, locks)
         self._checkpoints = Checkpoints(settings.runs, store, self._clock, self._wake, save_every)
-        self._workplace = Workplace(settings, self._checkpoints, self._cores, self._clock, self._wake)
+        self._workplace = LocalHost(settings, self._checkpoints, self._cores, self._clock, self._wake)
         self._runs: dict[int, LocalRun] = {}
         self._news: list[tuple[float, Event]] = []  # heard and not told yet
 

@@ -31,7 +31,7 @@ LOCK_PATIENCE = 60.0  # seconds beyond the lease and grace of whoever may hold i
 
 
 @dataclass(frozen=True)
-class Workplace:
+class LocalHost:
     """What all runs of an executor share. wake: from any thread, has it look at them."""
 
     settings: ProgramSettings
@@ -49,7 +49,7 @@ class LocalRun:
     Only `renew` may be called from another thread.
     """
 
-    def __init__(self, place: Workplace, trial: Trial, terms: Terms) -> None:
+    def __init__(self, place: LocalHost, trial: Trial, terms: Terms) -> None:
         self.trial, self.terms, self._place, self._clock = trial, terms, place, place.clock
         self._keeper = Keeper(place.checkpoints, trial.number)
         self._folder = self._keeper.folder

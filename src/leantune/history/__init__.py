@@ -16,7 +16,7 @@ order; a trial is charged once, however many snapshots it brings.
 """
 
 from leantune.history.histories import History, counted_notes, in_order
-from leantune.history.moves import FINAL_STATES, LEGAL_MOVES, Move, MoveDetails, Moves, TrialState
+from leantune.history.moves import FINAL_STATES, LEGAL_MOVES, Move, MoveDetails, Moves, RunEndDetails, TrialState
 from leantune.history.observations import Estimate, Note, NoteKind, Observation, ObservationKind, told_dollars
 from leantune.history.trials import Trial, TrialDetails, TrialKind, moved, observe, proposed, recorded, was_ended
 
@@ -32,6 +32,7 @@ __all__ = [
     "NoteKind",
     "Observation",
     "ObservationKind",
+    "RunEndDetails",
     "Trial",
     "TrialDetails",
     "TrialKind",

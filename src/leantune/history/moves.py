@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
 from types import MappingProxyType
-from typing import NamedTuple, Required, TypedDict, overload
+from typing import NamedTuple, NotRequired, Required, TypedDict, overload
 
 from leantune.errors import HistoryError, IllegalMove
 from leantune.units import NO_SECONDS, NO_USD, NOTHING, Partials, Seconds, Usd, added, total
@@ -74,6 +74,15 @@ class MoveDetails(TypedDict, total=False):
     cause: str
     dollars: Usd
     seconds: Seconds | None
+
+
+class RunEndDetails(TypedDict):
+    """What is said of the move that ends a run: cause and dollars are never left out, as the ledger settles by them."""
+
+    time: float
+    cause: str
+    dollars: Usd
+    seconds: NotRequired[Seconds | None]
 
 
 class _Sums(NamedTuple):

@@ -60,7 +60,7 @@ def _continuable(problem: Problem, done: Iterable[Trial]) -> set[int]:
     return numbers
 
 
-class Checkpoints:
+class KeptCheckpoints:
     """Of finished trials, as far as one worker has to do with them."""
 
     def __init__(self, problem: Problem, keep: Keep, executor: Executor) -> None:

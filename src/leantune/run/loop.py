@@ -44,7 +44,7 @@ from leantune.run.events import (
     Waiting,
     nobody,
 )
-from leantune.run.keeping import Checkpoints
+from leantune.run.keeping import KeptCheckpoints
 from leantune.run.ledger import dollars
 from leantune.run.proposing import OTHERS_RUN, Proposer
 from leantune.run.workers import Heartbeat, LoopSettings, Workplace, dead_workers, this_worker
@@ -81,7 +81,7 @@ class Loop:
         curves = None if self._judge is None else self._judge.curves
         self._attempts = Attempts(work, curves)
         self._proposer = Proposer(work, self._worker.id, self._attempts, {} if curves is None else curves.by_trial)
-        self._checkpoints = Checkpoints(settings.problem, settings.keep, executor)
+        self._checkpoints = KeptCheckpoints(settings.problem, settings.keep, executor)
         self._heart: Heartbeat | None = None
         self._interrupts = 0
         self._failures = 0

@@ -19,8 +19,8 @@ from typing import NamedTuple, Protocol, Unpack
 from leantune.history import (
     History,
     Move,
-    MoveDetails,
     Observation,
+    RunEndDetails,
     Trial,
     TrialDetails,
     TrialState,
@@ -278,7 +278,7 @@ class Store(ABC):
         state: TrialState,
         resumed_dollars: Usd = NO_USD,
         stays: Iterable[StayRow] = (),
-        **details: Unpack[MoveDetails],
+        **details: Unpack[RunEndDetails],
     ) -> Trial:
         """End a run and settle it with `dollars`; LeaseLost when the trial is no longer this worker's.
 
@@ -297,7 +297,7 @@ class Store(ABC):
             change.close_stays(number, run, end, stays=machines)
             return trial
 
-    def lose(self, claim: Claim, **details: Unpack[MoveDetails]) -> bool:
+    def lose(self, claim: Claim, **details: Unpack[RunEndDetails]) -> bool:
         """Take a trial from a worker that vanished: running -> lost -> queued, settled with `dollars`.
 
         Its machines are over as far as we know, and the dollars those of the machine where there is one. False, and
