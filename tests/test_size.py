@@ -13,9 +13,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MOST_MODULES = 120  # of a local run
 # As reached, to be lowered and never raised without a reason: what the house must not lose again.
-MOST_VAGUE_NAMES = 119
-MOST_CLASS_NAMES_TWICE = 2
-MOST_CROWDED = 0.008  # of all functions
+MOST_VAGUE_NAMES = 0
+MOST_CLASS_NAMES_TWICE = 0
+MOST_CROWDED = 0.005  # of all functions
 NOT_OF_A_LOCAL_RUN = (
     "leantune.revocation",
     "leantune.rent",

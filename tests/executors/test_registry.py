@@ -5,9 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
-from types import FunctionType
 
 import pytest
 
@@ -18,10 +16,7 @@ from leantune.executors.registry import (
     DEFAULT,
     DEFAULT_RENTED,
     PLACES,
-    Charges,
-    ExecutorModule,
     ProgramSettings,
-    charges_at,
     executor_module,
     is_available,
 )
@@ -46,25 +41,14 @@ def settings_in(place: Path) -> ProgramSettings:
 
 @pytest.mark.parametrize("name", AVAILABLE)
 def test_every_place_that_is_available_makes_an_executor(name: str, tmp_path: Path) -> None:
-    module, settings = executor_module(name), settings_in(tmp_path)
-    module.check_settings(settings)
-    executor: Executor = module.make_executor(settings, RealClock())
+    place = executor_module(name).place_of(settings_in(tmp_path))
+    place.check()
+    executor: Executor = place.executor(RealClock())
     try:
         assert executor.running == frozenset()
     finally:
         executor.close()
-    assert module.charges(settings).billed == PLACES[name].rents
-
-
-@pytest.mark.parametrize("name", AVAILABLE)
-@pytest.mark.parametrize("function", [name for name, one in vars(ExecutorModule).items() if type(one) is FunctionType])
-def test_a_module_defines_what_is_asked_of_it(name: str, function: str) -> None:
-    if function.startswith("_"):
-        return
-    wanted = list(signature(getattr(ExecutorModule, function)).parameters)[1:]
-    found = signature(getattr(executor_module(name), function)).parameters
-    assert list(found)[: len(wanted)] == wanted
-    assert all(one.default is not one.empty for one in list(found.values())[len(wanted) :])
+    assert place.charges.billed == PLACES[name].rents
 
 
 def test_the_defaults_are_available() -> None:
@@ -72,19 +56,18 @@ def test_the_defaults_are_available() -> None:
     assert is_available(DEFAULT_RENTED) and PLACES[DEFAULT_RENTED].rents
 
 
-def test_a_place_of_a_later_version_is_told_so(tmp_path: Path) -> None:
+def test_a_place_of_a_later_version_is_told_so() -> None:
     with pytest.raises(JobError, match="running on 'aws' is not available in this version") as caught:
         executor_module("aws")
     assert caught.value.where == "run.on"
     assert "on: local (or simcloud)" in caught.value.hint
-    assert charges_at("aws", settings_in(tmp_path)) == Charges()
 
 
 def test_a_machine_that_this_host_is_not_is_refused_everywhere(tmp_path: Path) -> None:
     huge = replace(settings_in(tmp_path), clusters=(Cluster(Machine("huge", 10_000, 1, usd_per_hour=1.0), 1),))
     for name in AVAILABLE:
         with pytest.raises(Exception, match="1 x huge has 10000 vCPUs"):
-            executor_module(name).check_settings(huge)
+            executor_module(name).place_of(huge).check()
 
 
 def test_reading_a_job_file_loads_no_executor() -> None:

@@ -13,7 +13,7 @@ from leantune.cloud.market_settings import MarketSettings
 from leantune.cloud.marketplace import BOOT_SECONDS
 from leantune.errors import JobError
 from leantune.executors.registry import Charges, Past
-from leantune.executors.simcloud import charges, check_settings, make_executor, market_of, recall_steps
+from leantune.executors.simcloud import place_of, recall_steps
 from leantune.history import TrialState
 from leantune.rent.step_times import StepTimes
 from leantune.space import Cluster, Machine
@@ -27,15 +27,15 @@ ON_BOX = problem_on()
 
 def test_runs_are_billed_at_the_pace_of_the_market(tmp_path: Path) -> None:
     fast = replace(settings_in(tmp_path), market=MarketSettings(speed=300.0))
-    assert charges(fast) == Charges(True, 300.0, BOOT_SECONDS)
-    assert charges(settings_in(tmp_path)).speed == MarketSettings().speed
+    assert place_of(fast).charges == Charges(True, 300.0, BOOT_SECONDS)
+    assert place_of(settings_in(tmp_path)).charges.speed == MarketSettings().speed
 
 
 def test_a_machine_that_is_chosen_may_be_the_dearest(tmp_path: Path) -> None:
     clusters = (Cluster(BOX, 1), Cluster(Machine("large", 2, 0.1, usd_per_hour=7.2), 1))
     free = replace(settings_in(tmp_path), clusters=clusters, on_machine=lambda trial, offer: trial)
-    assert charges(free) == Charges(True, MarketSettings().speed, BOOT_SECONDS, 7.2, adds_up=True)
-    assert charges(replace(free, on_machine=None)).worst_rate is None
+    assert place_of(free).charges == Charges(True, MarketSettings().speed, BOOT_SECONDS, 7.2, adds_up=True)
+    assert place_of(replace(free, on_machine=None)).charges.worst_rate is None
 
 
 def test_a_study_that_goes_on_knows_how_long_steps_took() -> None:
@@ -59,21 +59,21 @@ def test_the_market_goes_on_where_the_last_machine_was_left() -> None:
 
 def test_a_market_needs_machines_with_prices(tmp_path: Path) -> None:
     with pytest.raises(JobError, match="m has no price"):
-        check_settings(replace(settings_in(tmp_path), clusters=(Cluster(Machine("m", 1, 0.1), 1),)))
+        place_of(replace(settings_in(tmp_path), clusters=(Cluster(Machine("m", 1, 0.1), 1),))).check()
     with pytest.raises(JobError, match="there are no machines to rent"):
-        check_settings(replace(settings_in(tmp_path), clusters=()))
+        place_of(replace(settings_in(tmp_path), clusters=())).check()
 
 
 def test_machines_are_on_demand_unless_spot_ones_are_asked_for(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
-    assert [feed.on_demand for feed in market_of(settings).feeds] == [True]
-    assert sum(not feed.on_demand for feed in market_of(replace(settings, spot=True)).feeds) == 3
+    assert [feed.on_demand for feed in place_of(settings).market.feeds] == [True]
+    assert sum(not feed.on_demand for feed in place_of(replace(settings, spot=True)).market.feeds) == 3
 
 
 def test_a_program_runs_on_a_rented_machine(tmp_path: Path) -> None:
     market = MarketSettings(speed=600.0)
     settings = replace(settings_in(tmp_path), problem=ON_BOX, clusters=(Cluster(BOX, 1),), market=market)
-    executor = make_executor(settings, RealClock())
+    executor = place_of(settings).executor(RealClock())
     try:
         executor.start(trial_of(ON_BOX))
         (end,) = until_ended(executor)

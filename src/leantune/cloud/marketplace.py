@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from leantune.clock import Clock
@@ -70,15 +69,11 @@ def marketplace(machines: Sequence[Machine], settings: MarketSettings, *, spot: 
     if free:
         hint = "Give its price on demand, usd_per_hour"
         raise InvalidInput(f"{free[0]} has no price, and is to be rented", where="space", hint=hint)
-    return _marketplace(tuple(dict.fromkeys(machines)), settings, spot)
-
-
-@lru_cache(maxsize=4)
-def _marketplace(machines: tuple[Machine, ...], settings: MarketSettings, spot: bool) -> Marketplace:
-    series = _series(machines, settings) if spot else {}
-    by_name = {machine.name: machine for machine in machines}
+    different = tuple(dict.fromkeys(machines))
+    by_name = {machine.name: machine for machine in different}
+    series = _series(different, settings) if spot else {}
     feeds = [MarketFeed(by_name[market.instance_type], market, prices) for market, prices in series.items()]
-    for machine in machines:
+    for machine in different:
         zone = next((market.zone for market in series if market.instance_type == machine.name), _zones(machine)[0])
         feeds.append(MarketFeed(machine, Market(machine.name, zone), None, on_demand=True))
     return Marketplace(tuple(feeds), _opens(series))

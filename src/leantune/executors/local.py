@@ -7,7 +7,9 @@ import selectors
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
@@ -23,25 +25,31 @@ from leantune.executors.base import (
 from leantune.executors.keeper import SAVE_EVERY, Checkpoints
 from leantune.executors.local_run import LocalHost, LocalRun
 from leantune.executors.machine import CoreLocks, check_cluster, this_host
-from leantune.executors.registry import Charges, ProgramSettings
+from leantune.executors.registry import Charges, Past, ProgramSettings
 from leantune.history import Trial
 from leantune.units import Seconds
 
 
-def check_settings(settings: ProgramSettings) -> None:
-    """Refuse clusters that this machine cannot stand in for."""
-    for cluster in settings.clusters:
-        check_cluster(cluster)
+@dataclass(frozen=True)
+class LocalPlace:
+    """The machine that LeanTune runs on, for a study: paid by the second, at the price that the job file gives."""
+
+    settings: ProgramSettings
+    charges: ClassVar[Charges] = Charges()
+
+    def check(self) -> None:
+        """Refuse clusters that this machine cannot stand in for."""
+        for cluster in self.settings.clusters:
+            check_cluster(cluster)
+
+    def executor(self, clock: Clock, past: Past = Past(), *, save_every: float = SAVE_EVERY) -> LocalExecutor:  # noqa: B008
+        """Runs the study's program on this machine."""
+        return LocalExecutor(self.settings, clock, save_every=save_every)
 
 
-def charges(settings: ProgramSettings) -> Charges:
-    """By the second, at the price that the job file gives."""
-    return Charges()
-
-
-def make_executor(settings: ProgramSettings, clock: Clock, save_every: float = SAVE_EVERY) -> LocalExecutor:
-    """Runs the study's program on this machine."""
-    return LocalExecutor(settings, clock, save_every=save_every)
+def place_of(settings: ProgramSettings) -> LocalPlace:
+    """The machine that LeanTune runs on, for a study."""
+    return LocalPlace(settings)
 
 
 class LocalExecutor(BaseExecutor):

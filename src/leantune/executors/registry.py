@@ -1,7 +1,7 @@
 """The places that a job file may name (`run: {on: local}`), one line each, and what a place is told about a study.
 
-The module of a place is imported when trials are run there, not when a job file is read. It defines the functions of
-`ExecutorModule`.
+The module of a place is imported when trials are run there, not when a job file is read. It defines `place_of`, which
+gives the place for one study (`StudyPlace`).
 """
 
 from __future__ import annotations
@@ -34,10 +34,14 @@ DEFAULT_RENTED = "simcloud"  # where `spot: true` is all that is said
 
 @dataclass(frozen=True)
 class Past:
-    """What a study that goes on has stored of its machines and programs."""
+    """What a study that goes on has stored of its machines and programs, and how long it has trained already.
+
+    A simulated market goes on from there.
+    """
 
     stays: tuple[StayRow, ...] = ()
     reports: tuple[ReportRow, ...] = ()
+    trained_seconds: float = 0.0
 
     @property
     def latest(self) -> float:
@@ -52,8 +56,7 @@ class ProgramSettings:
 
     arguments: the command line of a trial. folder: where the program starts. runs: gets a folder for each trial.
     clusters: what trials may run on, each once. checkpoints: the folder of checkpoints. spot, market: as the job file
-    says. trained_seconds: how long the study has trained already, and past: what it has stored; a simulated market
-    goes on from there. on_machine: puts a trial on a machine that its configuration does not name, None where it names
+    says. on_machine: puts a trial on a machine that its configuration does not name, None where it names
     one. course: how far trials go, for the choice of machines. predictor: of revocations, a name or a file.
     """
 
@@ -66,8 +69,6 @@ class ProgramSettings:
     checkpoints: Path | None = None
     spot: bool = False
     market: MarketSettings | None = None
-    trained_seconds: float = 0.0
-    past: Past = Past()
     parallel: int = 1
     on_machine: Callable[[Trial, Offer], Trial] | None = None
     course: Course | None = None
@@ -91,19 +92,27 @@ class Charges:
     adds_up: bool = False
 
 
-class ExecutorModule(Protocol):
-    """What the module of a place defines."""
+class StudyPlace(Protocol):
+    """A place, for the program of one study."""
 
-    def check_settings(self, settings: ProgramSettings) -> None:
-        """Refuse (SpaceError, JobError) what can never run there. Nothing is made or started."""
-        ...
-
-    def charges(self, settings: ProgramSettings) -> Charges:
+    @property
+    def charges(self) -> Charges:
         """How runs are paid for there."""
         ...
 
-    def make_executor(self, settings: ProgramSettings, clock: Clock) -> Executor:
-        """An executor for the study's program; whoever asks closes it."""
+    def check(self) -> None:
+        """Refuse (SpaceError, JobError) what can never run there. Nothing is made or started."""
+
+    def executor(self, clock: Clock, past: Past = Past()) -> Executor:  # noqa: B008 - frozen
+        """Runs the study's program; the caller closes it. past: of a study that goes on."""
+        ...
+
+
+class ExecutorModule(Protocol):
+    """What the module of a place defines."""
+
+    def place_of(self, settings: ProgramSettings) -> StudyPlace:
+        """The place for a study; what it needs for all of its answers (a market) is made once."""
         ...
 
 
@@ -145,8 +154,3 @@ def executor_module(name: str) -> ExecutorModule:
             hint=f"Write on: {first} (or {', '.join(others)}), with machine sizes that this host can give",
         )
     return cast(ExecutorModule, import_module(PLACES[name].module))
-
-
-def charges_at(name: str, settings: ProgramSettings) -> Charges:
-    """How runs are paid for at a place; the usual way where it is not available."""
-    return executor_module(name).charges(settings) if is_available(name) else Charges()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from leantune.checkpoints import Keep
 from leantune.clock import Clock
 from leantune.executors.base import Executor
-from leantune.executors.registry import Past, ProgramSettings, charges_at, executor_module
+from leantune.executors.registry import Charges, Past, ProgramSettings, StudyPlace, executor_module, is_available
 from leantune.history import Trial
 from leantune.jobfile import Job
 from leantune.jobfile.settings import FREE
@@ -68,9 +68,15 @@ class JobProgram:
         )
 
     @cached_property
+    def place(self) -> StudyPlace:
+        """Where the job runs its program; JobError where that is not available."""
+        return executor_module(self.job.run.on).place_of(self.settings)
+
+    @cached_property
     def rules(self) -> TimeRules:
         """What the job says about time, and how its runs are paid for."""
-        run, charges = self.job.run, charges_at(self.job.run.on, self.settings)
+        run = self.job.run
+        charges = self.place.charges if is_available(run.on) else Charges()
         return TimeRules(
             run.time_limit,
             run.grace,
@@ -104,14 +110,13 @@ class JobProgram:
 
     def check_place(self) -> None:
         """Refuse a job that cannot be run: at a place that is not available, or on a cluster larger than the host."""
-        executor_module(self.job.run.on).check_settings(self.settings)
+        self.place.check()
 
     def executor(self, store: StudyStore, clock: Clock) -> Executor:
         """Runs the program; a simulated market goes on from what the store holds."""
         stays = tuple(store.stays())
-        past = Past(stays, tuple(store.reports())) if stays else Past()
-        settings = replace(self.settings, past=past, trained_seconds=store.history().seconds)
-        return executor_module(self.job.run.on).make_executor(settings, clock)
+        reports = tuple(store.reports()) if stays else ()
+        return self.place.executor(clock, Past(stays, reports, store.history().seconds))
 
     def loop_settings(self, problem: Problem, tuner: Tuner, seed: int) -> LoopSettings:
         """How a worker works on the study."""
