@@ -105,7 +105,9 @@ def test_a_run_that_we_ended_is_no_failure_of_the_program(foreseen: bool) -> Non
     configuration = problem.space.grid()[3]
     history, trial = history.propose(configuration, Fraction(1), notes=notes if foreseen else (), time_limit=110.0)
     failed = observe(problem, trial, {}, seconds=110.0, kind=ObservationKind.FAILED, cause="timeout")
-    history = history.record(trial.number, [failed], time=0.0, state=TrialState.FAILED)
+    history = history.record(
+        trial.number, [failed], time=0.0, state=TrialState.STOPPED if foreseen else TrialState.FAILED
+    )
     evidence = Evidence.of(problem, history)
     assert evidence.ended.tolist() == [False, False, False, foreseen]
     recipe = quick_lean()

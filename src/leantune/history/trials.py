@@ -21,12 +21,11 @@ from leantune.history.moves import (
     checked_move,
     checked_step,
 )
-from leantune.history.observations import Estimate, Note, NoteKind, Observation, ObservationKind, told_dollars
+from leantune.history.observations import Estimate, Note, Observation, ObservationKind, told_dollars
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
 from leantune.units import NO_USD, Seconds, Usd
 
-TIMEOUT = "timeout"  # how the cause of a run that exceeded its time limit begins (executors.base)
 _ROUNDING = 1e-9  # relative, of sums of seconds
 _BRINGS_NO_RESULT = (ObservationKind.FAILED, ObservationKind.PARTIAL)  # so that nothing is required of them
 
@@ -352,6 +351,8 @@ def _not_negative(value: object, name: str, where: str) -> float:
 
 
 def was_ended(trial: Trial, seen: Observation) -> bool:
-    """Whether a run took as long as its proposal found useful, and was ended (NoteKind.CUTOFF)."""
-    timed_out = seen.kind is ObservationKind.FAILED and seen.cause.startswith(TIMEOUT)
-    return timed_out and any(note.kind is NoteKind.CUTOFF for note in trial.notes)
+    """Whether a run took as long as its proposal found useful, and was ended: stopped by us without a result.
+
+    What we stop by a verdict has a partial observation, and what fails by itself is a failed trial.
+    """
+    return seen.kind is ObservationKind.FAILED and trial.state is TrialState.STOPPED
