@@ -1,4 +1,4 @@
-"""The places that a job file may name (`run: {on: local}`), one line each, and what a place is told about a study.
+"""The places that a job file may name (`run: {on: local}`), one line each, and the study's data for an executor.
 
 The module of a place is imported when trials are run there, not when a job file is read. It defines the functions of
 `ExecutorModule`.
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 DEFAULT = "local"
 DEFAULT_PREDICTOR = "online-hazard"
-DEFAULT_RENTED = "simcloud"  # where `spot: true` is all that is said
+DEFAULT_RENTED = "simcloud"  # with `spot: true` and nothing else
 
 
 @dataclass(frozen=True)
 class Past:
-    """What a study that goes on has stored of its machines and programs."""
+    """Stored machines and programs of a study that goes on."""
 
     stays: tuple[StayRow, ...] = ()
     reports: tuple[ReportRow, ...] = ()
@@ -92,10 +92,10 @@ class Charges:
 
 
 class ExecutorModule(Protocol):
-    """What the module of a place defines."""
+    """The functions that the module of a place defines."""
 
     def check_settings(self, settings: ProgramSettings) -> None:
-        """Refuse (SpaceError, JobError) what can never run there. Nothing is made or started."""
+        """Refuse (SpaceError, JobError) a job that can never run there. Nothing is made or started."""
         ...
 
     def charges(self, settings: ProgramSettings) -> Charges:
@@ -103,7 +103,7 @@ class ExecutorModule(Protocol):
         ...
 
     def make_executor(self, settings: ProgramSettings, clock: Clock) -> Executor:
-        """An executor for the study's program; whoever asks closes it."""
+        """An executor for the study's program; the caller closes it."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The place `simcloud`: machines of a simulated market, for which this machine stands in."""
+"""The place `simcloud`: machines of a simulated market, played by this machine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def market_of(settings: ProgramSettings) -> Marketplace:
 
 
 def check_settings(settings: ProgramSettings) -> None:
-    """Refuse machines without a price, and those that this machine cannot stand in for."""
+    """Refuse machines without a price, and those larger than this machine."""
     market_of(settings)
     local.check_settings(settings)
 
@@ -59,7 +59,7 @@ def make_executor(settings: ProgramSettings, clock: Clock) -> Executor:
     forecaster = LiveForecaster(offers, provider.history, named_or_saved(settings.predictor))
     chooser = CheapestStep(place.policy, poll=POLL_SECONDS * speed)
     placement = _placement(settings, place, offers, chooser, time.now())
-    # So that kernels are compiled before anything is paid for, and no launch is decided by prices that are over.
+    # Compile kernels before machines are paid for; a launch would else be decided by old prices.
     forecaster.quotes(time.now())
     save = place.save_seconds(speed)
     source = (settings.market or MarketSettings()).prices
@@ -84,7 +84,7 @@ def _placement(
         return FixedPlacement(offers, chooser, place.boot_seconds)
     speed = _speed(settings)
     notice = max(place.policy.notice_seconds - POLL_SECONDS * speed, 0.0)
-    # With fewer programs at once than settings nobody can keep pace with one machine for each.
+    # With fewer programs at once than settings, real runs fall behind one machine for each setting.
     count = len(settings.problem.settings)
     pace = 1.0 if 0 < count <= settings.parallel else None
     times = StepTimes({offer.machine.name: offer.machine.vcpus for offer in offers}, max(count, 1))
@@ -102,7 +102,7 @@ def _placement(
 
 
 def recall_steps(times: StepTimes, past: Past) -> None:
-    """What earlier runs showed of seconds per step: from report to report, on the machine that the run was on."""
+    """Seconds per step of earlier runs: from report to report, on the run's machine."""
     types = {(stay.number, stay.attempt): stay.market.partition("/")[0] for stay in past.stays}
     runs: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
     for row in past.reports:
