@@ -1,4 +1,4 @@
-"""A database of studies: a SQLite file, PostgreSQL, or (for studies that nobody keeps) memory."""
+"""A database of studies: a SQLite file, PostgreSQL, or (for studies that are not kept) memory."""
 
 from collections import defaultdict
 from collections.abc import Mapping
