@@ -17,7 +17,7 @@ from leantune.models.base import Gaussian
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The pairs that were evaluated, their acquisition values, and what the user should know about the search."""
+    """The evaluated pairs, their acquisition values, and notes about the search."""
 
     pairs: Pairs
     values: FloatArray
@@ -26,7 +26,7 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class Search:
-    """What a filter may use: belief and conditions, the pairs it may choose from ([N, k] mask), the acquisition, a cap
+    """The input of a filter: belief and conditions, the pairs it may choose from ([N, k] mask), the acquisition, a cap
     and random numbers.
 
     `evaluate` counts: comparing filters fairly means the same number of evaluations.

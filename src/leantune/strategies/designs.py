@@ -1,4 +1,4 @@
-"""Starts: what is tested before the models know anything (ALGORITHMS.md, "Start, incumbent, stop").
+"""Starts: tests before the models have data (ALGORITHMS.md, "Start, incumbent, stop").
 
 A design is a list of tests that depends only on the problem and the study's seed; the next one is the first that the
 history has not seen. So a resumed study goes on with the same design, and parallel workers share it.
