@@ -98,7 +98,7 @@ def _meant(cells: Collection[str], described: ParameterColumn) -> dict[str, Valu
 
 
 def _fault(cell: str, name: str, described: ParameterColumn) -> tuple[str, str]:
-    """What is wrong with a cell that means nothing, and what would be right."""
+    """An error about a cell that cannot be read, with its hint."""
     if described.kind == "bool":
         return f"{cell!r} is neither true nor false", f"Write one of {', '.join(_TRUTHS)}"
     if described.kind in ("linear", "log") and plain_number(cell) is None:
