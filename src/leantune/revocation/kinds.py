@@ -1,6 +1,6 @@
 """The kinds of predictors that can be trained, as one table: how each is fitted, tuned and restored.
 
-    hazard           how often it happened, by market, hour of the day and relative delta
+    hazard           frequency in the past, by market, hour of the day and relative delta
     logistic         logistic regression on the present minute and the max price
     logistic-wide    logistic regression on the summary of the past week
     tributary        Tributary's: 60 minutes with the max price through a 3-layer LSTM
