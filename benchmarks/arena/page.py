@@ -115,9 +115,9 @@ def _blocks(
     yield from _stops(played)
     yield "## Ends that break a limit, and ends that were tested on all data"
     yield from _ends(found)
-    yield "## Whether it knows what it does not know"
+    yield "## Calibration"
     yield from _calibration(played)
-    yield "## Who played, and who did not"
+    yield "## Contenders"
     yield from _players(played, absent)
 
 
