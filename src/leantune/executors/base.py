@@ -268,11 +268,11 @@ class Executor(Protocol):
         ...
 
     def next_event_time(self) -> float | None:
-        """When `step` will next have something to say, by the loop's clock, where that is known: simulated ones."""
+        """The time of the next event of `step`, by the loop's clock, where that is known: in simulations."""
         ...
 
     def wait(self, timeout: Seconds | None = None) -> None:
-        """Return when `step` may have something to say, or after `timeout` seconds; at once when nothing is running.
+        """Return when `step` may have events, or after `timeout` seconds; at once when nothing is running.
 
         A simulated executor lets its clock go on until then. A function is called here, however long it takes, unless
         the timeout is 0. News other than ends may wait `GATHER_SECONDS` for more of it.

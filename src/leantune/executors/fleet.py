@@ -68,7 +68,7 @@ class Fleet:
 
     @property
     def next_event_time(self) -> float:
-        """When the provider next has something to say, by the market's clock; infinite where unknown."""
+        """The provider's next event, by the market's clock; infinite where unknown."""
         coming = None if self._foreseeing is None else self._foreseeing.next_event_time()
         return math.inf if coming is None else coming
 

@@ -49,7 +49,7 @@ class Search:
         return Pairs(configuration, level)
 
     def count(self, share: float) -> tuple[int, tuple[Note, ...]]:
-        """How many pairs a share of the untested ones is, and a note where the cap makes it fewer."""
+        """The number of pairs in a share of the untested pairs, and a note where the cap makes it smaller."""
         total = int(self.untested.sum())
         wanted = max(1, ceil(share * total - 1e-9))  # 0.1 * 70 is a little above 7
         if wanted <= self.cap:

@@ -40,7 +40,7 @@ class Kind:
     calibrated: bool = True  # on the validation slice; not where a paper is followed to the letter
 
     def options(self, tries: int, seed: int) -> list[Any]:
-        """What to try: the default, then drawn ones, always the same ones for a seed."""
+        """Options to try: the default, then drawn options, equal for equal seeds."""
         random = np.random.default_rng([seed, *self.name.encode()])
         return [self.default, *(self.default.drawn(random) for _ in range(tries - 1))]
 

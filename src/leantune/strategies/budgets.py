@@ -23,7 +23,7 @@ from leantune.problem import COST, TIME, Problem
 from leantune.units import SECONDS_PER_HOUR
 
 TRIALS = "trials"
-# Of what tests have taken on average, added to what one takes: the price of very cheap ones does not decide.
+# Share of the average cost of tests, added to the cost of a test: the price of very cheap tests does not decide.
 USUAL = 0.3
 LARGEST_LOG = 500.0
 LIKELY, HIGH, SURPRISE = range(3)  # rows of an amount

@@ -127,7 +127,7 @@ def _start_share(problem: Problem, history: History) -> Fraction:
 
 
 def _foreseen_cost(history: History) -> float:
-    """Dollars spent, and those of pending trials if they cost what the finished ones did on average."""
+    """Dollars spent, and those of pending trials at the average cost of finished trials."""
     finished = len(history.finished)
     return history.cost * (1.0 + len(history.pending) / finished) if finished else 0.0
 

@@ -12,7 +12,7 @@ from typing import TypedDict
 
 LONGEST_KILL = 10.0  # seconds after which a process that SIGKILL does not end (waiting for a dead disk) is left alone
 MOST_UNREAD = 8 << 20  # bytes kept for a worker that does not read; the oldest lines are dropped
-LONGEST_GOODBYE = 600.0  # seconds that a stopped worker has to read the last ones
+LONGEST_GOODBYE = 600.0  # seconds that a stopped worker has to read the last messages
 
 
 class EndReason(StrEnum):

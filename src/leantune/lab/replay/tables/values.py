@@ -32,7 +32,7 @@ def span_all(
     described: Mapping[str, ParameterColumn], columns: TableColumns
 ) -> tuple[dict[str, ParameterValues], list[Remark]]:
     """The parameters that columns span. One that is blank in some rows exists only where a choice or a truth value says
-    so: the first of those whose values in rows with and without it are different ones.
+    so: the first parameter whose values differ between rows with and without it.
     """
     spanned = {name: _span(name, column, columns) for name, column in described.items()}
     remarks = []
