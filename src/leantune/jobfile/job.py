@@ -231,7 +231,7 @@ def parse_job(text: str, *, folder: Path, source: str = "job file", lines: Mappi
     _check_it_ends(problem, tuner, given, root)
     checkpoints = read_checkpoints(given.get("checkpoints"), folder)
     if problem.fidelity == "epochs" and checkpoints.keep is Keep.NONE:
-        what = "with fidelity: epochs a larger share goes on from a smaller share's checkpoint, and none is kept"
+        what = "with fidelity: epochs a larger share goes on from a smaller share's checkpoint, and nothing is kept"
         raise given["checkpoints"].at("keep").error(what, "Write keep: best, or fidelity: data")
     return Job(
         name=name,
