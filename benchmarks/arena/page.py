@@ -115,9 +115,9 @@ def _blocks(
     yield from _stops(played)
     yield "## Ends that break a limit, and ends that were tested on all data"
     yield from _ends(found)
-    yield "## Whether it knows what it does not know"
+    yield "## Calibration"
     yield from _calibration(played)
-    yield "## Who played, and who did not"
+    yield "## Contenders"
     yield from _players(played, absent)
 
 
@@ -127,8 +127,8 @@ def _lost(found: Sequence[Cell], lost: Sequence[Loss]) -> Iterator[str]:
         return
     regrets = sum(loss.what == "regret" for loss in lost)
     yield (
-        f"Somebody's mean regret is smaller in {regrets} of {len(found)} pairs of problem and budget. The other is the "
-        "best of all there, chosen after the fact; the largest losses first."
+        f"Another tuner's mean regret is smaller in {regrets} of {len(found)} pairs of problem and budget. "
+        "That tuner is the best there, chosen after the fact; the largest losses first."
     )
     rows = [
         [loss.problem, loss.budget, loss.what, number(loss.lean), f"`{loss.other}` {number(loss.theirs)}"]

@@ -1,7 +1,7 @@
 """LeanTune tunes training jobs on rented machines: cluster and hyper-parameters together, within your limits.
 
 The public names load on first use (PEP 562), so `import leantune` costs a few milliseconds and pulls in none of the
-numeric libraries; a training program or a command that needs only a part of the house pays only for that part.
+numeric libraries; a training program or a command loads only the parts that it needs.
 """
 
 from typing import TYPE_CHECKING
@@ -56,7 +56,7 @@ _HOME = {
 if not TYPE_CHECKING:  # type checkers read the imports above, and so still report a name that does not exist
 
     def __getattr__(name: str) -> object:
-        """Import a public name from its home when it is first asked for, and keep it."""
+        """Import a public name from its module on first use, and keep it."""
         from importlib import import_module
 
         if name == "errors":

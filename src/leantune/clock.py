@@ -1,6 +1,6 @@
 """The only reader of the clock. Everything that needs the time is given a Clock.
 
-This room and `errors` do not know each other, so a wrong number of seconds is a plain ValueError.
+This module does not import `errors`, so a wrong number of seconds is a plain ValueError.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 class Clock(Protocol):
     """Tells the time and waits.
 
-    `now` is for moments that are stored or shown; it may jump when somebody sets the machine's clock. `monotonic` is
+    `now` is for moments that are stored or shown; it may jump when the machine's clock is set. `monotonic` is
     for durations and deadlines: it never decreases, and its zero means nothing.
     """
 
@@ -37,7 +37,7 @@ class RealClock:
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds that nobody can set; the same for all processes of this machine."""
+        """Seconds that cannot be set; the same for all processes of this machine."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -46,7 +46,7 @@ class RealClock:
 
 
 class SimulatedClock:
-    """A clock that stands still until somebody sleeps: hours pass in no time, and always the same ones."""
+    """A clock that stands still until `sleep` is called: simulated hours take no time and are the same in every run."""
 
     speed = 1.0  # as a market's clock
 

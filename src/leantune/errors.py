@@ -19,8 +19,8 @@
     │   ├── Outdated                       another worker was faster: look at the history again
     │   └── LeaseLost                      the trial was given to another worker meanwhile
     ├── CheckpointError                    a checkpoint cannot be saved or restored
-    ├── ProviderError                      who rents out machines cannot do that
-    │   ├── LaunchRefused                  no machine was to be had, and none is billed
+    ├── ProviderError                      the provider of machines cannot do that
+    │   ├── LaunchRefused                  no machine available, and none is billed
     │   ├── UnknownMachine
     │   └── MachineGone                    it has ended before, and is billed
     ├── NoTrial                            current_trial() outside of a trial
@@ -35,7 +35,7 @@ from collections.abc import Iterable
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """How a hint about an unknown name begins: with the one that is most like it, or not at all."""
+    """The begin of a hint about an unknown name: the most similar known name, or nothing."""
     from difflib import get_close_matches
 
     return "".join(f"Did you mean {close!r}? " for close in get_close_matches(name, list(names), n=1))
@@ -60,7 +60,7 @@ class LeanTuneError(Exception):
 class InvalidInput(LeanTuneError, ValueError):  # noqa: N818 - reads as what it is
     """Something the caller gave is wrong.
 
-    path: names of what is at fault inside of what was given, such as ("lr", "when"). job_hint: the hint in terms of a
+    path: where the mistake is inside the argument, such as ("lr", "when"). job_hint: the hint in terms of a
     job file, where `hint` speaks of Python calls.
     """
 
@@ -81,7 +81,7 @@ class ProblemError(InvalidInput):
 
 
 class ObservationError(InvalidInput):
-    """What was told about a run is wrong or incomplete."""
+    """The told result of a run is wrong or incomplete."""
 
 
 class StrategyError(InvalidInput):

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all; CSVs read row by row, each row with its line; digests of what is in them."""
+"""Files: written whole or not at all; CSVs read row by row, each row with its line; digests of contents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leantune.errors import TableError
 
 
 def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> None:
-    """Replace a file in one step: readers, and whoever comes after a killed process, find the old content or the new.
+    """Replace a file in one step: readers, also after this process was killed, find the old content or the new.
 
     An existing file keeps its permissions. durable: the new content is on the disk before the old one goes, so that it
     survives a power cut. OSError where it cannot be written; then nothing is left beside the file.
@@ -48,7 +48,7 @@ def read_bytes(path: Path, hint: str) -> bytes:
 def csv_rows(
     raw: bytes | str, source: str, *, separator: str = ",", comment: str = ""
 ) -> Iterator[tuple[int, list[str]]]:
-    """Each row that is not blank with the line it starts at; TableError for what is no UTF-8 or no CSV.
+    """Each row that is not blank with the line it starts at; TableError for text that is no UTF-8 or no CSV.
 
     comment: how lines begin that come before the header and are left out.
     """

@@ -26,7 +26,7 @@ COST = "cost"  # dollars of one run: seconds x rate, or told
 TIME = "time"  # seconds of one run
 Fidelity = Literal["data", "epochs"]  # what a share is a share of
 Stop = float | Literal["auto", "never"]
-DEFAULT_REGRET = 0.01  # of the goal: what a user would hardly notice
+DEFAULT_REGRET = 0.01  # of the goal: a difference too small to matter
 DEFAULT_REPEATS = 3  # runs of one configuration on all data, where a program takes a seed
 _RESERVED: dict[str, Kind] = {COST: "money", TIME: "time"}
 _METRIC = re.compile(r"[^\s<>=@!≤≥]+")
@@ -83,7 +83,7 @@ class Goal:
             job_hint = f"{advice}scale: 'linear' or 'log'"
             raise ProblemError(what, where=where, hint=hint, path=("scale",), job_hint=job_hint)
         if self.direction is Direction.MAXIMIZE and self.metric in _RESERVED:
-            what = f"{self.metric} is to be kept small"
+            what = f"{self.metric} cannot be maximised"
             hint = f"Write minimize({self.metric!r})"
             job_hint = f"Write minimize: {self.metric}"
             raise ProblemError(what, where=where, hint=hint, path=("metric",), job_hint=job_hint)
@@ -138,7 +138,7 @@ class Constraint:
             raise ProblemError("it does not read as a limit", where=where, hint=_GRAMMAR)
         metric, sign, amount, probability = match["metric"], match["sign"], match["amount"], match["probability"]
         if sign not in _SIGNS:
-            hint = f"Write {metric} <= or {metric} >=; measurements never tell < from <=, nor hit a number exactly"
+            hint = f"Write {metric} <= or {metric} >=; measurements cannot tell < from <=, nor equal a number exactly"
             raise ProblemError(f"{sign!r} cannot be checked on a measurement", where=where, hint=hint)
         limit = _limit(metric, amount.strip(), where)
         return cls(metric, _SIGNS[sign], limit, None if probability is None else _probability(probability, where), text)
@@ -188,7 +188,7 @@ def _probability(text: str, where: str) -> float:
 
 @dataclass(frozen=True)
 class Budget:
-    """What the whole study may use; None is no limit, and Budget() none at all."""
+    """The limits of the whole study; None is no limit, and Budget() has none."""
 
     usd: float | None = None
     trials: int | None = None
@@ -205,7 +205,7 @@ class Budget:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """Those that are given, by name."""
+        """The given limits, by name."""
         return {name: amount for name, amount in vars(self).items() if amount is not None}
 
 
@@ -239,7 +239,7 @@ class Problem:
     baseline: Configuration | None
     repeats: int
 
-    def __init__(  # noqa: PLR0913 - all that a problem is, most of it by name
+    def __init__(  # noqa: PLR0913 - the whole problem, most of it by name
         self,
         space: Space,
         goal: Goal,
@@ -284,7 +284,7 @@ class Problem:
         return self._with("budget", _checked_budget(budget))
 
     def with_baseline(self, baseline: Mapping[str, object] | None) -> "Problem":
-        """The same problem with another present setting of the user's, or none."""
+        """The same problem with another present setting of the user, or none."""
         return self._with("baseline", None if baseline is None else _checked_baseline(self.choices, baseline))
 
     def with_stop(self, stop: Stop) -> "Problem":
@@ -302,7 +302,7 @@ class Problem:
 
     @property
     def regret_to_end(self) -> float | None:
-        """The share of the goal by which something must be better to be worth looking for; None: whatever it is."""
+        """The least improvement that is worth looking for, as a share of the goal; None: any."""
         if self.stop == "auto":
             return None if self.budget.limits else DEFAULT_REGRET
         return None if self.stop == "never" else self.stop
@@ -413,14 +413,14 @@ def _checked_stop(stop: Stop) -> Stop:
         return stop
     if isinstance(stop, bool | str) or not isinstance(stop, int | float) or not 0.0 < stop < 1.0:
         hint = "Give a share of the goal above 0 and below 1, such as 0.01, or 'never'"
-        raise ProblemError(f"{stop!r} is no regret at which to stop", where="stop", hint=hint)
+        raise ProblemError(f"{stop!r} is not a regret to stop at", where="stop", hint=hint)
     return float(stop)
 
 
 def _checked_repeats(repeats: int) -> int:
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        hint = "Give how often one configuration may be run on all data, such as 3, or 1 for never again"
-        raise ProblemError(f"{repeats!r} is no number of runs", where="repeats", hint=hint)
+        hint = "Give how many times one configuration may be run on all data, such as 3, or 1 for no repeats"
+        raise ProblemError(f"{repeats!r} is not a number of runs", where="repeats", hint=hint)
     return repeats
 
 

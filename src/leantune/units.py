@@ -114,7 +114,7 @@ def total(partials: Partials) -> float:
 
 
 class RunningSum:
-    """A sum that changes often: addends are only gathered, and summed when somebody asks."""
+    """A sum that changes often: addends are only gathered, and summed when the value is read."""
 
     __slots__ = ("_addends",)
     _MANY = 16  # addends, after which they are made partials

@@ -247,7 +247,7 @@ def test_a_verification_whose_limit_broke_or_whose_run_failed() -> None:
     assert told.startswith("Not verified: the run failed, exit code 3\n")
     assert json.loads(json_of(show.verification("digits", PROBLEM, failed).document))["held"] is False
     free = replace(HELD, limits=())
-    assert show.verification("digits", PROBLEM, free).lines[0] == "Verified: the run came through; there is no limit"
+    assert show.verification("digits", PROBLEM, free).lines[0] == "Verified: the run succeeded; there is no limit"
 
 
 def test_the_present_setting_is_told_beside_what_was_found() -> None:

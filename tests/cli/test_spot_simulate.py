@@ -180,7 +180,7 @@ def test_traces_take_machines(tmp_path: Path) -> None:
         (("--policy", ","), "',' names nothing (--policy)"),
         (("--policy", ""), "there is no policy to simulate"),
         (("--seed", "-1"), "the seed is -1"),
-        (("--finish-by", "-3 h"), "'-3 h' is over before it begins"),
+        (("--finish-by", "-3 h"), "'-3 h' is not after the start"),
     ],
 )
 def test_what_is_wrong_is_said(arguments: tuple[str, ...], text: str) -> None:

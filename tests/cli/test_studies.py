@@ -111,7 +111,7 @@ def test_programs_that_fail_again_and_again_end_the_run(tmp_path: Path) -> None:
     assert result.exit_code == 1, result.output
     assert "exit code 3" in result.stdout
     assert "no such data" in result.stdout
-    assert "Study digits: failing, 5 trials failed and none came through" in result.stdout
+    assert "Study digits: failing, 5 trials failed and none succeeded" in result.stdout
     assert f"Logs:    {tmp_path / 'leantune-runs' / 'digits'}" in result.stdout
     assert told("run", job, code=1)["outcome"] == "failing"
     assert told("recommend", job, code=3)["error"]["exit_code"] == 3

@@ -110,12 +110,12 @@ def test_locks_of_somebody_else_are_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "file").touch()
     for name in ("link", "file"):
-        with pytest.raises(LeanTuneError, match="belongs to somebody else"):
+        with pytest.raises(LeanTuneError, match="belongs to another user"):
             CoreLocks((0,), tmp_path / name).take(1)
     if os.geteuid() == 0:
         (tmp_path / "other").mkdir()
         os.chown(tmp_path / "other", 12345, -1)
-        with pytest.raises(LeanTuneError, match="belongs to somebody else"):
+        with pytest.raises(LeanTuneError, match="belongs to another user"):
             CoreLocks((0,), tmp_path / "other").take(1)
 
 

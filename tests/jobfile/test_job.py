@@ -139,7 +139,7 @@ def test_warnings() -> None:
         ({"train": "train:\n  - p\n  -"}, "nothing where an argument is expected", "line 4, train item 2", "train:"),
         ({"maximize": ""}, "there is no goal", "line 1", "Add maximize: accuracy"),
         ({"x": "minimize: loss"}, "there are two goals, maximize and minimize", "line 7, minimize", "subject_to"),
-        ({"maximize": "maximize: cost"}, "cost is to be kept small", "line 3, maximize", "Write minimize: cost"),
+        ({"maximize": "maximize: cost"}, "cost cannot be maximised", "line 3, maximize", "Write minimize: cost"),
         ({"maximize": "maximize: a b"}, "'a b' is not the name of a metric", "line 3, maximize", "maximize: accuracy"),
         ({"maximize": "maximize: 5"}, "5 where a text is expected", "line 3, maximize", "maximize: accuracy"),
         ({"maximize": "maximize: [a, b]"}, "a list where a text is expected", "line 3, maximize", "maximize: accuracy"),

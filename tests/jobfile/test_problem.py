@@ -94,7 +94,7 @@ def test_the_present_setting(written: str) -> None:
         ("baseline: {lr: 0.1}", "parameter 'cluster' is missing", "line 6, baseline", "each of"),
         (
             "baseline: {lr: 0.1, cluster: small}",
-            "how many nodes is not said",
+            "the number of nodes is missing",
             "line 6, baseline.cluster",
             "1 x small, 2 x small",
         ),

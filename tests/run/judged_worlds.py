@@ -32,7 +32,7 @@ from leantune.rent.placement import FreePlacement, Pace
 from leantune.rent.provisioner import CheapestStep
 from leantune.rent.quotes import LiveForecaster
 from leantune.rent.step_times import StepTimes
-from leantune.run.events import Event, TrialJudged, nobody
+from leantune.run.events import Event, TrialJudged, no_observer
 from leantune.run.ledger import TimeRules, dollars
 from leantune.run.loop import End, Loop, LoopSettings
 from leantune.run.placing import course_of
@@ -197,7 +197,7 @@ class World:
         self,
         tuner: Tuner,
         rules: TimeRules = RULES,
-        observer: Callable[[Event], None] = nobody,
+        observer: Callable[[Event], None] = no_observer,
         **options: object,
     ) -> Loop:
         """A worker; the books are looked at after every event."""

@@ -14,7 +14,7 @@ from leantune.executors.base import EndMode, Finished
 from leantune.history import ObservationKind, Trial, TrialState
 from leantune.problem import Budget
 from leantune.run.curves import Curves, learning_curves
-from leantune.run.events import Event, ReportReceived, RunEnded, RunStarted, TrialJudged, nobody
+from leantune.run.events import Event, ReportReceived, RunEnded, RunStarted, TrialJudged, no_observer
 from leantune.run.judging import Judge
 from leantune.run.ledger import KILL_SECONDS, TimeRules
 from leantune.run.loop import Loop, Outcome
@@ -308,7 +308,7 @@ def test_a_verdict_dies_with_its_run(make: Callable[..., World]) -> None:
     curves = Curves(here.store, numbers(4))
     tuner = Scripted(at_step(5, Verdict.PAUSE), trials=1)
     settings = LoopSettings(numbers(4), tuner, 0, RULES)
-    judge = Judge(Workplace(here.store, settings, programs, here.clock, nobody), curves)
+    judge = Judge(Workplace(here.store, settings, programs, here.clock, no_observer), curves)
     judge.look(lambda closed: replace(view_of(here), closed=closed), {0: claim})
     assert programs.asked == [(0, EndMode.EVICT)]
     judge.forget(0)

@@ -18,7 +18,16 @@ from leantune.executors.base import Finished, Terms
 from leantune.executors.replay import Measurement, ReplayExecutor, Table
 from leantune.history import ObservationKind, Trial, TrialState, was_ended
 from leantune.problem import Budget, Fidelity, Problem
-from leantune.run.events import Event, RunEnded, RunStarted, Stopping, TrialProposed, TrialRecovered, Waiting, nobody
+from leantune.run.events import (
+    Event,
+    RunEnded,
+    RunStarted,
+    Stopping,
+    TrialProposed,
+    TrialRecovered,
+    Waiting,
+    no_observer,
+)
 from leantune.run.ledger import TimeRules
 from leantune.run.loop import End, Loop, LoopSettings, Outcome
 from leantune.run.workers import this_worker
@@ -50,7 +59,9 @@ class Bench:
         self.table = toy.measurements(self.problem)
         self.events: list[Event] = []
 
-    def loop(self, rules: TimeRules, observer: Callable[[Event], None] = nobody, max_failures: int | None = 5) -> Loop:
+    def loop(
+        self, rules: TimeRules, observer: Callable[[Event], None] = no_observer, max_failures: int | None = 5
+    ) -> Loop:
         def watch(event: Event) -> None:
             self.events.append(event)
             money = self.store.money()
@@ -403,7 +414,7 @@ def test_bills_are_settled_and_counted_once(bench: Bench) -> None:
     executor = Billed(bench.table, bench.clock, bench.problem)
     rules = TimeRules(time_limit=1000.0, grace=1.0, billed=True, speed=10.0)
     plan = LoopSettings(bench.problem, bench.strategy, 1, rules, lease=None, poll=None)
-    Loop(bench.store, plan, executor, bench.clock, nobody).run()
+    Loop(bench.store, plan, executor, bench.clock, no_observer).run()
     history = bench.store.history()
     assert [trial.state for trial in history.trials] == [TrialState.DONE] * 8
     for trial in history.trials:

@@ -407,7 +407,7 @@ def test_a_function_is_given_another_seed_when_a_configuration_is_run_again(tmp_
 def test_repeats_that_nobody_would_make_are_refused() -> None:
     with pytest.raises(StrategyError, match="only lean runs a configuration again"):
         Study(toy_space(), lt.maximize("accuracy"), strategy="random", repeats=2)
-    with pytest.raises(InvalidInput, match="0 is no number of runs"):
+    with pytest.raises(InvalidInput, match="0 is not a number of runs"):
         Study(toy_space(), lt.maximize("accuracy"), repeats=0)
 
 

@@ -1,7 +1,7 @@
-"""What an acquisition sees, and how acquisitions compose.
+"""The input of acquisitions, and how acquisitions compose.
 
-A `Belief` is what the models predict: candidate configurations and levels, modelled quantities, limits on them.
-`Conditions` are what else counts: cost of a test, budget, rule of recommendation. An `Acquisition` turns both into one
+A `Belief` has the models' predictions: candidate configurations and levels, modelled quantities, limits on them.
+`Conditions` are the rest: cost of a test, budget, rule of recommendation. An `Acquisition` turns both into one
 number a pair. EI per dollar is `PerDollar(Improvement())`, constrained EI is `Times(Improvement(), Feasibility())`:
 variants are compositions, not subclasses.
 
@@ -126,7 +126,7 @@ class Belief:
     quantities[0] is the objective, oriented so that larger is better. `limits` has at most one entry a quantity (limits
     on the same quantity are merged before).
     best: largest objective among tests whose measured values met the limits; worst: smallest of all; centre, spread: of
-    all; best_of_all: largest whatever the limits. answers_at: where a result counts as best.
+    all; best_of_all: largest without the limits. answers_at: where a result counts as best.
     """
 
     candidates: Candidates
@@ -242,7 +242,7 @@ _LOG = Transform("log")
 
 @dataclass(frozen=True)
 class CostModel:
-    """What a test costs. quantity: the modelled one that says it, None where nothing does; transform: its scale. rates:
+    """The cost of a test. quantity: the modelled cost, None where there is none; transform: its scale. rates:
     USD per hour [N], where dollars are modelled as seconds.
     """
 
@@ -292,7 +292,7 @@ class RecommendationRule:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a choice of tests depends on besides the models' predictions.
+    """The input of a choice of tests besides the models' predictions.
 
     user_limits: the user's limits one by one, in the order given; a belief has them merged. open_pairs: what may be
     tested next (look-ahead goes on among them). representers, incumbents: how many configurations the optimum and the
@@ -310,7 +310,7 @@ class Conditions:
 
 
 class Acquisition(Protocol):
-    """How much a test of each pair is worth; larger is better, never negative, never NaN; [B]."""
+    """The worth of a test of each pair; larger is better, never negative, never NaN; [B]."""
 
     def values(self, belief: Belief, pairs: Pairs, conditions: Conditions) -> FloatArray: ...
 

@@ -1,10 +1,10 @@
-"""Entropy search: what a test tells about where the optimum at full data lies.
+"""Entropy search: the information of a test about where the optimum at full data lies.
 
     gain(x, s) = E_y[KL(p_opt(. | S + (x, s, y)) || u)] - KL(p_opt(. | S) || u)
 
 TrimTuner's Eq. 2, 3 and 5 print only the first term, which divided by dollars ranks almost by dollars alone; that form
 is `differenced=False`. Both terms use the same random numbers, so a test that tells nothing gains exactly nothing, once
-differences that are only rounding are taken for what they are: divided by small dollars they would decide ties.
+differences of rounding size are set to 0: divided by small dollars they would decide ties.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def expected_improvement(mean: FloatArray, sd: FloatArray, best: float) -> Float
 
 @dataclass(frozen=True)
 class Improvement:
-    """EI on the modelled scale, over the best result that met the limits (feasible_only) or over the best of all.
+    """EI on the modelled scale, over the best that met the limits (feasible_only) or over the best of all.
 
     While there is none, over the worst - 3 x the largest predicted deviation (larger is better here).
     """

@@ -1,4 +1,4 @@
-"""Which configuration would be recommended, now or after a simulated test, and what that makes of a test.
+"""The configuration to recommend, now or after a simulated test, and acquisitions that follow from it.
 
 The rule (ALGORITHMS.md, "Start, incumbent, stop"): at full data the largest E[a] among those that meet every
 requirement with its probability; none does: the largest CEA. With x* the incumbent after the test,

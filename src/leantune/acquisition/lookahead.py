@@ -29,9 +29,9 @@ def feasible_and_affordable(belief: Belief, pairs: Pairs, conditions: Conditions
 
 @dataclass(frozen=True)
 class _Stage:
-    """What is known at one place of a path.
+    """The belief at one place of a path.
 
-    predict: what the models say there; after simulated tests of few pairs, so that no grid is computed for them.
+    predict: the models' predictions there; after simulated tests of few pairs, so that no grid is computed for them.
     deviation: the largest of the objective, by the models before the path.
     """
 

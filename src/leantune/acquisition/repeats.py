@@ -1,4 +1,4 @@
-"""What one more run of a configuration is worth, where runs of one configuration scatter.
+"""The worth of one more run of a configuration, where runs of one configuration scatter.
 
 M configurations were measured on all data, n_i times each; a_i: the mean of a metric there on its own scale, and
 y_i = f(a_i) on the modelled one. Their noise there, a normal deviation sigma_i of one run:
@@ -91,7 +91,7 @@ class Contest:
 
     @classmethod
     def of(cls, prior: Gaussian, y: FloatArray, counts: IntArray, noise: FloatArray) -> Contest:
-        """prior: what is believed without these runs."""
+        """prior: the belief without these runs."""
         before, precision = 1.0 / np.square(prior.sd), counts / np.square(noise)
         variance = 1.0 / (before + precision)
         return cls(Gaussian(variance * (before * prior.mean + precision * y), np.sqrt(variance)), noise)

@@ -1,4 +1,4 @@
-"""What a test is worth above the best result so far.
+"""The worth of a test above the best result so far.
 
 y: the goal on its modelled scale, larger is better; m, sd, P: what is believed of it on all data, and the probability
 that the limits hold. Of what was measured on all data m = y, sd = 0 and P is 0 or 1. With the floor b, the best
@@ -40,7 +40,7 @@ class MeasuredResults:
 
 @dataclass(frozen=True)
 class FullDataOutlook:
-    """What is believed of every configuration on all data; each [N]. probability: that all limits hold."""
+    """The belief of every configuration on all data; each [N]. probability: that all limits hold."""
 
     mean: FloatArray
     sd: FloatArray

@@ -4,9 +4,9 @@ from enum import StrEnum
 
 
 class Keep(StrEnum):
-    """Whose checkpoints are kept when a trial has come through; of the verified model it always is.
+    """Whose checkpoints are kept when a trial has succeeded; that of the verified model is always kept.
 
-    best: of the best result on all data. all: of every trial. none: of no other.
+    best: of the best result on all data. all: of every trial. none: of the verified model only.
     """
 
     BEST = "best"

@@ -1,4 +1,4 @@
-"""What a checkpoint folder holds, and the manifest that says what was saved of it. No store is touched here."""
+"""The contents of a checkpoint folder, and the manifest of what was saved of it. No store is touched here."""
 
 import json
 import os
@@ -14,7 +14,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class FileState:
-    """What tells whether a file was written to between two looks at it."""
+    """Size and times of a file: they differ when the file was written to between two looks."""
 
     size: int
     modified_ns: int
@@ -33,7 +33,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class SavedFile:
-    """One file of a checkpoint; `path` is the object below the generation's folder, whatever the file's name."""
+    """One file of a checkpoint; `path` is the object below the generation's folder, with a name of its own."""
 
     name: str
     path: str
@@ -78,9 +78,9 @@ class Manifest:
 
 
 def scan(folder: Path) -> Contents:
-    """All that is in a folder now; empty where there is none.
+    """The files of a folder now; empty where there is no folder.
 
-    Links are kept as links where they lead to something inside the folder. Whatever else cannot come back as it was
+    Links are kept as links where they lead to something inside the folder. What cannot be restored as it was
     (a link out of the folder, a pipe, a socket) is refused.
     """
     files: dict[str, FileState] = {}

@@ -1,4 +1,4 @@
-"""Checkpoints of trials in an object store: a trial that is run again, here or elsewhere, finds its own.
+"""Checkpoints of trials in an object store: a trial that is run again, here or elsewhere, finds its checkpoint.
 
     <location>/<study>/<key>/00000003-5f0c1a2b/000000, 000001, ...   the files of generation 3
     <location>/<study>/<key>/00000003.json                           its manifest, written last
@@ -36,7 +36,7 @@ _DATA = re.compile(r"(\d{8})-[0-9a-f]{8}")
 class CheckpointStore:
     """The checkpoints of one study, by key (one per trial).
 
-    One process saves a key at a time (a trial runs once at a time); whoever breaks that gets a CheckpointError and
+    One process saves a key at a time (a trial runs once at a time); a second one gets a CheckpointError and
     damages nothing. Restoring needs no such care.
     """
 
@@ -56,7 +56,7 @@ class CheckpointStore:
     def save(self, key: str, folder: Path) -> int:
         """Keep what is in the folder as a new generation, and return its number; 0 when there is no file to keep.
 
-        Generations before it are deleted afterwards. CheckpointError when the folder never holds still.
+        Generations before it are deleted afterwards. CheckpointError when the folder keeps changing.
         """
         prefix, folder = self._prefix(key), _real(folder)
         with self._outside_errors("saved", key):
@@ -67,7 +67,7 @@ class CheckpointStore:
                 if not manifest.files:
                     return 0
                 self._commit(prefix, manifest)
-                with suppress(OSError):  # without a marker the folder is only restored once too often
+                with suppress(OSError):  # without a marker the folder is restored once more than needed
                     _write_marker(folder, manifest)
                 self._delete_before(prefix, manifest)
                 return manifest.generation
@@ -79,7 +79,7 @@ class CheckpointStore:
     def restore(self, key: str, folder: Path) -> int:
         """Put the newest generation into the folder, and return its number; 0 when there is none.
 
-        A folder that this host saved or restored at that generation is kept: what is in it is as new or newer. Any
+        A folder that this host saved or restored at that generation is kept: its files are as new or newer. Any
         other is replaced as a whole, once everything is here and found undamaged. It exists afterwards in any case.
         """
         prefix, folder = self._prefix(key), _real(folder)
@@ -102,7 +102,7 @@ class CheckpointStore:
     def borrow(self, key: str, folder: Path) -> int:
         """Put the newest generation of another trial's checkpoint into the folder, as `restore` does.
 
-        What the folder holds is from now on its own: it is not taken for a generation of that key.
+        From now on the files belong to the folder: they are not taken for a generation of that key.
         """
         generation = self.restore(key, folder)
         _beside(_real(folder), "generation").unlink(missing_ok=True)
@@ -128,7 +128,7 @@ class CheckpointStore:
             return sorted(prefix.rsplit("/", 1)[-1] for prefix in prefixes if self._manifests(prefix))
 
     def places(self) -> list[str]:
-        """Every key of which anything is here, also what a killed process left of one, sorted."""
+        """Every key with any file here, also leftovers of a killed process, sorted."""
         with self._outside_errors("listed", self._study):
             prefixes = obstore.list_with_delimiter(self._store, self._study)["common_prefixes"]
             return sorted(prefix.rsplit("/", 1)[-1] for prefix in prefixes)
@@ -252,7 +252,7 @@ class CheckpointStore:
 
     @contextmanager
     def _outside_errors(self, verb: str, key: str) -> Iterator[None]:
-        """What goes wrong outside is a CheckpointError that says what was meant to happen."""
+        """Errors of the file system become a CheckpointError that names the operation."""
         try:
             yield
         except (BaseError, OSError) as error:

@@ -24,7 +24,7 @@ app = typer.Typer(
     name="leantune",
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help: the examples keep their lines, and `--help` needs no rich
-    pretty_exceptions_enable=False,  # what is not an error of ours is a bug: its plain traceback helps most
+    pretty_exceptions_enable=False,  # other errors are bugs: a plain traceback helps most
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -70,7 +70,7 @@ def leantune_command(
     app,
     *MEANINGS,
     well="the study is over, and there is a recommendation",
-    bad_news="trial after trial failed and none came through",
+    bad_news="trials kept failing and none succeeded",
     nothing_yet="the study is over, and there is nothing to recommend",
 )
 def run(
@@ -99,7 +99,7 @@ def run(
 
 @command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
 def status(job: OptionalJobFile = None, store: Store = None, study: Study = None, as_json: AsJson = False) -> Answer:
-    """Say how a study stands.
+    """Show the state of a study.
 
     Trials, dollars, the best result so far, who works on it, what runs and what failed.
 
@@ -117,7 +117,7 @@ def status(job: OptionalJobFile = None, store: Store = None, study: Study = None
 def recommend(job: OptionalJobFile = None, store: Store = None, study: Study = None, as_json: AsJson = False) -> Answer:
     """Say which configuration to use, and how sure that is.
 
-    By what is known now: with the metrics to expect and the probability of each limit.
+    Computed from all results so far, with the expected metrics and the probability of each limit.
 
     \b
     Examples:
@@ -132,7 +132,7 @@ def recommend(job: OptionalJobFile = None, store: Store = None, study: Study = N
 @command(
     app,
     *MEANINGS,
-    well="the run came through, and every limit held",
+    well="the run succeeded, and every limit held",
     bad_news="a limit did not hold, or the run failed",
     nothing_yet="there is nothing to recommend yet, or the budget does not cover the run (see --beyond-budget)",
 )
@@ -166,7 +166,7 @@ def extend(
     study: Study = None,
     usd: float | None = Option(None, help="Dollars in all."),
     trials: int | None = Option(None, help="Trials in all."),
-    hours: float | None = Option(None, help="Hours of training in all."),
+    hours: float | None = Option(None, help="Hours of training in total."),
     as_json: AsJson = False,
 ) -> Answer:
     """Raise a study's budget; run it again to go on.
@@ -211,7 +211,7 @@ def report(
     app,
     *(WRONG_INPUT, STORE_TROUBLE, INTERRUPTED),
     well="the study is over",
-    bad_news="trial after trial failed and none came through",
+    bad_news="trials kept failing and none succeeded",
 )
 def worker(
     job: OptionalJobFile = None,
@@ -242,7 +242,7 @@ Table = Annotated[
 Iterations = Annotated[
     int | None,
     Option(
-        min=1, help="At most so many tests after the start; strategies are not told [default: 44 without a budget]."
+        min=1, help="Tests after the start, at most; strategies do not see this limit [default: 44 without a budget]."
     ),
 ]
 Filter = Annotated[
@@ -265,29 +265,29 @@ def replay(  # noqa: PLR0913 - its options, all by name
     table: Table = None,
     *,
     strategies: str = Option("", metavar="LIST", help="Strategies, such as trimtuner-gp,eic,'nephele(horizon=1)'."),
-    seeds: int = Option(8, min=1, help="Runs of each strategy, with the seeds 0, 1, ..."),
+    seeds: int = Option(8, min=1, help="Runs of each strategy, with seeds 0, 1, ..."),
     iterations: Iterations = None,
-    trials: int | None = Option(None, min=1, help="Tests that a run may make, the start among them."),
+    trials: int | None = Option(None, min=1, help="Tests that a run may make, including the start."),
     usd: float | None = Option(None, "--usd", "--budget-usd", metavar="USD", help="Dollars that a run may spend."),
-    hours: float | None = Option(None, metavar="HOURS", help="Hours of training that a run may take, all added up."),
+    hours: float | None = Option(None, metavar="HOURS", help="Hours of training that a run may take in total."),
     filter_spec: Filter = "",
     incumbent: Rule = "paper",
     parallel: int = Option(1, min=1, help="Tests at once in a run."),
     noise: Noise = 0.0,
-    problem: str = Option("", metavar="NAME", help="Another problem of the table."),
+    problem: str = Option("", metavar="NAME", help="The name of another problem of the table."),
     data: Path | None = Option(None, metavar="DIR", help="The folder of the tables' CSV files."),
     processes: int | None = Option(None, min=0, help="Runs at once [default: one for each core]; 0: in this process."),
     results: Path = Option(Path("leantune-replay"), metavar="DIR", help="The folder where results are kept."),
     rows: Path | None = Option(None, metavar="FILE", help="Write every test to a CSV file."),
-    at_usd: str = Option("", metavar="LIST", help="Dollars at which regrets are told, such as 0.1,0.5."),
+    at_usd: str = Option("", metavar="LIST", help="Dollars at which regrets are shown, such as 0.1,0.5."),
     calibration: bool = Option(False, "--calibration", help="Compare what strategies believed with the truth."),
-    facts: bool = Option(False, "--facts", help="Only say what is in the table."),
-    list_them: bool = Option(False, "--list", help="Only list the tables that are known by name."),
+    facts: bool = Option(False, "--facts", help="Only show what is in the table."),
+    list_them: bool = Option(False, "--list", help="Only list the tables that have a name."),
     as_json: AsJson = False,
 ) -> Answer:
     """Compare strategies on measured tables.
 
-    A table has every result already, so a study of it takes no training: dollars and seconds are the table's. Without a
+    A table has every result already, so a study of it trains nothing: dollars and seconds are the table's. Without a
     TABLE those known by name are listed; any CSV will do (docs/replay-tables.md). Runs are kept: a second comparison
     only adds what is missing.
 
@@ -365,8 +365,8 @@ class LaterGroup(TyperGroup):
 
 
 GROUPS = {
-    "spot": "Machines that may be taken away: prices, risks, simulations (docs/spot.md).",
-    "catalog": "The machines one can rent: sizes, prices, zones.",
+    "spot": "Spot machines: prices, risks, simulations (docs/spot.md).",
+    "catalog": "Machines for rent: sizes, prices, zones.",
 }
 for _name, _help in GROUPS.items():
     app.add_typer(typer.Typer(cls=LaterGroup, no_args_is_help=True, rich_markup_mode=None, help=_help), name=_name)

@@ -19,7 +19,7 @@ PROVIDER = "aws"
 
 
 def show(region: str, types: Sequence[str]) -> Answer:
-    """The types that are known, or those of these names and patterns."""
+    """All machine types, or those of these names and patterns."""
     table = catalogue(PROVIDER, region or None)
     names = _chosen(table, types)
     machines = [
@@ -89,7 +89,7 @@ def _chosen(table: Catalogue, patterns: Sequence[str]) -> list[str]:
     """Types by name or pattern, in the order of the table."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in table.machines):
-            table[pattern]  # says what is meant, perhaps
+            table[pattern]  # suggests a similar name
     return [name for name in table.machines if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 

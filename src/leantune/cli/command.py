@@ -47,14 +47,14 @@ class ExitCode(IntEnum):
 
 MEANINGS: Mapping[ExitCode, str] = {
     ExitCode.WELL: "all is well",
-    ExitCode.BAD_NEWS: "the command ran and the answer is bad news: a limit broken, runs that fail, a broken part",
+    ExitCode.BAD_NEWS: "the command ran and the result is bad: a limit broken, runs that fail, a broken part",
     ExitCode.WRONG_INPUT: "the command line or the job file is wrong; nothing was started",
     ExitCode.NOTHING_YET: "there is nothing to recommend yet, or the budget does not allow what was asked",
     ExitCode.STORE_TROUBLE: "the store or a checkpoint cannot be used, or holds no such study",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C; the same command goes on",
 }
 
-# The first that fits counts: a changed study is the store's error, but the job file is what has to be put right.
+# The first match counts: a changed study is an error of the store, but the job file is to be corrected.
 _ERRORS: tuple[tuple[type[LeanTuneError], ExitCode], ...] = (
     (InvalidInput, ExitCode.WRONG_INPUT),
     (StudyChanged, ExitCode.WRONG_INPUT),
@@ -103,7 +103,7 @@ for _kind in (list, tuple, Iterator):
 
 
 def picked(thing: object, names: str) -> Json:
-    """Attributes of a thing, in this order; "trial=number" gives one another name, "goal.metric" goes deeper."""
+    """Attributes of an object, in this order; "trial=number" renames an attribute, "goal.metric" reads a nested one."""
     pairs = (name.rpartition("=") for name in names.split())
     return {key or path: attrgetter(path)(thing) for key, _, path in pairs}
 
@@ -123,7 +123,7 @@ def typed_names(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command found: `document` for programs, `lines` for people, and how the command ends."""
+    """The result of a command: `document` for programs, `lines` for people, and the exit code."""
 
     document: Json
     lines: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""`leantune doctor`: looks at the libraries and the machine, changes nothing, and says what it found.
+"""`leantune doctor`: checks the libraries and the machine, changes nothing, and reports.
 
 Base parts are imported for real, because a library can be installed and still not load (a missing shared object, two
 versions that do not fit). Extras are only looked up: importing torch or ray to say that it is there takes seconds.
@@ -36,7 +36,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What was seen of the machine, and what would be better where it is not well."""
+    """A fact about the machine, and what to improve where something is wrong."""
 
     name: str
     status: Status
@@ -60,13 +60,13 @@ class Part:
 
     @property
     def install_command(self) -> str:
-        """What to type to get it."""
+        """The command that installs it."""
         if self.is_base:
             return f"pip install --force-reinstall {self.distribution}"
         return f"pip install 'leantune[{self.extras[0]}]'"
 
 
-# What a distribution's name, which is not its module's, does not say. A test keeps this equal to the dependencies of
+# Distributions, with the module's name where it differs. A test keeps this equal to the dependencies of
 # pyproject.toml; the tools of the `dev` extra are left out, as `make` sets them up.
 PARTS: tuple[Part, ...] = (
     Part("numpy", "numpy", "arrays"),
@@ -100,7 +100,7 @@ PARTS: tuple[Part, ...] = (
 
 @dataclass(frozen=True)
 class PartFinding:
-    """What was seen of a library; `version` is None where it is not installed."""
+    """The state of a library; `version` is None where it is not installed."""
 
     name: str
     status: Status
@@ -237,7 +237,7 @@ def check_blas() -> Finding:
     failures = [import_failure(module) for module in ("numpy", "scipy.linalg", "threadpoolctl")]
     broken = next((failure for failure in failures if failure is not None), None)
     if broken is not None:
-        return Finding("BLAS threads", Status.BROKEN, broken, "repair the parts that the list of parts shows as broken")
+        return Finding("BLAS threads", Status.BROKEN, broken, "repair the broken parts of the list above")
     from threadpoolctl import threadpool_info
 
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
@@ -282,7 +282,7 @@ def answer(diagnosis: Diagnosis) -> Answer:
 
 
 def _remedies(diagnosis: Diagnosis) -> list[str]:
-    """One line for each thing that can be done, each command once."""
+    """One line for each repair, each command once."""
     machine = [f"{finding.name}: {finding.hint}" for finding in diagnosis.system if finding.hint]
     broken = [f"{part.name}: {part.hint}" for part in diagnosis.parts if part.status is Status.BROKEN]
     missing: dict[str, list[str]] = {}

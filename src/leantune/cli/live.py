@@ -1,4 +1,4 @@
-"""The view of a run on a terminal: what `draw` makes of a Progress, drawn again a few times a second."""
+"""The view of a run on a terminal: `draw` turns a Progress into lines, a few times a second."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _summary(status: StudyStatus) -> Table:
 
 
 def _measure(words: str, used: float, promised: float, limit: float | None) -> Text:
-    """A bar of what is used and what is promised, out of a limit, and the numbers in words."""
+    """A bar of the used and the reserved part of a limit, and the numbers in words."""
     numbers = _text(words)
     text = numbers if limit is None else Text.assemble(*bar(used / limit, promised / limit), "  ", numbers)
     text.no_wrap, text.overflow = True, "ellipsis"
@@ -87,14 +87,14 @@ def _measure(words: str, used: float, promised: float, limit: float | None) -> T
 
 
 def bar(used: float, promised: float, width: int = BAR) -> list[tuple[str, str]]:
-    """Shares of a whole as a bar; what is not nothing shows, and nothing shows beyond the whole."""
+    """Shares of a whole as a bar; every share above 0 is visible, and the bar ends at the whole."""
     first = min(width, max(round(used * width), int(used > 0)))
     second = min(width - first, max(round(promised * width), int(promised > 0)))
     return [("━" * first, "green"), ("━" * second, "yellow"), ("─" * (width - first - second), "dim")]
 
 
 def _table(*headings: str) -> Table:
-    """Columns that never wrap; the one about the configuration gives way."""
+    """Columns that never wrap; the configuration's column is cut first."""
     table = Table(box=None, expand=True, padding=(0, 1), header_style="dim", title_justify="left")
     for heading in headings:
         wide = heading in ("configuration", "outcome")
@@ -142,7 +142,7 @@ def _ended(progress: Progress) -> Table:
 
 
 def _lines(progress: Progress) -> Iterator[tuple[str, str]]:
-    """What was proposed and why, what is waited for, what should be known, what Ctrl-C does."""
+    """What was proposed and why, what the run waits for, notes, what Ctrl-C does."""
     if progress.proposed is not None:
         trial = progress.proposed.trial
         words = f"{progress.status.reasons(trial)}{expected_clause(trial.expected)}"

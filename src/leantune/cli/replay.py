@@ -81,7 +81,7 @@ def table_facts(source: Source) -> Answer:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How the runs are judged and what is said of them.
+    """How the runs are judged and what is reported.
 
     rule: by which recommendations are judged. rows: a CSV file for every test. at_usd: dollars at which regrets are
     given, as written. calibration: whether beliefs are compared with the truth.
@@ -114,7 +114,7 @@ def compare(
     results: Path,
     processes: int | None,
 ) -> Answer:
-    """Replay every strategy with every seed and summarise; nothing is started before all of it is known to be right.
+    """Replay every strategy with every seed and summarise; every setting is checked before the first run.
 
     common: the settings of all strategies. results: the folder where runs are kept.
     """
@@ -163,7 +163,7 @@ def _check_target(rows: Path | None) -> None:
 
 
 def _contestants(source: Source, table: MeasuredTable, strategies: str, common: Settings) -> list[Settings]:
-    """The settings of each strategy, once all of them are known to be able to run."""
+    """The settings of each strategy, after a check that all of them can run."""
     if not strategies:
         hint = f"Give --strategies; these serve it: {', '.join(_usable_recipes(table.problem))}"
         raise StrategyError("no strategies to compare", where=table.name, hint=hint)
@@ -202,7 +202,7 @@ def _write_rows(path: Path, text: str) -> None:
 
 
 class ReplayProgress:
-    """How many runs are done, how many of them were kept from before, and how long the others will take."""
+    """How many runs are done, how many of them are old, and how long the others will take."""
 
     def __init__(self, total: int, clock: Clock) -> None:
         self.total, self.reused, self.fresh, self.last = total, 0, 0, ""

@@ -54,7 +54,7 @@ def facts_lines(table: MeasuredTable, facts: Mapping[str, object]) -> list[str]:
 
 
 def table_lines(table: MeasuredTable) -> list[str]:
-    """Which table and problem, and what is odd about the file."""
+    """Which table and problem, and remarks about the file."""
     named = f", problem {table.problem_name}" if table.problem_name else ""
     at = (
         "" if len(table.problem.fractions) == 1 else f" ({answer_place(table.problem.goal.at, table.problem.fidelity)})"
@@ -91,7 +91,7 @@ def _regret_words(regret: Regret) -> tuple[str, str]:
 
 
 def calibration_lines(problem: Problem, calibrations: Iterable[Calibration]) -> list[str]:
-    """What was believed of recommendations that were not tested on all the data, and what was true."""
+    """Predictions for recommendations that were not tested on all the data, and the truth."""
     lines = []
     for belief in calibrations:
         if not belief.cases:

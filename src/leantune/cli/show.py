@@ -273,7 +273,7 @@ def _forecast_lines(place: int, forecast: Forecast, fidelity: Fidelity) -> list[
 
 
 def verification(name: str, problem: Problem, checked: Verification) -> Answer:
-    """Whether the limits held in the verifying run, and how it compares with what was predicted.
+    """Whether the limits held in the verifying run, and how its metrics compare with the prediction.
 
     failed: the cause, or empty.
     """
@@ -307,4 +307,4 @@ def _verdict(checked: Verification) -> str:
     broken = [limit.text for limit in checked.limits if not limit.held]
     if broken:
         return f"Not verified: {listed(broken)} did not hold"
-    return "Verified: every limit held" if checked.limits else "Verified: the run came through; there is no limit"
+    return "Verified: every limit held" if checked.limits else "Verified: the run succeeded; there is no limit"

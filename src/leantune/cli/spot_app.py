@@ -37,7 +37,7 @@ def prices(
     """Import, fetch and show spot prices.
 
     Files are added to the kept prices; with --provider aws, what is new since then is fetched (extra aws; the last 90
-    days at most). Then each market is summed up. Only what is new is added, so any of it may be repeated.
+    days at most). Then each market is summed up. Only new prices are added, so the command may be repeated.
 
     \b
     Examples:
@@ -62,9 +62,9 @@ def train(  # noqa: PLR0913 - the options of a command
     prices: Path | None = Option(
         None, metavar="PATH", help="Prices: a CSV or JSON file, or a folder of kept prices; else generated ones."
     ),
-    predictors: str = Option(DEFAULT_PREDICTORS, metavar="LIST", help="Which to train, or all."),
-    per_market: bool = Option(False, "--per-market/--pooled", help="A model for each market, or one for all."),
-    tries: int = Option(4, min=1, help="Tries of each predictor's options; validation chooses."),
+    predictors: str = Option(DEFAULT_PREDICTORS, metavar="LIST", help="Predictors to train, or all."),
+    per_market: bool = Option(False, "--per-market/--pooled", help="A model for each market, or one model for all."),
+    tries: int = Option(4, min=1, help="Option sets to try for each predictor; validation chooses."),
     out: Path = Option(Path("leantune-predictors"), metavar="FOLDER", help="Where the predictors are written."),
     seed: int = Option(0, min=0, help="The same seed gives the same predictors."),
     days: float = Option(60, help="Use the last so many days of prices."),
@@ -107,7 +107,7 @@ Policy = Annotated[
         help="ours, paper, random, oracle, on-demand, single-cheapest, single-fastest; several with commas between."
     ),
 ]
-RiskPredictor = Annotated[str, Option(metavar="NAME", help="Who predicts revocations: a name or a trained file.")]
+RiskPredictor = Annotated[str, Option(metavar="NAME", help="The predictor of revocations: a name or a trained file.")]
 SettingsFile = Annotated[
     Path | None,
     Option(
@@ -131,14 +131,14 @@ def simulate(  # noqa: PLR0913 - its options, all by name
     start: str = Option("", metavar="TIME", help="When the tuning begins, such as 2016-04-01T12:00 (UTC)."),
     policy: Policy = "ours,random,oracle,on-demand",
     predictor: RiskPredictor = "online-hazard",
-    finish_by: str = Option("", metavar="TIME", help="All must be over within this time, such as '30 h'."),
+    finish_by: str = Option("", metavar="TIME", help="Every training must end within this time, such as '30 h'."),
     settings: SettingsFile = None,
     seed: int = Option(0, help="Of generated prices, of traces' luck and of random choices."),
     html: Html = None,
     no_html: bool = Option(False, "--no-html", help="Draw no timeline."),
     as_json: JsonInstead = False,
 ) -> Answer:
-    """See what a tuning would cost on spot machines, before renting one.
+    """Simulate what a tuning would cost on spot machines.
 
     Recorded training jobs are tuned by SpotTune's loop on simulated markets: every second is billed by the provider's
     rules, machines are taken away by prices or by real preemption traces. Where each job ran is drawn to an HTML file.
@@ -168,12 +168,12 @@ def run(
     job: Annotated[Path, typer.Argument(metavar="JOB", help="The job file.", autocompletion=job_files)],
     *,
     theta: float | None = Option(
-        None, help="Share of the steps after which a setting is judged; 1: train all. [default: 0.7]"
+        None, help="Share of the steps after which a setting is judged; 1: train all to the end. [default: 0.7]"
     ),
     mcnt: int | None = Option(None, "--mcnt", min=1, help="How many are trained to the end. [default: 3]"),
     steps: float | None = Option(None, help="The last step of a training [default: the job's steps]."),
     predictor: str | None = Option(
-        None, "--predictor", metavar="NAME|FILE", help="Who predicts revocations. [default: online-hazard]"
+        None, "--predictor", metavar="NAME|FILE", help="The predictor of revocations. [default: online-hazard]"
     ),
     as_json: AsJson = False,
     plain: bool = Option(False, "--plain", help="Print lines instead of a live view."),
@@ -181,10 +181,10 @@ def run(
     """Tune a list of settings on spot machines (SpotTune).
 
     A short form of `leantune run` with `strategy: spottune` and `run: {machine: free}`. Every setting of the job, its
-    `settings:` or all of its space, is trained up to theta of its steps; where each would end is predicted, and the
+    `settings:` or all of its space, is trained up to theta of its steps; the end of each is predicted, and the
     best are trained to the end. Machines are simulated ones of the job's `cluster`, with a market that runs faster
-    (docs/job-file.md); the programs are real and run here. They report `step` and the metric, and go on from what they
-    left in {checkpoint_dir}. Budget and limits hold, and it goes on when it is run again.
+    (docs/job-file.md); the programs are real and run here. They report `step` and the metric, and go on from their
+    files in {checkpoint_dir}. Budget and limits hold, and it goes on when it is run again.
 
     \b
     Examples:
@@ -200,7 +200,7 @@ def run(
 
 # -- catalog
 
-Region = Annotated[str, typer.Option(help="The region, such as us-east-1, which is the default.")]
+Region = Annotated[str, typer.Option(help="The region [default: us-east-1].")]
 
 
 @command(catalog, WELL, WRONG_INPUT)
@@ -210,9 +210,9 @@ def show(
     types: str = Option("", help="Only these types, such as m5.large or 'm5.*,g5.xlarge'."),
     as_json: JsonInstead = False,
 ) -> Answer:
-    """Show the machine types that are known, and their prices.
+    """Show machine types and their prices.
 
-    On demand, and as spot machines by zone; says which table is in use, of what date and from where.
+    On demand, and as spot machines by zone; with the date and the source of the table in use.
 
     \b
     Examples:
@@ -232,14 +232,14 @@ def refresh(
     ),
     provider: str = Option("", help="Ask this provider: aws."),
     region: Region = "",
-    types: str = Option("", help="Ask for these types only, such as m5.large,g5.xlarge."),
+    types: str = Option("", help="Fetch these types only, such as m5.large,g5.xlarge."),
     undo: bool = Option(False, "--undo", help="Go back to the shipped table."),
     as_json: JsonInstead = False,
 ) -> Answer:
     """Replace the table of a region by a newer one, from a CSV or from AWS.
 
-    The new table is kept in your folder (variable LEANTUNE_HOME) and preferred to the shipped one. A study that exists
-    keeps the prices it was defined with: with other ones it is refused, and --undo goes back to the shipped table.
+    The new table is kept in your folder (variable LEANTUNE_HOME) and preferred to the shipped one. An existing study
+    keeps the prices of its definition: with other prices it is refused, and --undo goes back to the shipped table.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ Names = tuple[str, ...]
 def prices(
     files: Sequence[Path], folder: Path | None, provider: str, region: str, types: Names, products: Names
 ) -> Answer:
-    """Import the files, fetch where a provider or region is named, and sum up what is kept of those types, products."""
+    """Import the files, fetch where a provider or region is named, and sum up kept prices of those types, products."""
     store = PriceStore(folder or user_folder() / "prices")
     imported = [_import(store, path) for path in files]
     if provider or region:
@@ -55,7 +55,7 @@ def _fetch(store: PriceStore, provider: str, region: str, types: Names, products
 
 
 def _import_json(source: str, report: PriceReport, updated: Updated) -> Json:
-    """Say what came, and what was wrong with it; the same as JSON."""
+    """What was imported, and what was wrong with it, as lines and as JSON."""
     say(f"{source}: {report.rows:,} rows, {updated.added:,} of them new", err=True)
     for trouble in report.troubles():
         warn(f"{source}: {trouble}")

@@ -1,4 +1,4 @@
-"""What `leantune spot run` does: a short form of a study by SpotTune with free machines, and what it says of it."""
+"""What `leantune spot run` does: a short form of a study by SpotTune with free machines, and its summary."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ def _machine_json(stay: StayRow) -> Json:
 
 
 def _notes(ranking: tuple[RankedTrial, ...], steps: float) -> list[str]:
-    """What a user would want to know about programs that tell too little."""
+    """Notes about programs that report too little."""
     ended = [row for row in ranking if row.trial.state == "done"]
     notes = []
     if any(row.step == 0 for row in ended):
-        notes.append("no step was reported, so that nothing could be judged: print JSON lines with step and the metric")
+        notes.append("no program reported a step, so nothing was judged: print JSON lines with step and the metric")
     if any(0 < row.step < steps for row in ended):
         notes.append(f"a program ended by itself before step {steps:g}: its last value counts")
     return [f"note      {text}" for text in notes]
@@ -113,7 +113,7 @@ def _times(study: Study, stays: list[StayRow]) -> tuple[float, float]:
 
 
 def _paused_at(stays: list[StayRow], number: int) -> float:
-    """When a setting left its machine because theta was reached."""
+    """When a setting left its machine at theta."""
     asked = [
         stay.left for stay in stays if stay.number == number and stay.why == Purpose.ASKED and stay.left is not None
     ]

@@ -1,4 +1,4 @@
-"""What `leantune spot simulate` does: set up markets and jobs, simulate every policy, say what each cost, draw it."""
+"""What `leantune spot simulate` does: set up markets and jobs, simulate every policy, print its costs, draw it."""
 
 from __future__ import annotations
 
@@ -148,13 +148,13 @@ def _tunings(workload: str, hours: float) -> tuple[Tuning, ...]:
 
 
 def _deadline(pool: Pool, finish_by: str) -> float | None:
-    """By when all must be over; None: whenever it is."""
+    """The deadline of all trainings; None: no deadline."""
     if not finish_by:
         return None
     seconds = parse_quantity(finish_by, "time")
     if seconds <= 0:
-        hint = "Give a time from the start on that is above 0, such as '30 h'"
-        raise InvalidInput(f"{finish_by!r} is over before it begins", where="--finish-by", hint=hint)
+        hint = "Give a time above 0, counted from the start, such as '30 h'"
+        raise InvalidInput(f"{finish_by!r} is not after the start", where="--finish-by", hint=hint)
     return pool.start + seconds
 
 
@@ -166,12 +166,12 @@ def writable(path: Path) -> Path:
     return path
 
 
-# -- what came out
+# -- the result
 
 
 @dataclass(frozen=True)
 class SimulationSummary:
-    """What came out. on_demand: the yardstick, also where it was not asked for.
+    """The result. on_demand: the policy to compare with, simulated also where the user did not name it.
 
     smooth: the first policy and on demand at the smooth prices of today; None where the prices are smooth already.
     """
@@ -213,7 +213,7 @@ def headline(summary: SimulationSummary) -> str:
 
 
 def sentences(summary: SimulationSummary) -> list[str]:
-    """What is left of it on smooth prices, and how close it comes to knowing the future."""
+    """The saving on smooth prices, and how close it comes to the oracle's."""
     texts = []
     if summary.smooth is not None and summary.first.policy != summary.on_demand.policy:
         first, plain = summary.smooth
@@ -234,7 +234,7 @@ def sentences(summary: SimulationSummary) -> list[str]:
 
 
 def notes(summary: SimulationSummary) -> list[str]:
-    """What a reader should know before believing it."""
+    """The limits of the simulation."""
     texts = [f"{summary.plan.pool.source}: {trouble}" for trouble in summary.plan.pool.troubles]
     pool, finish_by = summary.plan.pool, summary.plan.rules.finish_by
     if late := _unfinished_at(summary, pool.end):

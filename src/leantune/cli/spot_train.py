@@ -150,7 +150,7 @@ def read_series(path: Path | None, seed: int, days: float) -> tuple[list[PriceSe
 
 
 def last_days(series: Sequence[PriceSeries], source: str, days: float) -> list[PriceSeries]:
-    """What the last days hold of each market; markets that had gone before are left out."""
+    """The prices of the last days of each market; markets without any are left out."""
     if not series:
         raise InvalidInput("there are no prices", where=source, hint="Import some: leantune spot prices history.csv")
     if not days > 0:
@@ -167,7 +167,7 @@ def last_days(series: Sequence[PriceSeries], source: str, days: float) -> list[P
 
 
 def _saved_file(result: TrainingResult, scores: PredictorScores, source: str, plan: TrainingPlan, folder: Path) -> Path:
-    """The file of a trained predictor, with all that one may want to know about it later."""
+    """The file of a trained predictor, with its training settings and scores."""
     provenance: Json = {
         "source": source,
         "markets": list(scores.markets),

@@ -68,7 +68,7 @@ class StudyStatus:
 
     @cached_property
     def best(self) -> Best | None:
-        """The best result that answers the problem and keeps all limits; else the one that comes nearest to that."""
+        """The best result that answers the problem and keeps all limits; else the result nearest to that."""
         problem = self.problem
         result = best_result(problem, self.history)
         if result is None:
@@ -134,7 +134,7 @@ class StudyStatus:
         return f"{value}{limits}, trial {best.trial.number}"
 
     def outcome_words(self, trial: Trial, cause: str) -> str:
-        """What a run that ended brought: the metrics that matter to the problem, or why there are none."""
+        """The result of a run that ended: the metrics that matter to the problem, or why there are none."""
         if trial.state is not TrialState.DONE or not trial.observations:
             return cause_words(cause)
         seen = trial.observations[-1]
@@ -142,7 +142,7 @@ class StudyStatus:
         return "; ".join(part for part in (metrics, cause_words(cause)) if part)
 
     def reasons(self, trial: Trial) -> str:
-        """Why a trial was proposed, without what concerns the whole study and is told once."""
+        """Why a trial was proposed, without notes about the whole study, which are shown once."""
         of_the_study = {note.without_numbers for note in self.notes}
         return "; ".join(str(note) for note in trial.notes if note.without_numbers not in of_the_study)
 
@@ -158,7 +158,7 @@ class WatchedRun:
 
 @dataclass(frozen=True)
 class Progress:
-    """A run of a study so far: `status` is what the store knows, the rest what this worker has seen.
+    """A run of a study so far: `status` comes from the store, the rest from this worker's events.
 
     waiting: why nothing can be started now; stopping: set once the user asked for the end; over: the loop has ended.
     """

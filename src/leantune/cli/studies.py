@@ -1,4 +1,4 @@
-"""What the commands about studies do: open, call `Study`, print, and say how it went."""
+"""What the commands about studies do: open, call `Study`, print, set the exit code."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class StudyTarget:
         return Study.from_job(warned(job) if to_run else job, create=to_run)
 
     def arguments(self, study: Study) -> str:
-        """How the study is named on a command line; never with a password."""
+        """The options that name the study on a command line; never with a password."""
         if self.job is not None:
             return shlex.quote(str(self.job))
         return f"--store {shlex.quote(study.url)} --study {shlex.quote(study.name)}"
 
 
 def warned(job: Job) -> Job:
-    """The job, with a word about what looks like a mistake in it."""
+    """The job, after a warning about what looks like a mistake in it."""
     for text in job.warnings:
         warn(text)
     return job
@@ -147,7 +147,7 @@ def _extension(budget: Budget) -> str:
 
 
 def status(target: StudyTarget) -> Answer:
-    """Say how a study stands."""
+    """Show the state of a study."""
     with target.open() as study:
         return show.status(status_of(study), study.stop_reason, study.store.workers(), study.clock.now())
 

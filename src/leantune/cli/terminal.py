@@ -61,7 +61,7 @@ class Mode(Enum):
 
 
 def mode_of(*, plain: bool, as_json: bool) -> Mode:
-    """What the user asked for, and else what suits where standard output goes."""
+    """The user's choice; by default the view that suits standard output."""
     if as_json:
         return Mode.JSON
     return Mode.LIVE if is_drawn_on(sys.stdout) and not plain else Mode.PLAIN
@@ -136,7 +136,7 @@ def study_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 class ProgressCallback(Protocol):
-    """Shows what is being done now, and how much of the total is done."""
+    """Shows the current work, and how much of the total is done."""
 
     def __call__(self, words: str, done: int = 0, /) -> None: ...
 
@@ -210,7 +210,7 @@ class Interrupts:
         self._noticed = True
 
     def interrupt(self) -> None:
-        """As if the user had asked for the end."""
+        """The same as a signal."""
         self.count += 1
         if self._loop is None:
             raise KeyboardInterrupt

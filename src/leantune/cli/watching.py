@@ -44,7 +44,7 @@ REPORT_SECONDS = 5.0  # between two lines about one run's own reports: a program
 
 
 def opening_lines(progress: Progress) -> list[str]:
-    """The first lines: the study, its budget, and what it has already."""
+    """The first lines: the study, its budget, and its trials so far."""
     status = progress.status
     lines = [f"study {status.name}: {goal_words(status.problem)}; {status.strategy}, seed {status.seed}"]
     lines.append(f"budget {budget_words(status.problem.budget)}; store {status.store}")
@@ -54,7 +54,7 @@ def opening_lines(progress: Progress) -> list[str]:
 
 
 def event_lines(event: Event, before: Progress, now: Progress) -> list[str]:
-    """What to print about an event that turned one state into the next."""
+    """The lines about an event that changed the state `before` into `now`."""
     match event:
         case TrialProposed():
             lines = [_proposed_line(event, before)]
@@ -97,7 +97,7 @@ def _started_line(event: RunStarted) -> str:
 
 
 def _report_lines(before: WatchedRun | None, now: WatchedRun | None, fidelity: Fidelity) -> list[str]:
-    """A run's first report, each snapshot, and what else it says every few seconds."""
+    """A run's first report, each snapshot, and of its other reports one every few seconds."""
     if now is None or now.report is None:
         return []
     report, earlier = now.report, None if before is None else before.report
@@ -169,7 +169,7 @@ class Watcher:
             return self._progress, now
 
     def end(self) -> None:
-        """The loop has ended: the last picture shows what came of it."""
+        """The loop has ended: the last picture shows the result."""
         with self._lock:
             self._progress = replace(self._progress, status=self._look(), over=True)
 
@@ -178,7 +178,7 @@ class Watcher:
         return status_of(self._study)
 
     def _tell(self, lines: list[str]) -> None:
-        """Print plain lines; when nobody reads them any more (`| head`), the study stops gently."""
+        """Print plain lines; when the reader has gone (`| head`), the study stops gently."""
         if self._mode is Mode.LIVE or not self._heard:
             return
         try:

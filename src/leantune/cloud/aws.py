@@ -1,7 +1,7 @@
-"""Asking AWS: clients, what its errors mean, and spot prices into a store (extra `aws`).
+"""AWS: clients, errors, and spot prices into a store (extra `aws`).
 
 Prices come from EC2's DescribeSpotPriceHistory, which knows the last 90 days and answers page by page, newest first.
-Only what the store lacks is asked for. All pages are fetched before any price is kept, so that an interrupted fetch
+Only missing prices are fetched. All pages are fetched before any price is kept, so that an interrupted fetch
 leaves no hole before the newest price.
 """
 
@@ -24,7 +24,7 @@ from leantune.units import SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-HISTORY_SECONDS = 90 * 24 * SECONDS_PER_HOUR  # what AWS remembers
+HISTORY_SECONDS = 90 * 24 * SECONDS_PER_HOUR  # the history that AWS keeps
 PAGE_ROWS = 1000  # the most that AWS gives at once
 Progress = Callable[[int], None]  # is told how many rows have come so far
 _CREDENTIALS = "Run aws configure, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
@@ -66,7 +66,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Fetched:
-    """What came: prices since when (seconds since 1970, the earliest question), and what they did to the store."""
+    """The result: the begin of the prices (seconds since 1970, the earliest request), and the changes of the store."""
 
     since: float
     loaded: LoadedPrices
@@ -81,7 +81,7 @@ def fetch_into(
     products: tuple[str, ...] = (),
     progress: Progress | None = None,
 ) -> Fetched:
-    """Ask for what the store lacks of these types (all by default) and products (Linux by default), and keep it."""
+    """Fetch missing prices of these types (all by default) and products (Linux by default), and keep them."""
     products = products or (LINUX,)
     now = clock.now()
     client: EC2Client = access.client("ec2")
@@ -122,7 +122,7 @@ def spot_pages(
 def _questions(
     store: PriceStore, region: str, product: str, types: tuple[str, ...], now: float
 ) -> Iterator[tuple[float, tuple[str, ...]]]:
-    """Since when to ask for which types: all that AWS remembers of new ones, of kept ones what came since.
+    """The begin of each request: of new types the whole history, of kept types the prices since then.
 
     A kept type is asked for since the market of it that is furthest behind.
     """
@@ -142,7 +142,7 @@ def _questions(
 
 @contextmanager
 def explained_errors(region: str) -> Iterator[None]:
-    """Errors of boto3 as errors of the house: what is wrong, and what would be right."""
+    """Errors of boto3 as errors of ours: what is wrong, and what would be right."""
     from botocore import exceptions as boto
 
     where = f"AWS, region {region}"
@@ -170,7 +170,7 @@ def _refusal(answer: Any, where: str) -> LeanTuneError:
     if code in _TOO_FAST:
         hint = "Wait a minute and try again, or ask for fewer types; nothing was changed"
         return LeanTuneError(f"AWS says that it is asked too often ({code})", where=where, hint=hint)
-    return InvalidInput(f"AWS refuses the question ({code}): {message}", where=where, hint="Correct what it names")
+    return InvalidInput(f"AWS refuses the question ({code}): {message}", where=where, hint="Correct the named part")
 
 
 def _region_hint(region: str) -> str:

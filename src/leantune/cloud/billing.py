@@ -1,4 +1,4 @@
-"""What a provider asks for a machine that was held from `begin` until `end`: one policy object per provider.
+"""The bill of a machine that was held from `begin` until `end`: one policy object per provider.
 
     used    = end - begin                                        seconds, from launch
     billed  = max(minimum, used rounded up to the granularity)   seconds
@@ -19,12 +19,12 @@ from leantune.cloud.markets import PriceSeries
 from leantune.errors import InvalidInput
 from leantune.units import NO_USD, SECONDS_PER_HOUR, Seconds, Usd
 
-# Seconds since 1970 as float64 are exact to 2.4e-7 s: less than this is no started second.
+# Seconds since 1970 as float64 are exact to 2.4e-7 s: a smaller excess starts no further second.
 _CLOCK_GRAIN = 1e-6
 
 
 class BillReason(StrEnum):
-    """Why a bill is as high as it is."""
+    """The reason for a bill's amount."""
 
     USED = "the seconds used"
     MINIMUM = "the minimum, more than was used"
@@ -33,7 +33,7 @@ class BillReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What one machine cost: `seconds` billed, their price, what of it is given back, and why."""
+    """The bill of one machine: `seconds` billed, their price, the refund, and the reason."""
 
     seconds: Seconds
     gross_usd: Usd

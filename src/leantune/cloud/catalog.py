@@ -1,4 +1,4 @@
-"""The machines one can rent, one small table per provider and region, and clusters made of them."""
+"""Machines for rent, one small table per provider and region, and clusters made of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType

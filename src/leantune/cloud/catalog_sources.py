@@ -40,7 +40,7 @@ CSV_COLUMNS = (
     "availability_zone",
 )
 PRICING_REGION = "us-east-1"  # the price list of all regions is served there
-Progress = Callable[[str], None]  # is told what is being asked
+Progress = Callable[[str], None]  # called with each request's name
 _HINT = f"Give CSV with the columns {', '.join(CSV_COLUMNS)}"
 _ON_DEMAND = {
     "operatingSystem": "Linux",
@@ -53,7 +53,7 @@ _ON_DEMAND = {
 
 @dataclass(frozen=True)
 class Refreshed:
-    """A table that was read, and the types that had to be left out."""
+    """A table that was read, and the types that were left out."""
 
     table: Catalogue
     left_out: tuple[str, ...]
@@ -67,7 +67,7 @@ class _Size(NamedTuple):
 
 
 class _Draft:
-    """What a source has said of a region: sizes and on-demand prices by type, spot prices by type and zone."""
+    """Data of a region: sizes and on-demand prices by type, spot prices by type and zone."""
 
     def __init__(self, provider: str, region: str) -> None:
         self.provider, self.region = provider, region

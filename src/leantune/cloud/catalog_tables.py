@@ -66,12 +66,12 @@ class Catalogue:
 
 
 def not_in_catalogue(what: str, where: str, advice: str) -> SpaceError:
-    """A name that the catalogue does not know; the advice ends with a blank, what can always be done follows."""
+    """A name that is not in the catalogue; the advice ends with a blank, then the general hint follows."""
     return SpaceError(what, where=where, hint=advice + PRIVATE_HINT, job_hint=advice + _PRIVATE_JOB_HINT)
 
 
 def user_folder() -> Path:
-    """Where this user's tables are kept: LEANTUNE_HOME, or what the platform has for data of programs."""
+    """The folder of this user's tables: LEANTUNE_HOME, or the platform's folder for data of programs."""
     if os.environ.get(HOME):
         return Path(os.environ[HOME])
     if sys.platform == "win32":
@@ -183,7 +183,7 @@ def install(table: Catalogue) -> Path:
     """Keep a table in the user's folder, from where it is preferred to the shipped one."""
     path = refreshed_path(table.provider, table.region)
     text = table_text(table)
-    parse_table(text, table.provider, table.region, str(path))  # what cannot be read again is not written
+    parse_table(text, table.provider, table.region, str(path))  # write only a table that can be read again
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text, durable=True)
@@ -194,7 +194,7 @@ def install(table: Catalogue) -> Path:
 
 
 def uninstall(provider: str, region: str) -> Path:
-    """Remove a refreshed table: what is shipped counts again."""
+    """Remove a refreshed table: the shipped table counts again."""
     path = refreshed_path(provider, region)
     try:
         path.unlink()

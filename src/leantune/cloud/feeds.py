@@ -30,7 +30,7 @@ Mode = Literal["price", "capacity", "both"]
 
 
 class MarketCapacity:
-    """When a market has machines to give, and when it takes some back.
+    """When a market grants machines, and when it takes machines back.
 
     begins, ends: (m,) launches succeed within [begins[i], ends[i]) and fail outside; disjoint, in order.
     preemptions: (d,) times at which machines were taken, increasing.
@@ -86,7 +86,7 @@ class MarketCapacity:
 
 @dataclass(frozen=True, eq=False)
 class MarketFeed:
-    """All that happens in one market, past and future: for simulated providers only.
+    """All events of one market, past and future: for simulated providers only.
 
     machine: what is rented; its usd_per_hour is the price on demand.
     prices: spot prices, which hold after their end; None on demand.
@@ -118,7 +118,7 @@ class MarketFeed:
 
     @property
     def tariff(self) -> PriceSeries | float:
-        """What `BillingPolicy.bill` takes as price."""
+        """The price argument of `BillingPolicy.bill`."""
         if self.prices is not None:
             return self.prices
         assert self.machine.usd_per_hour is not None

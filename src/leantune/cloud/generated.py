@@ -1,4 +1,4 @@
-"""Prices that look real, for those who have no history at hand: two regimes, seeded.
+"""Realistic generated prices, where there is no price history: two regimes, seeded.
 
     r(t) = price / on-demand price = base * exp(x(t) + rhythm(t)), and at least the peak during a burst
 
@@ -63,7 +63,7 @@ def _series(market: Market, usd: float, start: float, days: float, draw: _Draw, 
 
 
 def _restated(times: FloatArray, prices: FloatArray, end: float) -> tuple[FloatArray, FloatArray]:
-    """A price that stays as it is is said again after a day, as AWS does."""
+    """A price without a change is repeated after a day, as AWS does."""
     repeats = np.ceil(np.diff(times, append=end) / _DAY).astype(np.int64) - 1
     since = np.repeat(np.cumsum(repeats) - repeats, repeats)
     again = np.repeat(times, repeats) + _DAY * (np.arange(repeats.sum()) - since + 1)
@@ -136,7 +136,7 @@ def _with_bursts(
     begins = times[firsts]
     ends = np.minimum(begins + np.maximum(np.round(random.lognormal(np.log(600), 1.6, count)), 60), end)
     peaks = np.minimum(1 + 0.05 * np.exp(1.6 * random.standard_normal(count)), _HIGHEST)
-    # The price falls back when a burst ends, to what it would have been.
+    # When a burst ends, the price falls back to the price without it.
     backs = np.setdiff1d(ends[ends < end], times)
     where = np.searchsorted(times, backs, side="right")
     before = ratios[where - 1]

@@ -1,4 +1,4 @@
-"""What a job file says about a simulated market; light, because every job file is read with it."""
+"""The settings of a simulated market in a job file; light, because every job file is read with it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ GENERATED = "generated"
 
 
 class Regime(StrEnum):
-    """Whose prices to imitate: 2016's auctions, or today's slow adjustments."""
+    """The prices to imitate: auctions of 2016, or slow adjustments of today."""
 
     VOLATILE = "volatile"
     SMOOTH = "smooth"

@@ -1,4 +1,4 @@
-"""A simulated market for the machines of a job: what a job file says about it, and the feeds it is made of.
+"""A simulated market for the machines of a job: its settings and its feeds.
 
     spot        one feed for each type and zone: generated prices (ZONES zones), or those of a price file
     on demand   one feed for each type, never revoked
@@ -56,7 +56,7 @@ class Marketplace:
         return min(SAVE_SECONDS * speed, LONGEST_SAVE)
 
     def provider(self, clock: Clock, launches: int = 0) -> SimCloud:
-        """Who rents out its machines; launches: how many it has rented out before."""
+        """Its provider of machines; launches: the number of earlier launches."""
         return SimCloud(self.feeds, self.policy, clock, boot_seconds=self.boot_seconds, launches=launches)
 
 
@@ -102,7 +102,7 @@ def _zones(machine: Machine) -> list[str]:
 
 
 def _opens(series: Mapping[Market, PriceSeries]) -> float:
-    """When every market has a price, and a week of the past or half of what is known."""
+    """When every market has a price, and a week of the past or half of the known prices."""
     if not series:
         return OPENS
     first = max(prices.start for prices in series.values())

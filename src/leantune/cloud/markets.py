@@ -26,7 +26,7 @@ _NEAR = 128  # prices among which a crossing is looked for first
 
 @dataclass(frozen=True, order=True)
 class Market:
-    """Where one machine type can be rented: each zone and each product has prices of its own."""
+    """A market of one machine type: each zone and each product has its own prices."""
 
     instance_type: str
     zone: str
@@ -109,7 +109,7 @@ class PriceSeries:
             begin, size = begin + size, 4 * size
 
     def until(self, time: float) -> PriceSeries:
-        """What was known at a time: nothing that was set later."""
+        """The series as known at a time: without prices that were set later."""
         count = self._index(time) + 1
         return PriceSeries(self.market, self.times[:count], self.prices[:count], end=min(time, self.end))
 

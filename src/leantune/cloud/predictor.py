@@ -1,4 +1,4 @@
-"""What everybody promises who predicts revocations, and the max prices they are asked about.
+"""The interface of predictors of revocations, and the max prices of their queries.
 
 P(t, b) = probability that the market's price exceeds the max price b within (t, t + 1 hour]
 """
@@ -19,7 +19,7 @@ HORIZON = 3600.0  # seconds ahead that a prediction is about
 
 
 class Predictor(Protocol):
-    """Predicts from the past alone: what a series holds after the time asked about never changes the answer."""
+    """Predicts from the past alone: prices after the time of the query never change the answer."""
 
     @property
     def name(self) -> str:

@@ -34,12 +34,12 @@ RIGHT = f"Give CSV such as '{_EXAMPLE}', or JSON of aws ec2 describe-spot-price-
 _TIME = r"^\d{4}-\d\d-\d\d([T ]\d\d(:?\d\d(:?\d\d(\.\d{1,6})?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
 _ZONED = r"[T ].*(Z|[+-]\d\d(:?\d\d)?)$"
 _MICROSECONDS = 1e6
-Progress = Callable[[int], None]  # is told how many rows were read so far
+Progress = Callable[[int], None]  # called with the number of rows read so far
 
 
 @dataclass(frozen=True)
 class PriceColumns:
-    """What a file says, row by row; rows that cannot be read are left out and counted.
+    """A file's rows as columns; rows that cannot be read are left out and counted.
 
     codes: int64 (n,), which of `markets`; times: float64 (n,), seconds since 1970 UTC; prices: float64 (n,), USD/h.
     first_unreadable: where the first such row is ("line 7", "entry 7"), or "".

@@ -4,7 +4,7 @@
     <folder>/<type>/<zone>/<product>/2016-03.parquet         columns time (microseconds, UTC) and price (USD/h)
 
 A month of one market is one file to open. A file is written beside its place and then moved there, and a market's
-months are written from old to new: a process that is killed leaves each file as it was or as it should be, and no hole
+months are written from old to new: a killed process leaves each file either old or new, and no hole
 before the newest price that is kept. One process writes at a time (a lock that ends with it); readers need none.
 """
 
@@ -35,7 +35,7 @@ _MEANING = {"format": "leantune-prices", "version": VERSION}
 
 @dataclass(frozen=True)
 class Updated:
-    """What an update did: prices that were new, prices replaced by a higher one of the same moment, files written."""
+    """The result of an update: new prices, prices replaced by a higher one of the same moment, files written."""
 
     added: int
     raised: int
@@ -109,7 +109,7 @@ class PriceStore:
     # -- files
 
     def _merge(self, path: Path, times: FloatArray, prices: FloatArray) -> tuple[int, int]:
-        """Unite a month with what is kept of it; of two prices for one moment the higher stays, as in `prices`."""
+        """Merge a month with its kept prices; of two prices for one moment the higher stays, as in `prices`."""
         if not path.exists():
             _write(path, times, prices)
             return len(times), 0
@@ -135,7 +135,7 @@ class PriceStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Alone among the writers of this folder."""
+        """Hold the folder's lock: one writer at a time."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             manifest = self.folder / _MANIFEST

@@ -1,4 +1,4 @@
-"""Price histories from files, where every row is used or counted as not used, and what they were like.
+"""Price histories from files, where every row is used or counted as not used, and their summaries.
 
 A price holds until the next one, so nothing is filled in and nothing interpolated. What is wrong with a file:
 
@@ -38,7 +38,7 @@ _MOST_UNREADABLE = 0.5  # a file with more of such rows is another kind of file
 
 @dataclass(frozen=True)
 class Gap:
-    """A silence of one market that is too long to be true, in seconds since 1970."""
+    """A gap in one market's prices, in seconds since 1970."""
 
     market: Market
     begin: float
@@ -47,7 +47,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class PriceReport:
-    """How many rows there were and what became of them; the module's docstring says what the words mean."""
+    """Counts of rows and of their treatment; the module's docstring defines the words."""
 
     source: str
     rows: int
@@ -62,12 +62,12 @@ class PriceReport:
     gaps: tuple[Gap, ...] = ()
 
     def troubles(self) -> list[str]:
-        """What was found and done, one line each; nothing when every row was in order."""
+        """Problems and their treatment, one line each; nothing when every row was in order."""
         hours = max((gap.end - gap.begin for gap in self.gaps), default=0.0) / SECONDS_PER_HOUR
         counts = (
             (self.unreadable, f"unreadable, left out (the first: {self.first_unreadable})"),
             (self.not_positive, "with a price that is not above 0, left out"),
-            (self.duplicates, "said twice, left out"),
+            (self.duplicates, "duplicates, left out"),
             (self.conflicts, "with another price for the same moment: the highest is kept"),
             (self.out_of_order, "out of order, sorted"),
             (self.without_zone, "with a time that names no zone, taken as UTC"),
@@ -90,7 +90,7 @@ def read_prices(path: Path, *, progress: Progress | None = None) -> LoadedPrices
 
 
 def tidied(columns: PriceColumns, source: str) -> LoadedPrices:
-    """One increasing series for each market, with a count of all that was not so."""
+    """One increasing series for each market, with a count of all other rows."""
     rows = len(columns.times) + columns.unreadable
     place = f"{source}, {columns.first_unreadable}" if columns.first_unreadable else source
     if columns.unreadable > _MOST_UNREADABLE * rows:
@@ -123,7 +123,7 @@ def tidied(columns: PriceColumns, source: str) -> LoadedPrices:
 
 
 def gaps_of(series: PriceSeries) -> tuple[Gap, ...]:
-    """Where a market said nothing for longer than 25 h."""
+    """Gaps of a market of more than 25 h."""
     before = np.flatnonzero(np.diff(series.times) > GAP_SECONDS)
     return tuple(Gap(series.market, float(series.times[i]), float(series.times[i + 1])) for i in before)
 
@@ -160,12 +160,12 @@ def _against_direction(times: FloatArray) -> int:
     return min(late(times), late(times[::-1]))
 
 
-# -- what a market's prices were like
+# -- summaries
 
 
 @dataclass(frozen=True)
 class MarketSummary:
-    """What a market's prices were like: rows from `start` to `end` (seconds since 1970), prices in USD/h.
+    """A summary of a market's prices: rows from `start` to `end` (seconds since 1970), prices in USD/h.
 
     Shares and the median are by time, since a price holds.
 
@@ -219,7 +219,7 @@ def region_of(zone: str) -> str | None:
 
 
 def on_demand_price(market: Market) -> float | None:
-    """What the catalogue of AWS says for this type in this region, if it has both."""
+    """The on-demand price of this type in this region by the catalogue of AWS, if it has both."""
     region = region_of(market.zone)
     if region is None or region not in regions("aws"):
         return None

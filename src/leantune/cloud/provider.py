@@ -1,4 +1,4 @@
-"""What everybody promises who rents out machines: a real provider, or the simulated one in `simcloud`.
+"""The interface of providers of machines: a real provider, or the simulated provider in `simcloud`.
 
 Life of a machine, all times in seconds since 1970:
 
@@ -48,7 +48,7 @@ class Offer:
 
 
 class MachineState(StrEnum):
-    """Where in its life a rented machine is."""
+    """The phase of a rented machine."""
 
     BOOTING = "booting"
     RUNNING = "running"
@@ -107,7 +107,7 @@ class Provider(Protocol):
         ...
 
     def offers(self) -> tuple[Offer, ...]:
-        """What can be asked for now, with the prices of now; a launch can be refused all the same."""
+        """Current offers with their current prices; a launch can still be refused."""
         ...
 
     def history(self, market: Market) -> PriceSeries:
@@ -132,7 +132,7 @@ class Provider(Protocol):
         ...
 
     def poll(self) -> tuple[Event, ...]:
-        """What has happened since the last call, in the order of time; nothing is told twice.
+        """Events since the last call, in the order of time; each is returned once.
 
         Of a machine that its renter has terminated nothing more is told.
         """

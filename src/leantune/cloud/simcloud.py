@@ -35,7 +35,7 @@ _Key = tuple[Market, bool]
 
 
 class _Held(NamedTuple):
-    """A machine as it was launched, and what will become of it."""
+    """A machine as it was launched, and its future."""
 
     machine: RentedMachine
     feed: MarketFeed
@@ -76,7 +76,7 @@ class SimCloud:
         self._held: dict[str, _Held] = {}
         self._bills: dict[str, Bill] = {}
         self.launches = launches
-        # What will happen to machines, by time and then by order of entry; those of ended machines are passed over.
+        # Future events of machines, by time and then by order of entry; those of ended machines are skipped.
         self._ahead: list[tuple[float, int, Event]] = []
         self._entries = 0
         self._unreported: list[Event] = []
@@ -133,7 +133,7 @@ class SimCloud:
         return tuple(_as_renters_see(held, now) for held in self._held.values() if tag in (None, held.machine.tag))
 
     def poll(self) -> tuple[Event, ...]:
-        """What has happened since the last call."""
+        """Events since the last call."""
         self._catch_up()
         events, self._unreported = tuple(self._unreported), []
         return events
@@ -166,7 +166,7 @@ class SimCloud:
         heapq.heappush(self._ahead, (event.time, self._entries, event))
 
     def _catch_up(self) -> float:
-        """Let happen what has become due, and return the time."""
+        """Process events that are due, and return the time."""
         now = self._clock.now()
         while self._ahead and self._ahead[0][0] <= now:
             _, _, event = heapq.heappop(self._ahead)
@@ -216,7 +216,7 @@ def _limit(offer: Offer, max_price: float | None) -> float:
 
 
 def _as_renters_see(held: _Held, now: float) -> RentedMachine:
-    """What a renter may know of a machine: a revocation only once it was announced."""
+    """The renter's view of a machine: a revocation only once it was announced."""
     coming = held.revocation
     if coming is not None and coming.notice_at is not None and coming.notice_at <= now:
         return replace(held.machine, state=MachineState.NOTICED, gone_at=coming.gone_at)

@@ -1,4 +1,4 @@
-"""Preemption traces: how many machines somebody really held in a market over time, as capacity of our markets.
+"""Preemption traces: how many machines were really held in a market over time, as capacity of our markets.
 
     JSON  {"metadata": {"gap_seconds": g}, "data": [n, ...]}     n machines up at each tick, every g seconds
     JSON  availability_*.json                                    n = 1 where a launch would have succeeded

@@ -1,1 +1,1 @@
-"""Learning curves: what a training run will have reached when it is over, and how sure that is."""
+"""Learning curves: predictions of a training run's end, with their uncertainty."""

@@ -44,17 +44,17 @@ class Curve:
 
 
 class Outlook(StrEnum):
-    """What kind of answer a prediction is."""
+    """The kind of a prediction."""
 
     PREDICTED = "predicted"
-    PLATEAU = "plateau"  # nothing has changed for a while and no declared drop is to come: what it has is what it gets
+    PLATEAU = "plateau"  # flat for a while and no declared drop is to come: the last value stays
     DIVERGED = "diverged"  # not a number, infinite, or far worse than it was
     NOT_PREDICTABLE = "not predictable"  # a drop is declared between what is known and the end, or too few points
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The metric at the final step: mean and standard deviation in the metric's own units, and why it is what it is.
+    """The metric at the final step: mean and standard deviation in the metric's own units, and the reason.
 
     A diverged run has mean NaN. One that is not predictable has its last value as mean and an infinite sd.
     """

@@ -1,4 +1,4 @@
-"""What can be said of a curve before anything is fitted: diverged, a drop to come, too short, flat.
+"""Rules for a curve before any fit: diverged, a drop to come, too short, flat.
 
 Levels are medians of a few points and scatter comes from differences between neighbours, so that one odd value decides
 nothing. Everything is relative to the curve's own range and size: scaling a metric changes no verdict.
@@ -20,7 +20,7 @@ PLATEAU_SHARE = 1.0 / 3.0  # of the stage's points that must be flat
 PLATEAU_POINTS = 15  # at least
 PLATEAU_TOLERANCE = 0.005  # of the range of the stage
 LEVEL_POINTS = 3  # points of a level
-OPENING_SHARE = 1.0 / 3.0  # the part of a curve that says how bad it was at first
+OPENING_SHARE = 1.0 / 3.0  # the first part of a curve, to compare with
 _ROOM = 64  # points that a watch has at first
 _JUMP = Jump()
 

@@ -1,4 +1,4 @@
-"""Who continues: the runs most likely to end best, by predictions and their uncertainty.
+"""Selects the runs to continue: those most likely to end best, by predictions and their uncertainty.
 
     P(i is best) = E_x [ prod_(j != i) P(X_j worse than x) ];  x ~ N(mean_i, sd_i^2), X_j ~ N(mean_j, sd_j^2)
 

@@ -52,7 +52,7 @@ class Jump:
 
     The next `after` points lie below the last `before` ones by more than `scatter` standard deviations of those, more
     than `share` of their distance from zero, and more than `steeper` times what they lie below the `before` points
-    earlier. On real runs it finds every second declared drop, and one place in seven that it names is none.
+    earlier. On real runs it finds every second declared drop, and one place in seven that it finds is not a drop.
     """
 
     before: int = 8

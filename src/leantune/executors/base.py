@@ -1,4 +1,4 @@
-"""What every place to run trials promises: this machine, rented machines, a function, a table.
+"""What every executor promises: for this machine, rented machines, a function, a table.
 
 The loop drives an executor like this:
 
@@ -20,26 +20,26 @@ from leantune.history import Observation, Trial, TrialState
 from leantune.store.rows import StayRow
 from leantune.units import NO_SECONDS, NO_USD, Seconds, Usd
 
-GRACE = Seconds(30.0)  # between SIGTERM and SIGKILL, where nobody says otherwise
+GRACE = Seconds(30.0)  # between SIGTERM and SIGKILL, by default
 GATHER_SECONDS = 0.1  # for which news that is no end may wait for more of it before `wait` returns
 
 
-Arguments = Callable[[Trial, Mapping[str, str]], list[str]]  # the command line of a trial; by name: what places add
+Arguments = Callable[[Trial, Mapping[str, str]], list[str]]  # the command line of a trial; by name: what executors add
 
 
 @dataclass(frozen=True)
 class Terms:
-    """On what terms a trial is started.
+    """The terms of one run of a trial.
 
     attempt: 1 for its first run, one more each time it is run again. time_limit: seconds after which the run is asked
     to end, None for never. grace: seconds it then has before it is killed. lease: the run ends by itself when it was
-    not renewed for that many seconds, because by then somebody else may have started the trial; None for never.
+    not renewed for that many seconds, because by then another worker may run the trial; None for never.
     earlier_seconds, earlier_usd: how long earlier attempts ran and what they cost; they count as part of the training
     where a checkpoint is found. So do the metrics that earlier attempts reported last: a program that has nothing left
-    to do need not say them again. continues: a done trial of the configuration at a smaller share, and what it showed
+    to do need not tell them again. continues: a done trial of the configuration at a smaller share, and what it showed
     there, that the run may go on from (fidelity: epochs). seed: for the program, the study's own, or another for a run
     that repeats one. keep: what it leaves as its checkpoint is saved also when it
-    has come through. market_limit: the time limit in seconds of the market, where these are others, for messages.
+    has succeeded. market_limit: the time limit in seconds of the market, where these are others, for messages.
     """
 
     attempt: int = 1
@@ -66,11 +66,11 @@ class Terms:
 
 
 class EndMode(StrEnum):
-    """How a running trial is ended.
+    """The way to end a running trial.
 
-    SAVE: it is asked to save a checkpoint and end within its grace. It is told as queued, or as what it is where it
-    came to its end by itself meanwhile. EVICT: the same, and whatever it says then, it is not done: told as queued. A
-    run that had ended before it was asked is told as what it is. KILL: at once, and it is not told.
+    SAVE: it is asked to save a checkpoint and end within its grace. Its end is told as queued, or as it is where it
+    came to its end by itself meanwhile. EVICT: the same, and in any case it is not done: told as queued. A
+    run that had ended before it was asked is told as it ended. KILL: at once, and it is not told.
     """
 
     SAVE = "save"
@@ -78,12 +78,12 @@ class EndMode(StrEnum):
     KILL = "kill"
 
 
-# -- what an executor tells
+# -- events
 
 
 @dataclass(frozen=True)
 class Begun:
-    """The trial's program runs from `time` on, after `step`: 0 where it starts from nothing, None: nobody knows."""
+    """The trial's program runs from `time` on, after `step`: 0 where it starts from nothing, None: unknown."""
 
     number: int
     time: float
@@ -106,7 +106,7 @@ class Report:
 
 @dataclass(frozen=True)
 class CheckpointSaved:
-    """A checkpoint of a running trial is complete since `time`, and holds no more than `step`; None: nobody knows.
+    """A checkpoint of a running trial is complete since `time`, and holds no more than `step`; None: unknown.
 
     step: the last one reported when saving began, 0 where the program has left nothing to save. seconds: how long
     saving took.
@@ -128,7 +128,7 @@ class MachineLaunched:
 
 @dataclass(frozen=True)
 class MachineUpdate:
-    """More is known of a machine that the trial had: a checkpoint was saved there, or it was billed after the end."""
+    """News of a machine that the trial had: a checkpoint was saved there, or it was billed after the end."""
 
     number: int
     stay: StayRow
@@ -138,11 +138,11 @@ class Finished(NamedTuple):
     """How a run of a trial ended: what `History.record` needs (done, failed, stopped), or `History.move` (revoked,
     lost, and queued: interrupted by us, to be run again).
 
-    seconds: how long the machine was ours in this attempt, which is what is paid for. resumed: whether it went on from
+    seconds: how long the machine was ours in this attempt: these are paid. resumed: whether it went on from
     a checkpoint of an earlier attempt, so that the seconds of its observations include `Terms.earlier_seconds`. usd:
     what the attempt was billed, and then the dollars of its observations are bills as well, `Terms.earlier_usd`
     included; None where seconds times the machine's price is what it costs. kept_step: where the next attempt can go
-    on at most, 0: from nothing; None: nobody knows, and what was known before holds. stays: the machines that it had.
+    on at most, 0: from nothing; None: unknown, and what was known before holds. stays: the machines that it had.
     continued: whether it went on from `Terms.continues`, so that seconds and dollars of its observations are those of a
     run from nothing: they include those of what it went on from. timed_out: whether it failed because it exceeded its
     time limit.
@@ -164,12 +164,12 @@ class Finished(NamedTuple):
 Event = Begun | Report | CheckpointSaved | MachineLaunched | MachineUpdate | Finished
 
 
-# -- what there is room for
+# -- room
 
 
 @dataclass(frozen=True)
 class FreeCapacity:
-    """What could be started beside what runs, as of one moment. `fits` only calculates.
+    """The room for more trials at one moment. `fits` only calculates.
 
     running: these cannot be started again. slots: how many trials more; cores, memory_gib: what is left of them for the
     trials' clusters. None: as many as one likes. free_cores: those that a trial may take that names no machine, because
@@ -203,11 +203,11 @@ def cores_for(vcpus: float) -> int:
     return max(1, math.ceil(vcpus - 1e-9))
 
 
-# -- what is asked of it
+# -- the executor
 
 
 class Executor(Protocol):
-    """Runs trials. An executor knows neither strategies nor budgets: it starts what it is told to and tells the end.
+    """Runs trials. An executor knows neither strategies nor budgets: it starts trials and tells their ends.
 
     Invariants:
     - every started trial is told as `Finished` exactly once, unless it was killed before;
@@ -234,7 +234,7 @@ class Executor(Protocol):
         ...
 
     def capacity(self) -> FreeCapacity:
-        """What could be started now. May look at files and ask other processes: not for inside of a transaction."""
+        """The room for trials now. May look at files and ask other processes: not to be called inside a transaction."""
         ...
 
     def start(self, trial: Trial, terms: Terms = Terms()) -> None:  # noqa: B008 - frozen
@@ -268,19 +268,19 @@ class Executor(Protocol):
         ...
 
     def next_event_time(self) -> float | None:
-        """When `step` will next have something to say, by the loop's clock, where that is known: simulated ones."""
+        """The time of the next event of `step`, by the loop's clock, where that is known: in simulations."""
         ...
 
     def wait(self, timeout: Seconds | None = None) -> None:
-        """Return when `step` may have something to say, or after `timeout` seconds; at once when nothing is running.
+        """Return when `step` may have events, or after `timeout` seconds; at once when nothing is running.
 
         A simulated executor lets its clock go on until then. A function is called here, however long it takes, unless
-        the timeout is 0. Whatever is no end may wait `GATHER_SECONDS` for more of it.
+        the timeout is 0. News other than ends may wait `GATHER_SECONDS` for more of it.
         """
         ...
 
     def close(self) -> None:
-        """End whatever runs, at once, and give everything back."""
+        """End all runs at once, and give everything back."""
         ...
 
 
@@ -288,7 +288,7 @@ class Programs(Executor, Protocol):
     """An executor whose programs leave checkpoints while they run."""
 
     def save(self, number: int) -> None:
-        """Save what the trial has left in its checkpoint folder, soon, and let it go on.
+        """Save the trial's checkpoint folder, soon, and let the trial go on.
 
         `CheckpointSaved` follows, unless the run ends before or saving fails. UnknownTrial when it is not running.
         """
@@ -296,7 +296,7 @@ class Programs(Executor, Protocol):
 
 
 class BaseExecutor(Executor):
-    """What executors have in common: nothing is billed later, nobody knows the future, and how they refuse."""
+    """What executors have in common: nothing is billed later, the next event is unknown, and how they refuse."""
 
     @property
     def owes(self) -> bool:
@@ -308,7 +308,7 @@ class BaseExecutor(Executor):
         return frozenset()
 
     def next_event_time(self) -> float | None:
-        """Nobody knows."""
+        """None: unknown."""
         return None
 
     def _refuse_twice(self, number: int, running: Container[int]) -> None:

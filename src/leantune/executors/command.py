@@ -2,7 +2,7 @@
 
     python train.py --lr {lr} --fraction {fraction} --workers {cluster.vcpus} --style '{{literal braces}}'
 
-Each argument is a template; whatever a value contains, it stays one argument (or a part of one).
+Each argument is a template; with any value in it, it stays one argument.
 """
 
 import re
@@ -16,7 +16,7 @@ from leantune.errors import JobError
 from leantune.history import Trial
 from leantune.space import Cluster, Clusters, Space, Value
 
-# What every trial has beside its parameters.
+# Placeholders of every trial beside its parameters.
 TRIAL_PLACEHOLDERS = ("fraction", "fraction.exact", "checkpoint_dir", "trial", "attempt", "study", "seed")
 CLUSTER_PLACEHOLDERS = ("type", "nodes", "vcpus", "memory", "accelerators", "usd_per_hour")
 _BRACES = re.compile(r"\{\{|\}\}|\{(?P<name>[^{}]*)\}|[{}]")
@@ -58,7 +58,7 @@ class Command:
     ) -> "Command":
         """Read a line, split as a shell would split it, or a list of arguments; JobError says what is wrong.
 
-        space: of what a trial has when it is started. Where machines are chosen late, that is the searched space and
+        space: the parameters of a trial when it starts. Where machines are chosen late, that is the searched space and
         the cluster.
         """
         words = split(text) if isinstance(text, str) else list(text)
@@ -77,7 +77,7 @@ class Command:
 
     @property
     def template(self) -> list[str]:
-        """Its arguments as they could be written, the same for every spelling of the same command."""
+        """Its arguments in one normal form, the same for every spelling of the command."""
         return ["".join(_escaped(part) for part in template) for template in self.templates]
 
     def unused(self, space: Space) -> list[str]:
@@ -159,7 +159,7 @@ def values_of(configuration: Mapping[str, Value]) -> dict[str, str]:
 
 
 def split(text: str) -> list[str]:
-    """Split a line into arguments by a shell's rules for quotes, and refuse what only a shell could do."""
+    """Split a line into arguments by a shell's rules for quotes, and refuse syntax that needs a shell."""
     line = re.sub(r"\\\r?\n", " ", text).strip()
     _refuse_shell_syntax(line)
     try:

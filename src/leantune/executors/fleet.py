@@ -19,7 +19,7 @@ from leantune.rent.provisioner import OfferChoice
 from leantune.rent.quotes import Forecaster, Quotes, quotes_text
 from leantune.store.rows import StayRow
 
-REFUSED_SECONDS = 600.0  # how long an offer that was refused is not asked for
+REFUSED_SECONDS = 600.0  # seconds before a refused offer is asked for again
 
 
 class MarketClock(Clock, Protocol):
@@ -47,7 +47,7 @@ class RentalMarket:
 
 
 class Fleet:
-    """See the module. notes: what could not be done as wished, counted. keeps_quotes: with what was launched."""
+    """See the module. notes: counts of refused launches and the like. keeps_quotes: with each launched machine."""
 
     def __init__(self, market: RentalMarket, notes: Counter[str], *, keeps_quotes: bool) -> None:
         self._market, self._notes, self._keeps_quotes = market, notes, keeps_quotes
@@ -68,7 +68,7 @@ class Fleet:
 
     @property
     def next_event_time(self) -> float:
-        """When the provider next has something to say, by the market's clock; infinite where nobody knows."""
+        """The provider's next event, by the market's clock; infinite where unknown."""
         coming = None if self._foreseeing is None else self._foreseeing.next_event_time()
         return math.inf if coming is None else coming
 
@@ -89,7 +89,7 @@ class Fleet:
     # -- prices
 
     def quotes(self) -> Quotes:
-        """What is known now; asked once while the time stands still, for all trials that move together."""
+        """Quotes of now; computed once per moment, for all trials that move together."""
         now = self._clock.now()
         if self._quoted is None or self._quoted[0] != now:
             self._quoted = (now, self._market.forecaster.quotes(now))
@@ -154,7 +154,7 @@ class Fleet:
             if stay.gone_at is None or stay.gone_at - stay.row.launched >= self._window:
                 bill, gone = self._terminate(machine)
             row = rental.end_stay(machine, now, why, bill, revoked=gone)
-            if bill is None or gone:  # the provider has still to say when it took it
+            if bill is None or gone:  # the provider has not said yet when it took the machine
                 self._left[machine] = row
 
     def take(self, rental: Rental, event: Revoked) -> None:
@@ -164,7 +164,7 @@ class Fleet:
         rental.end_stay(event.machine_id, event.time, "revoked", bill, revoked=True)
 
     def take_left(self, event: Revoked) -> MachineUpdate | None:
-        """A machine that was left has been taken: what it would have cost, and that it was given back."""
+        """A machine that was left to the provider has been taken: its cost, and that it was given back."""
         row = self._left.pop(event.machine_id, None)
         if row is None:
             return None
@@ -176,7 +176,7 @@ class Fleet:
         return MachineUpdate(row.number, taken)
 
     def _terminate(self, machine: str) -> tuple[Bill, bool]:
-        """What a machine costs, and whether the provider was faster than we."""
+        """The bill of a machine, and whether the provider ended it before we did."""
         try:
             return self._provider.terminate(machine), False
         except MachineGone:

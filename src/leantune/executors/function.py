@@ -27,7 +27,7 @@ Train = Callable[[CurrentTrial], Any]
 
 @runtime_checkable
 class SnapshotLike(Protocol):
-    """What a function may return a list of: what it showed at one share, and when."""
+    """One result of a function at one share of the data; a function may return a list of them."""
 
     fraction: Fraction
     metrics: Mapping[str, float]
@@ -40,7 +40,7 @@ class FunctionExecutor(BaseExecutor):
 
     The function returns its metrics, or a list of snapshots, or nothing when it has told everything by
     `trial.report(...)`; `current_trial()` works inside. An exception of a kind in `catch` makes the trial failed, any
-    other comes out of `wait`, and the trial is no longer running. Nobody can end a function from outside: a time limit
+    other comes out of `wait`, and the trial is no longer running. A function cannot be ended from outside: a time limit
     is only found to be exceeded afterwards, and nothing is enforced of a cluster.
     """
 
@@ -68,7 +68,7 @@ class FunctionExecutor(BaseExecutor):
         return frozenset(self._waiting) | {event.number for event in self._news if isinstance(event, Finished)}
 
     def check(self, trial: Trial) -> None:
-        """A function can run whatever it is given."""
+        """Any trial can run in a function."""
 
     def capacity(self) -> FreeCapacity:
         """One at a time."""
@@ -80,7 +80,7 @@ class FunctionExecutor(BaseExecutor):
         self._waiting[trial.number] = (trial, terms)
 
     def step(self, now: float) -> list[Event]:
-        """What functions have told, and how they ended."""
+        """Reports and ends of functions."""
         news, self._news = self._news, []
         return news
 
@@ -140,7 +140,7 @@ class FunctionExecutor(BaseExecutor):
 
 
 class _Call:
-    """One call of the function, with what belongs to it: its trial, its folder, what it reports (a `TrialLink`)."""
+    """One call of the function, with its trial, its folder and its reports (a `TrialLink`)."""
 
     own_process = False
 

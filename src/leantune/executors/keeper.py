@@ -54,7 +54,7 @@ class Checkpoints:
         return frozenset(number for number, folder in folders.items() if folder.key in stored or folder.has_checkpoint)
 
     def forget(self, number: int) -> Future[str]:
-        """Remove a checkpoint that nobody will go on from, here and in the store, soon."""
+        """Remove a checkpoint that no run will go on from, here and in the store, soon."""
         return self.do(lambda: self._remove(self.folder(number)))
 
     def _remove(self, folder: RunFolder) -> str:
@@ -67,7 +67,7 @@ class Checkpoints:
         return ""
 
     def do(self, work: Callable[[], str]) -> Future[str]:
-        """Do it soon; the result is what went wrong, in words."""
+        """Do it soon; the result is the error in words, empty without one."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "leantune-checkpoints")
         future = self._thread.submit(work)
@@ -106,10 +106,10 @@ class Keeper:
         return bool(self.folder.fingerprint())
 
     def restore(self, attempt: int, smaller: int | None = None) -> Restored:
-        """Bring the checkpoint back; whose there is to go on from.
+        """Restore the checkpoint; returns whose checkpoint the run goes on from.
 
-        One that is damaged is not used, and the run starts over, with a note. A first attempt finds nothing: whatever
-        lies there is of another study of the same name. smaller: the trial at a smaller share that it goes on from
+        One that is damaged is not used, and the run starts over, with a note. A first attempt finds nothing: what
+        is there belongs to another study of the same name. smaller: the trial at a smaller share that it goes on from
         where it has no checkpoint of its own.
         """
         self.folder.prepare_checkpoint(empty=attempt == 1)
@@ -120,11 +120,11 @@ class Keeper:
         if smaller is None or own:
             return Restored(own, own and smaller is not None and not self.folder.began_anew)
         continued = self._continue(smaller)
-        self._saved = ()  # whatever is here now, the trial itself has saved nothing
+        self._saved = ()  # the trial itself has saved nothing
         return Restored(False, continued)
 
     def _continue(self, smaller: int) -> bool:
-        """Begin with a copy of what another trial left; whether there was anything."""
+        """Begin with a copy of another trial's checkpoint; returns whether there was one."""
         self.folder.prepare_checkpoint(empty=True)
         source, why = self._checkpoints.folder(smaller), ""
         try:
@@ -167,7 +167,7 @@ class Keeper:
             self.next_look = now
 
     def look(self, now: float, step: float | None) -> list[Copy]:
-        """Save the checkpoint when it has changed and then kept still for a moment; what was saved since the last look.
+        """Save the checkpoint once it has changed and is complete; returns what was saved since the last look.
 
         step: the last one that the run has reported; of a copy, when saving began.
         """
@@ -177,7 +177,7 @@ class Keeper:
         return copies
 
     def settle(self, state: TrialState, *, keep: bool) -> Future[str] | None:
-        """After the run: save it for the next attempt, or (keep) as the model of a run that has come through.
+        """After the run: save it for the next attempt, or (keep) as the model of a run that has succeeded.
 
         The future, if any, is to be awaited before the end is told: another worker may start the trial then. Nothing is
         removed here: that the trial is over is not yet known to the store.
@@ -192,7 +192,7 @@ class Keeper:
         return self._last is None or self._last.done()
 
     def with_checkpoint(self, finished: Finished, step: float | None) -> Finished:
-        """The end of the run with what it left, and what went wrong with that. step: the last one that it reported."""
+        """The end of the run with its checkpoint, and errors of saving it. step: the last one that it reported."""
         trouble = "" if self._last is None else self._last.result()
         cause = "; ".join(part for part in (finished.cause, trouble) if part)
         kept: float | None = None
@@ -201,7 +201,7 @@ class Keeper:
         return finished._replace(cause=cause, kept_step=kept)
 
     def _completed(self) -> list[Copy]:
-        """What the thread has saved; what went wrong with it is noted once."""
+        """Checkpoints that the thread has saved; each error is noted once."""
         if self._saving is None or not self._saving.done():
             return []
         trouble, self._saving = self._saving.result(), None

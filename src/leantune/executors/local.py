@@ -38,7 +38,7 @@ class LocalPlace:
     charges: ClassVar[Charges] = Charges()
 
     def check(self) -> None:
-        """Refuse clusters that this machine cannot stand in for."""
+        """Refuse clusters larger than this machine."""
         for cluster in self.settings.clusters:
             check_cluster(cluster)
 
@@ -55,7 +55,7 @@ def place_of(settings: ProgramSettings) -> LocalPlace:
 class LocalExecutor(BaseExecutor):
     """Every trial is one process tree under a warden; see `Programs` for the promises.
 
-    A configuration's cluster is stood in for by this machine: its vCPUs by cores that no other trial of this user gets
+    This machine plays a configuration's cluster: its vCPUs by cores that no other trial of this user gets
     meanwhile (a part of one by stopping and continuing), its memory by a limit. Without a cluster nothing is enforced.
     `start` raises LeanTuneError where this machine is at fault (a full disk), and `step` where that shows later.
     """
@@ -90,13 +90,13 @@ class LocalExecutor(BaseExecutor):
         return frozenset(self._runs)
 
     def check(self, trial: Trial) -> None:
-        """Refuse a cluster that this machine cannot stand in for."""
+        """Refuse a cluster larger than this machine."""
         cluster = trial.configuration.cluster
         if cluster is not None:
             check_cluster(cluster, self._host)
 
     def capacity(self) -> FreeCapacity:
-        """Cores that nobody holds, also no other process's trial, and memory that is promised to nobody."""
+        """Cores that no trial of any process holds, and memory that is not promised to a trial."""
         cores, memory = self._cores.free(), self._host.memory_gib
         for run in self._runs.values():
             cluster = run.trial.configuration.cluster
@@ -114,7 +114,7 @@ class LocalExecutor(BaseExecutor):
         self._runs[trial.number] = run
 
     def step(self, now: float) -> list[Event]:
-        """What was heard, in the order of time."""
+        """Events of all runs, in the order of time."""
         self._hear()
         for run in self._runs.values():
             if run.error is not None:
@@ -157,7 +157,7 @@ class LocalExecutor(BaseExecutor):
             run.interrupt(evict=mode is EndMode.EVICT)
 
     def save(self, number: int) -> None:
-        """Have the checkpoint saved as soon as it has kept still for a moment."""
+        """Have the checkpoint saved as soon as it is complete."""
         self._running(number).save()
 
     def forget(self, number: int) -> None:
@@ -170,7 +170,7 @@ class LocalExecutor(BaseExecutor):
         return self._checkpoints.kept(numbers)
 
     def close(self) -> None:
-        """Kill whatever runs; saving that has begun is finished."""
+        """Kill all runs; saving that has begun is finished."""
         if self._closed:
             return
         runs = list(self._runs.values())
@@ -192,7 +192,7 @@ class LocalExecutor(BaseExecutor):
         return self._runs[number]
 
     def _sleep(self, seconds: float) -> None:
-        """Until somebody has something to say, or the time is over."""
+        """Until a run has news, or the time is over."""
         registered = self._selector.get_map()
         for run in self._runs.values():
             warden = run.listening_to
@@ -201,7 +201,7 @@ class LocalExecutor(BaseExecutor):
         self._selector.select(None if seconds == float("inf") else max(0.0, seconds))
 
     def _hear(self) -> None:
-        """Hear everybody."""
+        """Read the events of all runs."""
         if not self._runs:
             return
         with suppress(BlockingIOError):

@@ -26,13 +26,13 @@ from leantune.worker.lines import plain, read_json
 from leantune.worker.messages import EndReason, Exit, Orders
 
 LOG_LIMIT = 10 * 2**20  # bytes
-LOCK_PERIOD = 0.02  # seconds between tries to take a lock that somebody holds
-LOCK_PATIENCE = 60.0  # seconds beyond the lease and grace of whoever may hold it
+LOCK_PERIOD = 0.02  # seconds between tries to take a lock that is held
+LOCK_PATIENCE = 60.0  # seconds beyond the lease and grace of its holder
 
 
 @dataclass(frozen=True)
 class LocalHost:
-    """What all runs of an executor share. wake: from any thread, has it look at them."""
+    """What all runs of an executor share. wake: from any thread, makes the executor look at its runs."""
 
     settings: ProgramSettings
     checkpoints: Checkpoints
@@ -70,7 +70,7 @@ class LocalRun:
         self.ended = 0.0
 
     def begin(self) -> None:
-        """Start the program, or wait in a thread for what it needs."""
+        """Start the program, or wait in a thread for its locks and checkpoint."""
         self._folder.make()
         locks = self._try_locks()
         self.has_locks = locks is not None
@@ -106,7 +106,7 @@ class LocalRun:
 
     @property
     def listening_to(self) -> WardenProcess | None:
-        """Its warden, while that has something to say."""
+        """Its warden, while that may still send messages."""
         return None if self.warden is None or self.warden.over else self.warden
 
     @property
@@ -115,7 +115,7 @@ class LocalRun:
         return self._keeper.next_look if self._ended is None else float("inf")
 
     def look(self, now: float) -> list[tuple[float, Event]]:
-        """Hear what the warden says, keep the checkpoint; what has happened, and when."""
+        """Read the warden's messages, save the checkpoint; returns events with their times."""
         news: list[tuple[float, Event]] = []
         if self._begun is not None:  # and then its thread has set it for good
             news.append((self._began, self._begun))
@@ -294,7 +294,7 @@ class LocalRun:
         self._keeper.settle(self._ended.state, keep=self.terms.keep)
 
     def _lost(self, now: float) -> None:
-        """The warden died, and its program with it: nobody knows how the run would have ended."""
+        """The warden died, and its program with it: how the run would have ended is unknown."""
         assert self.warden is not None
         self.warden.end()
         noise = plain(self.warden.noise.strip().rpartition("\n")[2])
@@ -305,7 +305,7 @@ class LocalRun:
 
 
 def _notes(event: Exit) -> list[str]:
-    """What went wrong beside the program."""
+    """Errors outside of the program."""
     notes = []
     if event["killed"] and event["why"] != EndReason.MEMORY:
         notes.append("it did not end when asked to and was killed")

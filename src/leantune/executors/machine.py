@@ -1,4 +1,4 @@
-"""What this machine can give to trials: its cores, held one by one against every other LeanTune process, its memory."""
+"""Cores and memory of this machine for trials; each core is locked against every other LeanTune process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leantune.executors.base import cores_for
 from leantune.space import Cluster
 
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-# Every library's own word for it; one that finds more processors than it was given starts too many threads.
+# One variable for each library; without it a library starts a thread for every processor of the machine.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -44,7 +44,7 @@ class Host:
 
 
 def this_host() -> Host:
-    """What this process has been given."""
+    """Cores and memory of this process."""
     if not hasattr(os, "sched_getaffinity"):
         hint = "Use Linux (also in a container or WSL), or study.optimize(train) with a Python function"
         raise LeanTuneError("training programs are run on Linux only", where=sys.platform, hint=hint)
@@ -56,7 +56,7 @@ def this_host() -> Host:
 
 
 def check_cluster(cluster: Cluster, host: Host | None = None) -> None:
-    """Refuse (SpaceError) a cluster that this machine cannot stand in for."""
+    """Refuse (SpaceError) a cluster larger than this machine."""
     host = host or this_host()
     wanted = ""
     if cluster.accelerators:
@@ -110,7 +110,7 @@ class CoreLocks:
         return None
 
     def free(self) -> int:
-        """How many nobody holds now. Those who look at the same time do not get into each other's way."""
+        """How many are free now. Processes that look at the same time do not disturb each other."""
         self._make_folder()
         return sum(_is_free(self._folder / f"cpu-{core}.lock") for core in self._cores)
 
@@ -126,14 +126,14 @@ class CoreLocks:
         status = self._folder.lstat()
         if status.st_uid != os.getuid() or not self._folder.is_dir() or self._folder.is_symlink():
             raise LeanTuneError(
-                f"{str(self._folder)!r} belongs to somebody else",
+                f"{str(self._folder)!r} belongs to another user",
                 where="locks of processors",
                 hint="Remove it, or set TMPDIR to a folder of your own",
             )
 
 
 def try_lock(path: Path) -> int | None:
-    """The open file when nobody else holds the lock; None otherwise. Closing it everywhere gives the lock back."""
+    """The open file when no other process holds the lock; None otherwise. Closing it everywhere gives the lock back."""
     with _lock_errors(path):
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -145,7 +145,7 @@ def try_lock(path: Path) -> int | None:
 
 
 def _is_free(path: Path) -> bool:
-    """Whether nobody holds the lock; looks by a shared lock of a moment, and makes no file."""
+    """Whether the lock is free; looks by a short shared lock, and makes no file."""
     with _lock_errors(path):
         try:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

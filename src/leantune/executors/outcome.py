@@ -21,7 +21,7 @@ from leantune.units import Seconds
 from leantune.worker.lines import ProgramReport, plain, read_pairs
 from leantune.worker.messages import EndReason
 
-MOST_NAMES = 100  # of metrics that are remembered, of a program that makes them up as it goes
+MOST_NAMES = 100  # of metrics that are remembered, where a program invents new names without end
 ROUNDED = 1e-4  # relative: a share that a program printed as a decimal is the trial's own
 _OUT_OF_MEMORY = re.compile(
     r"\bMemoryError\b|\bOutOfMemoryError\b|out of memory|cannot allocate memory|std::bad_alloc|Unable to allocate",
@@ -31,7 +31,7 @@ _OUT_OF_MEMORY = re.compile(
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, whoever ran it.
+    """How a run ended, in any executor.
 
     code: exit code, or minus the signal. failure: why it could not be started, or what it raised. notes: what else went
     wrong.
@@ -61,13 +61,13 @@ class Restored(NamedTuple):
     continued: bool = False
 
     def earlier_seconds(self, terms: Terms) -> float:
-        """How long what it goes on from took to train."""
+        """Training seconds of the trial that it goes on from."""
         own = terms.earlier_seconds if self.own else 0.0
         smaller = terms.continues[1].seconds if self.continued and terms.continues is not None else None
         return own + (smaller or 0.0)
 
     def earlier_usd(self, terms: Terms) -> float:
-        """What it cost to train what it goes on from."""
+        """Dollars of the trial that it goes on from."""
         own = terms.earlier_usd if self.own else 0.0
         smaller = terms.continues[1].cost if self.continued and terms.continues is not None else None
         return own + (smaller or 0.0)
@@ -75,7 +75,7 @@ class Restored(NamedTuple):
 
 @dataclass
 class ShareResult:
-    """What was told at one share; seconds since the beginning of the training, dollars where they were told."""
+    """Metrics told at one share; seconds since the beginning of the training, dollars where they were told."""
 
     metrics: dict[str, float] = field(default_factory=dict)
     seconds: float | None = None
@@ -84,7 +84,7 @@ class ShareResult:
 
 @dataclass
 class ReportLog:
-    """What a run has reported so far, as far as its result needs it. step: the last one that it reported."""
+    """The reports of a run that its result needs. step: the last one that it reported."""
 
     problem: Problem
     trial: Trial
@@ -96,7 +96,7 @@ class ReportLog:
     def hear(self, said: ProgramReport, seconds: float, *, on_purpose: bool) -> Report | None:
         """Take note of a report; None when it is just output: a JSON object with nothing that the problem requires.
 
-        on_purpose: it came through `current_trial()`, so whatever it tells is meant.
+        on_purpose: it came through `current_trial()`, so all of it is meant as a report.
         """
         self.names.update(dict.fromkeys(list(said.metrics)[: MOST_NAMES - len(self.names)]))
         self.odd_fraction = self.odd_fraction or said.odd_fraction
@@ -138,7 +138,7 @@ class ReportLog:
             self.take(self.trial.fraction, missing, None)
 
     def fault(self, share: Fraction) -> str:
-        """What is missing or wrong with what was told at the share; empty when nothing is."""
+        """What is missing or wrong in the report at the share; empty when nothing is."""
         result = self.results.get(share)
         if result is None and not self.problem.required_metrics:
             return "" if share == self.trial.fraction else f"the share {share} was not reported"
@@ -175,7 +175,7 @@ def outcome(
     *,
     evicted: bool = False,
 ) -> Finished:
-    """What to make of a run: done, failed, or (interrupted by us, or its lease lost) to be run again.
+    """The verdict on a run: done, failed, or (interrupted by us, or its lease lost) to be run again.
 
     restored: where it went on from a checkpoint, the training took longer by what the terms say of that, and what
     earlier attempts of the trial reported counts where it came to its end by itself without a word. evicted: it had to
@@ -196,7 +196,7 @@ def outcome(
     if left_early or (ending.why in (EndReason.STOP, EndReason.SIGNAL) and (failure or faulty is not None)):
         return end._replace(state=TrialState.QUEUED, cause=_sentence("interrupted", ending))
     seconds = ending.seconds + restored.earlier_seconds(terms)
-    # A program that broke down did so on its way to its largest share; what it told before that stands.
+    # A program that crashed did so on its way to its largest share; its earlier reports stand.
     at = faulty if faulty is not None and not failure else shares[-1]
     failure = failure or (log.fault(faulty) if faulty is not None else "")
     if not failure:
@@ -236,7 +236,7 @@ def _measured(log: ReportLog, share: Fraction, seconds: float) -> Observation:
 
 
 def _failure(log: ReportLog, ending: Ending, terms: Terms) -> str:
-    """What was wrong with the run itself, whatever it reported; empty when nothing was."""
+    """What was wrong with the run itself, apart from its reports; empty when nothing was."""
     if ending.failure:
         return ending.failure
     if ending.why is EndReason.TIMEOUT:

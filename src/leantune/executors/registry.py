@@ -1,4 +1,4 @@
-"""The places that a job file may name (`run: {on: local}`), one line each, and what a place is told about a study.
+"""The places that a job file may name (`run: {on: local}`), one line each, and the study's data for an executor.
 
 The module of a place is imported when trials are run there, not when a job file is read. It defines `place_of`, which
 gives the place for one study (`StudyPlace`).
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "local"
 DEFAULT_PREDICTOR = "online-hazard"
-DEFAULT_RENTED = "simcloud"  # where `spot: true` is all that is said
+DEFAULT_RENTED = "simcloud"  # with `spot: true` and nothing else
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One run of a trial on rented machines: where it is, how far it has come, and what it is billed in the end. Pure."""
+"""One run of a trial on rented machines: its phase, its progress, its bill. Pure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Stay:
 
 @dataclass
 class CheckpointFacts:
-    """What runs so far have shown of a trial's checkpoints: seconds to save one, its step, whether there are any."""
+    """Facts about a trial's checkpoints from its runs: seconds to save one, its step, whether there are any."""
 
     save: float
     restore: float
@@ -58,7 +58,7 @@ class Rental:
     facts: of the trial's checkpoints, also those of other runs. renewed: when its lease was (this world).
     waiting_since: without machines. began: when its machines were launched; started: its program; ready: its training.
     asked_at: when it was asked to save, and is_saved: whether a checkpoint is complete since then. mark: seconds and
-    step of its last report, or of its beginning; None while nobody knows. saving: seconds of all its checkpoints.
+    step of its last report, or of its beginning; None while unknown. saving: seconds of all its checkpoints.
     usd: of the bills so far. rows: machines that it has left.
     """
 
@@ -99,7 +99,7 @@ class Rental:
         return self.first_stay
 
     def held(self, now: float) -> Held:
-        """Its machine, as the placement wants to know it."""
+        """Its machine, for the placement."""
         row = self.first.row
         return Held(self.first.offer, row.max_price, now - row.launched)
 
@@ -110,7 +110,7 @@ class Rental:
         self.step_from = self.kept = self.reached = self.facts.step
 
     def begin(self, ready: float, step: float | None) -> None:
-        """Its program trains, after `step`; None: nobody knows."""
+        """Its program trains, after `step`; None: unknown."""
         self.ready, self.phase = ready, Phase.TRAINING
         self.step_from = self.kept = self.reached = self.facts.step if step is None else step
         self.mark = None if step is None else (0.0, step)

@@ -5,7 +5,7 @@
        +- none available     |                  |   +-- periodic checkpoint
                              +--- revoked ------+--> told as revoked
 
-On a notice the program is asked to save its checkpoint and end; when the machine is taken it is dead, whatever it did.
+On a notice the program is asked to save its checkpoint and end; when the machine is taken it is dead in any case.
 Either way the trial is revoked: never failed, and queued again with its checkpoint. After an hour the `Placement` is
 asked whether the trial stays; if not, it is saved and queued again. A machine whose revocation will cost nothing is
 left to the provider, any other is given back as soon as the program has ended.
@@ -52,12 +52,12 @@ from leantune.units import Seconds
 
 RETRY_SECONDS = 60.0  # of the market, until a launch that was refused everywhere is tried again
 HOUR = 3600.0  # of the market, after which a move is considered
-LONGEST_WAIT = 30 * 86400.0  # for a machine; then something is wrong that no patience helps against
+LONGEST_WAIT = 30 * 86400.0  # for a machine; after that, ProviderError
 TOO_LARGE = "a model is too large to be saved within the notice: its last periodic checkpoint counts"
 
 
 class Timer(StrEnum):
-    """What is to be looked at later."""
+    """Kinds of timers."""
 
     RETRY = "retry"
     HOUR = "hour"
@@ -66,7 +66,7 @@ class Timer(StrEnum):
 
 
 class Timers:
-    """What is to be looked at later, and of which run. Times are the market's."""
+    """Timers of runs: when to look at which run again. Times are the market's."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, int, int, Timer]] = []
@@ -78,7 +78,7 @@ class Timers:
         return self._heap[0][0] if self._heap else math.inf
 
     def renew(self, rental: Rental) -> None:
-        """Those that were set before are void, also those of earlier runs of the trial."""
+        """Earlier timers of the trial are void, also those of its earlier runs."""
         self._count += 1
         rental.version = self._count
 
@@ -89,7 +89,7 @@ class Timers:
             heapq.heappush(self._heap, (time, self._count, rental.number, rental.version, kind))
 
     def due(self, now: float) -> Iterator[tuple[int, int, Timer]]:
-        """Those whose time has come: the trial, the version of its run, the kind."""
+        """Timers that are due: the trial, the version of its run, the kind."""
         while self.next_time <= now:
             yield heapq.heappop(self._heap)[2:]
 
@@ -105,12 +105,12 @@ def _no_disk(_number: int) -> None:
 
 @dataclass(frozen=True)
 class ProgramHooks:
-    """What differs between programs.
+    """How programs differ.
 
     on_machine: the trial as it is started on a machine (a free machine is added to its configuration). lose_disk:
     forgets what a machine held that was taken. checkpoint: seconds of the market that a trial's checkpoint takes to be
     saved and to be restored, as far as known (None: of any). bills_add_up: the dollars and seconds of a result are
-    those of all attempts, whatever was lost (a free machine); else those of the training that counts. writes_ahead:
+    those of all attempts, with lost work (a free machine); else those of the training that counts. writes_ahead:
     machines are told when they are launched, with what the placement saw, and when a checkpoint is complete, so that a
     process that is killed leaves a trace.
     """
@@ -126,7 +126,7 @@ class RentedExecutor(BaseExecutor):
     """See the module, and `Executor` for the promises. Only `renew` may be called from another thread.
 
     Machines carry the market's tag. A simulated provider forgets its machines with this process. notes: what could not
-    be done as wished, counted.
+    be done, counted.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class RentedExecutor(BaseExecutor):
         self._checkpoints: dict[int, CheckpointFacts] = {}
         self._out: list[Event] = []
 
-    # -- what is asked of it
+    # -- the executor
 
     @property
     def running(self) -> frozenset[int]:
@@ -160,7 +160,7 @@ class RentedExecutor(BaseExecutor):
         return self._fleet.owes
 
     def check(self, trial: Trial) -> None:
-        """Refuse a trial that nobody rents machines for, or that its programs cannot run."""
+        """Refuse a trial without rented machines, or one that its programs cannot run."""
         self._placement.check(trial)
         for offer in self._fleet.offers_of(trial):
             self._programs.check(self._hooks.on_machine(trial, offer))
@@ -197,7 +197,7 @@ class RentedExecutor(BaseExecutor):
     def end(self, number: int, mode: EndMode) -> None:
         """Ask the program to save and end, or kill it; its machines are given back."""
         rental = self._rentals.get(number)
-        if rental is None:  # it has ended, and that is still to be told, unless nobody wants to know
+        if rental is None:  # it has ended; its end is still to be returned, unless it is killed
             self._check_running(number)
         if mode is EndMode.KILL:
             if rental is not None:
@@ -226,7 +226,7 @@ class RentedExecutor(BaseExecutor):
         return self._programs.kept(numbers)
 
     def close(self) -> None:
-        """Kill whatever runs and give every machine back; those that cost nothing are left to the provider."""
+        """Kill all runs and give every machine back; those that cost nothing are left to the provider."""
         self._programs.close()
         for rental in self._rentals.values():
             self._fleet.give_back(rental, "closed")
@@ -234,7 +234,7 @@ class RentedExecutor(BaseExecutor):
         self._out.clear()
 
     def next_event_time(self) -> float | None:
-        """When something happens next, by this world's clock; None where nobody knows."""
+        """When something happens next, by this world's clock; None where unknown."""
         trained, seen = self._programs.next_event_time(), self._fleet.next_event_time
         if trained is not None:
             seen = min(seen, self._there(trained))
@@ -244,18 +244,18 @@ class RentedExecutor(BaseExecutor):
     def wait(self, timeout: Seconds | None = None) -> None:
         """Wait for the programs, but not beyond what the market will do."""
         if self._out or not (self._rentals or self.owes):
-            return  # there is something to say, or nobody who could: timers of ended runs do not count
+            return  # there is news already, or nothing runs: timers of ended runs do not count
         coming = self.next_event_time()
         if coming is not None:
             until = max(coming - self._base.now(), 0.0)
             timeout = Seconds(until if timeout is None else min(until, timeout))
         if timeout is not None and self._poll > 0:
-            self._base.sleep(timeout)  # to the next look, whatever happens before
+            self._base.sleep(timeout)  # to the next look
         elif timeout is None or timeout > 0:
             self._programs.wait(timeout)
 
     def step(self, now: float) -> list[Event]:
-        """Hear the provider and the programs in the order of their times, and do what follows."""
+        """Handle events of the provider and the programs in the order of their times."""
         for event in self._provider.poll():
             self._hear_programs(self._here(event.time))
             self._hear_provider(event)
@@ -266,7 +266,7 @@ class RentedExecutor(BaseExecutor):
         return out
 
     def recall(self, stays: Sequence[StayRow]) -> None:
-        """Go on from what is stored of earlier machines: where checkpoints are, and how long saving took."""
+        """Go on from stored facts of earlier machines: where checkpoints are, and how long saving took."""
         for stay in stays:
             facts = self._checkpoints.get(stay.number) or CheckpointFacts(*self._hooks.checkpoint(None))
             facts.step = stay.kept
@@ -302,7 +302,7 @@ class RentedExecutor(BaseExecutor):
             return time
         return self._began + math.ceil((time - self._began) / self._poll - 1e-9) * self._poll
 
-    # -- what programs say
+    # -- events of programs
 
     def _hear_programs(self, now: float) -> None:
         for event in self._programs.step(now):
@@ -358,7 +358,7 @@ class RentedExecutor(BaseExecutor):
             rental.kept = rental.reached
         self._leave(rental, rental.end_of_program(finished, self._speed))
 
-    # -- what the provider says
+    # -- events of the provider
 
     def _hear_provider(self, event: cloud.Event) -> None:
         rental = self._fleet.rental_on(event.machine_id)
@@ -399,7 +399,7 @@ class RentedExecutor(BaseExecutor):
     # -- the life of a run
 
     def _place(self, rental: Rental) -> None:
-        """Launch machines, or wait for some."""
+        """Launch machines, or wait for them."""
         trial, now = rental.trial, self._clock.now()
         need, quotes, nodes = self._need(rental), self._fleet.open_quotes(), self._placement.nodes(trial)
         self._fleet.launch(rental, self._placement.choose(need, quotes), quotes, nodes)
@@ -411,21 +411,21 @@ class RentedExecutor(BaseExecutor):
         rental.began, rental.phase = now, Phase.BOOTING
         self._timers.renew(rental)
         if len(rental.stays) < nodes:
-            cause = f"revoked: only {len(rental.stays)} machines of {trial.configuration.cluster} were to be had"
+            cause = f"revoked: only {len(rental.stays)} machines of {trial.configuration.cluster} available"
             self._leave(rental, Finished(trial.number, (), TrialState.REVOKED, cause))
             return
         self._timers.set(rental, self._placement.move_by(need, rental.held(self._clock.now())), Timer.DEADLINE)
 
     def _wait_for_machines(self, rental: Rental, now: float) -> None:
-        """Try again in a while; not for ever."""
+        """Try again later; ProviderError after LONGEST_WAIT."""
         waited = now - rental.waiting_since
         if waited > LONGEST_WAIT:
             raise ProviderError(
-                f"no machine was to be had for {waited / 86400:.0f} days",
+                f"no machine available for {waited / 86400:.0f} days",
                 where=f"trial {rental.number}",
                 hint="Add markets, or machines on demand",
             )
-        self.notes["no machine was to be had for a while"] += 1
+        self.notes["no machine available for a while"] += 1
         rental.phase = Phase.WAITING
         self._timers.set(rental, now + RETRY_SECONDS, Timer.RETRY)
 
@@ -455,7 +455,7 @@ class RentedExecutor(BaseExecutor):
         self._out.append(rental.billed_end(finished, now, bills_add_up=self._hooks.bills_add_up))
         del self._rentals[rental.number]
 
-    # -- what is looked at later
+    # -- timers
 
     def _set_periodic(self, rental: Rental, now: float) -> None:
         if rental.first.row.on_demand or rental.facts.save <= self._placement.notice:

@@ -1,4 +1,4 @@
-"""Runs trials by looking them up in a table of measurements, on a simulated clock: hours pass in no time."""
+"""Runs trials by looking them up in a table of measurements, on a simulated clock."""
 
 import math
 from collections import deque
@@ -21,7 +21,7 @@ class Measurement:
 
     failure: why it brought no metrics. cost: its dollars; None: seconds times the configuration's rate. cut: the run
     had reached a time limit, so that its seconds and dollars are lower bounds. deviations: standard deviations of one
-    run, by metric ("time": of the seconds); empty where nobody knows them.
+    run, by metric ("time": of the seconds); empty where unknown.
     """
 
     metrics: Mapping[str, float]
@@ -38,7 +38,7 @@ Table = Mapping[tuple[str, Fraction], Measurement]  # by configuration id and sh
 
 @dataclass(slots=True)
 class _Run:
-    """usd: its dollars, None where they are seconds times the machine's price. reports: what it tells on the way."""
+    """usd: its dollars, None where they are seconds times the machine's price. reports: results before its end."""
 
     end: float
     finished: Finished
@@ -83,7 +83,7 @@ class ReplayExecutor(BaseExecutor):
         return frozenset(self._runs)
 
     def check(self, trial: Trial) -> None:
-        """Every trial that the table holds can be run."""
+        """Any trial of the table can be run."""
         for share in self._reported(trial):
             self._measurement(trial, share)
 
@@ -104,7 +104,7 @@ class ReplayExecutor(BaseExecutor):
         self._begun.append(Begun(trial.number, now))
 
     def step(self, now: float) -> list[Event]:
-        """Runs that have begun, what they told, and those whose end has come."""
+        """Runs that have begun, their reports, and those whose end has come."""
         until = max(now, self._due)
         moments: list[tuple[float, Event]] = [(event.time, event) for event in self._begun]
         for run in self._runs.values():
@@ -204,7 +204,7 @@ class ReplayExecutor(BaseExecutor):
         )
 
     def _reported(self, trial: Trial) -> list[Fraction]:
-        """Its snapshots without those of which nobody wrote down what the run showed; the last must be there."""
+        """Its snapshots without those whose results are missing from the table; the last must be there."""
         gaps, identity = self._problem.gaps, trial.configuration.id
         return [share for share in trial.snapshots if share == trial.fraction or (identity, share) not in gaps]
 
@@ -220,7 +220,7 @@ class ReplayExecutor(BaseExecutor):
 
 
 def _on_the_way(finished: Finished, before: float) -> list[Report]:
-    """What a run tells at the shares that it passes, without its end; before: seconds of what it goes on from."""
+    """Reports of a run at the shares that it passes, without its end; before: seconds of the run it goes on from."""
     return [
         Report(finished.number, max(0.0, (seen.seconds or 0.0) - before), seen.metrics, fraction=seen.fraction)
         for seen in finished.observations[:-1]
@@ -228,14 +228,14 @@ def _on_the_way(finished: Finished, before: float) -> list[Report]:
 
 
 def _earlier(terms: Terms) -> tuple[float, float]:
-    """Seconds and dollars of what a run goes on from."""
+    """Seconds and dollars of the run that a run goes on from."""
     if terms.continues is None:
         return 0.0, 0.0
     return terms.continues[1].seconds or 0.0, terms.continues[1].cost or 0.0
 
 
 def _ended_at(limit: float, measurement: Measurement) -> Measurement:
-    """The run as it ends when it is not given all its time; its dollars go with its seconds."""
+    """The run when it ends before its time; its dollars shrink with its seconds."""
     cost = None if measurement.cost is None else measurement.cost * limit / measurement.seconds
     failure = f"timeout: not ended after {limit:g} s"
     return replace(measurement, seconds=limit, cost=cost, failure=failure)

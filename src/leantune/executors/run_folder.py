@@ -1,4 +1,4 @@
-"""The folder of one trial: its logs, what its program is told, its checkpoint, and the lock of whoever runs it."""
+"""The folder of one trial: its logs, the input of its program, its checkpoint, and the lock of its worker."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class RunFolder:
             self._anew.touch()
 
     def remove_checkpoint(self) -> None:
-        """The folder and whatever was noted beside it."""
+        """Remove the checkpoint folder and the notes beside it."""
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         self._snapshots.unlink(missing_ok=True)
         self._anew.unlink(missing_ok=True)
@@ -140,7 +140,7 @@ class RunFolder:
 
 
 def _plain(value: object) -> object:
-    """A parameter's value as JSON; a cluster with everything that a program may want to know of it."""
+    """A parameter's value as JSON; a cluster with all of its facts."""
     if not isinstance(value, Cluster):
         return value
     values: Mapping[str, object] = {

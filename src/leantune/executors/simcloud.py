@@ -1,4 +1,4 @@
-"""The place `simcloud`: machines of a simulated market, for which this machine stands in."""
+"""The place `simcloud`: machines of a simulated market, played by this machine."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def place_of(settings: ProgramSettings) -> SimulatedPlace:
 
 
 def recall_steps(times: StepTimes, past: Past) -> None:
-    """What earlier runs showed of seconds per step: from report to report, on the machine that the run was on."""
+    """Seconds per step of earlier runs: from report to report, on the run's machine."""
     types = {(stay.number, stay.attempt): stay.market.partition("/")[0] for stay in past.stays}
     runs: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
     for row in past.reports:

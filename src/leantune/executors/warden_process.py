@@ -1,4 +1,4 @@
-"""The worker's end of a warden: starts the process, tells it what to do, and hears what it says."""
+"""The worker's end of a warden: starts the process, sends orders, and reads messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leantune.worker.messages import LONGEST_KILL, Orders
 SCRIPT = Path(worker.__file__).with_name("warden.py")
 PATIENCE = LONGEST_KILL + 5.0  # seconds in which a warden that was told to has killed everything
 _CHUNK = 1 << 20
-_NOISE = 2000  # characters that are kept of a warden's own troubles
+_NOISE = 2000  # characters that are kept of a warden's own errors
 
 
 class WardenProcess:
@@ -60,7 +60,7 @@ class WardenProcess:
         os.set_blocking(self._out.fileno(), False)
 
     def fileno(self) -> int:
-        """Readable when the warden has said something."""
+        """Readable when the warden has sent a message."""
         return self._out.fileno()
 
     @property
@@ -69,13 +69,13 @@ class WardenProcess:
         return self._process.pid
 
     def send(self, message: Mapping[str, object]) -> None:
-        """Tell it something; one that has ended, or reads no more, is not waited for."""
+        """Send an order; a warden that has ended, or reads no more, is not waited for."""
         with self._sending, suppress(BrokenPipeError, BlockingIOError):
             if not self._in.closed:
                 self._in.write(json.dumps(message).encode() + b"\n")
 
     def events(self) -> list[dict[str, Any]]:
-        """What it has said since the last call."""
+        """Its messages since the last call."""
         data = self._read()
         *lines, self._unread = (self._unread + data).split(b"\n")
         events = []
@@ -95,7 +95,7 @@ class WardenProcess:
         return b"".join(parts)
 
     def end(self) -> None:
-        """Wait for a warden that has said its last word, so that what it held is free."""
+        """Wait for a warden that has sent its last message, so that its locks are free."""
         try:
             self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
 """Drives an executor from a thread, so that machines are watched while the tuner thinks.
 
-Nobody pays for idle machines and no notice is missed meanwhile. The thread only calls `step` and keeps what it hears;
+Idle machines are given back and no notice is missed meanwhile. The thread only calls `step` and keeps what it hears;
 everything that decides is in the executor inside, which sees one call at a time.
 """
 
@@ -18,7 +18,7 @@ LOOK_SECONDS = 0.02  # of this world, between looks at machines and programs
 
 
 class WatchedExecutor(BaseExecutor):
-    """An executor that is stepped every LOOK_SECONDS: nobody needs to know the time of the next event."""
+    """An executor that is stepped every LOOK_SECONDS: callers need not know the time of the next event."""
 
     def __init__(self, inner: Executor, clock: Clock) -> None:
         self._inner, self._clock = inner, clock
@@ -58,7 +58,7 @@ class WatchedExecutor(BaseExecutor):
             self._news.notify_all()
 
     def end(self, number: int, mode: EndMode) -> None:
-        """As inside; what has ended and was not told yet is told as it ended, unless nobody wants to know."""
+        """As inside; a run that has ended and was not returned yet is returned as it ended, unless killed."""
         with self._news:
             if not any(isinstance(event, Finished) and event.number == number for event in self._events):
                 self._inner.end(number, mode)
@@ -68,7 +68,7 @@ class WatchedExecutor(BaseExecutor):
                 ]
 
     def forget(self, number: int) -> None:
-        """As inside; what has ended and was not told yet still runs for whoever asks."""
+        """As inside; a run that has ended and was not returned yet still runs for the caller."""
         with self._news:
             self._refuse_running(number)
             self._inner.forget(number)
@@ -79,7 +79,7 @@ class WatchedExecutor(BaseExecutor):
             self._inner.renew(number)
 
     def step(self, now: float) -> list[Event]:
-        """What was heard since the last call; an error of the thread comes out here."""
+        """Events since the last call; an error of the thread is raised here."""
         with self._news:
             if self._error is not None:
                 raise self._error
@@ -99,7 +99,7 @@ class WatchedExecutor(BaseExecutor):
             return self._inner.kept(numbers)
 
     def close(self) -> None:
-        """Stop watching, and close what is inside."""
+        """Stop watching, and close the executor inside."""
         with self._news:
             self._closing = True
             self._news.notify_all()
@@ -110,7 +110,7 @@ class WatchedExecutor(BaseExecutor):
 
     @property
     def _busy(self) -> bool:
-        """Whether there is anybody to look at."""
+        """Whether there are runs to look at."""
         return bool(self._inner.running) or self._inner.owes
 
     def _look(self, now: float) -> None:

@@ -17,7 +17,7 @@ from leantune.models.base import Gaussian
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The pairs that were evaluated, their acquisition values, and what the user should know about the search."""
+    """The evaluated pairs, their acquisition values, and notes about the search."""
 
     pairs: Pairs
     values: FloatArray
@@ -26,7 +26,7 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class Search:
-    """What a filter may use: belief and conditions, the pairs it may choose from ([N, k] mask), the acquisition, a cap
+    """The input of a filter: belief and conditions, the pairs it may choose from ([N, k] mask), the acquisition, a cap
     and random numbers.
 
     `evaluate` counts: comparing filters fairly means the same number of evaluations.
@@ -49,7 +49,7 @@ class Search:
         return Pairs(configuration, level)
 
     def count(self, share: float) -> tuple[int, tuple[Note, ...]]:
-        """How many pairs a share of the untested ones is, and a note where the cap makes it fewer."""
+        """The number of pairs in a share of the untested pairs, and a note where the cap makes it smaller."""
         total = int(self.untested.sum())
         wanted = max(1, ceil(share * total - 1e-9))  # 0.1 * 70 is a little above 7
         if wanted <= self.cap:

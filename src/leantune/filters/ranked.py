@@ -56,7 +56,7 @@ class PromisingConfigurations:
     """Every untested pair; above the cap, all levels of the configurations that promise most at full data.
 
     Promise: CEA with the objective one deviation better than expected, which keeps the unknown in. The largest CEA of
-    pairs, as in `NoFilter`, would leave only the largest fractions; it is what is wanted where a pair itself is sought.
+    pairs, as in `NoFilter`, would leave only the largest fractions; that is right where a pair itself is sought.
     """
 
     def search(self, search: Search) -> SearchResult:

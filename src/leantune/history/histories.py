@@ -65,7 +65,7 @@ class History:
     ) -> "History":
         """End a trial with what it showed, walking the moves it skipped (proposed -> queued -> running -> state).
 
-        dollars: those that no observation accounts for. resumed_dollars: those that the observations count again (see
+        dollars: not in any observation. resumed_dollars: dollars that the observations count again (see
         Trial).
         """
         end = Move(TrialState(state), **details)
@@ -141,7 +141,7 @@ class History:
 
 
 def in_order(trials: tuple[Trial, ...]) -> History:
-    """A history of trials whose numbers are known to be right: looking at 10,000 of them again takes longer than the
+    """A history of trials with checked numbers: checking 10,000 of them again takes longer than the
     change itself.
     """
     history = object.__new__(History)

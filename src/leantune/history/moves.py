@@ -12,7 +12,7 @@ from leantune.units import NO_SECONDS, NO_USD, NOTHING, Partials, Seconds, Usd, 
 
 
 class TrialState(StrEnum):
-    """Where a trial stands."""
+    """The state of a trial."""
 
     PROPOSED = "proposed"
     QUEUED = "queued"
@@ -40,7 +40,7 @@ LEGAL_MOVES: Mapping[TrialState, frozenset[TrialState]] = MappingProxyType(
     }
 )
 FINAL_STATES = frozenset(state for state, following in LEGAL_MOVES.items() if not following)
-# How a result that is told without further ado gets to `running`, from each state that may still end.
+# The moves of a result that is told directly to `running`, from each state that may still end.
 WAY_TO_RUNNING: Mapping[TrialState, tuple[TrialState, ...]] = MappingProxyType(
     {
         _S.PROPOSED: (_S.QUEUED, _S.RUNNING),
@@ -56,8 +56,8 @@ WAY_TO_RUNNING: Mapping[TrialState, tuple[TrialState, ...]] = MappingProxyType(
 class Move(NamedTuple):
     """One change of state.
 
-    dollars: those spent since the last move that no observation accounts for. seconds: how long the machine was ours in
-    the run that this move ends; None where nobody measured it.
+    dollars: spent since the last move and not in any observation. seconds: how long the machine was ours in
+    the run that this move ends; None where it was not measured.
     """
 
     state: TrialState
@@ -68,7 +68,7 @@ class Move(NamedTuple):
 
 
 class MoveDetails(TypedDict, total=False):
-    """What is said of a move besides its state: keywords of whatever makes one."""
+    """The fields of a move besides its state: keywords of functions that make a move."""
 
     time: Required[float]
     cause: str
@@ -77,7 +77,7 @@ class MoveDetails(TypedDict, total=False):
 
 
 class RunEndDetails(TypedDict):
-    """What is said of the move that ends a run: cause and dollars are never left out, as the ledger settles by them."""
+    """The fields of a move that ends a run: cause and dollars are required, as the ledger settles by them."""
 
     time: float
     cause: str
@@ -86,7 +86,7 @@ class RunEndDetails(TypedDict):
 
 
 class _Sums(NamedTuple):
-    """What the first moves of a log add up to, and how many those are."""
+    """Sums over the first moves of a log, and their number."""
 
     summed: int = 0
     dollars: Partials = NOTHING
@@ -110,7 +110,7 @@ class _Sums(NamedTuple):
 
 
 class _Log:
-    """Moves that versions of a trial share, and what they add up to as far as somebody has asked."""
+    """Moves that versions of a trial share, and their sums as far as they have been computed."""
 
     __slots__ = ("moves", "sums")
 
@@ -139,12 +139,12 @@ class Moves(Sequence[Move]):
 
     @property
     def seconds(self) -> Seconds:
-        """Seconds of all runs that have ended, as far as somebody measured them."""
+        """Seconds of all runs that have ended, as far as they were measured."""
         return self._sums.seconds
 
     @property
     def unmeasured(self) -> bool:
-        """Whether nobody measured one of those runs."""
+        """Whether the seconds of a run are missing."""
         return self._sums.unmeasured
 
     @property
@@ -158,18 +158,18 @@ class Moves(Sequence[Move]):
         sums = log.sums
         if sums.summed == count:
             return sums
-        if sums.summed > count:  # somebody has asked a later version already
+        if sums.summed > count:  # a later version has been summed already
             return _Sums().with_moves(log.moves[:count])
         moves = log.moves
         log.sums = sums = sums.with_moves(moves if len(moves) == count else moves[:count])
         return sums
 
     def with_move(self, move: Move) -> "Moves":
-        """These and one more."""
+        """These moves and one more."""
         moves, count = self._log.moves, self._count
         if len(moves) == count:
             moves.append(move)
-        if moves[count] is not move:  # somebody else went on from here before, or at this very moment
+        if moves[count] is not move:  # another thread has added a different move meanwhile
             return Moves([*moves[:count], move])
         longer = object.__new__(Moves)
         longer._log, longer._count = self._log, count + 1
@@ -229,6 +229,6 @@ def checked_move(number: int, move: Move) -> Move:
         raise HistoryError(
             f"seconds are {move.seconds}",
             where=f"trial {number}",
-            hint="Give a finite number of at least 0, or None where nobody measured them",
+            hint="Give a finite number of at least 0, or None where they were not measured",
         )
     return move

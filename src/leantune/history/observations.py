@@ -1,4 +1,4 @@
-"""What runs show, what is predicted of them, and what is noted of trials and recommendations."""
+"""Results of runs, predictions, and notes of trials and recommendations."""
 
 import math
 import re
@@ -29,7 +29,7 @@ class ObservationKind(StrEnum):
 
 @dataclass(frozen=True)
 class Observation:
-    """What one run showed at one share of the data; seconds and cost (USD) are None where nobody knows them."""
+    """What one run showed at one share of the data; seconds and cost (USD) are None where unknown."""
 
     fraction: Fraction
     kind: ObservationKind
@@ -42,13 +42,13 @@ class Observation:
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
     def value(self, metric: str) -> float:
-        """A measured metric, dollars (cost) or seconds (time); NaN where nobody knows it."""
+        """A measured metric, dollars (cost) or seconds (time); NaN where unknown."""
         value = {COST: self.cost, TIME: self.seconds}.get(metric, self.metrics.get(metric))
         return math.nan if value is None else value
 
 
 def told_dollars(observations: Sequence[Observation]) -> Usd:
-    """Dollars of a run as its observations tell them: those at its largest share; 0 where nobody knows them."""
+    """Dollars of a run by its observations: those at its largest share; 0 where unknown."""
     return next((seen.cost for seen in reversed(observations) if seen.cost is not None), NO_USD)
 
 
@@ -64,17 +64,17 @@ class Estimate:
 
 
 class NoteKind(StrEnum):
-    """What a note is about."""
+    """The subject of a note."""
 
     PLAIN = "plain"
     BASELINE = "baseline"  # the user's present setting
     START = "start"  # the proposal is part of the strategy's start
     MODELS = "models"  # the models' choice
-    FAVOURITE = "favourite"  # so is this one, tested on all data before it is recommended
+    FAVOURITE = "favourite"  # the models' choice too, tested on all data before it is recommended
     RANDOM = "random"  # drawn, as the strategy does
-    FALLBACK = "fallback"  # something did not work out, and this was done instead
-    CAP = "cap"  # a cap on the work bit
-    CUTOFF = "cutoff"  # a run that takes so long is ended: what it would still show is of no use
+    FALLBACK = "fallback"  # the usual way failed, and this was done instead
+    CAP = "cap"  # a cap limited the work
+    CUTOFF = "cutoff"  # a run that takes longer is ended: its result would be of no use
     POOL = "pool"  # the space cannot be enumerated
     EXTRA_RUNS = "extra runs"  # more runs are charged than a program with snapshots would need
 
@@ -86,7 +86,7 @@ _SHOWN_BEFORE = {NoteKind.FALLBACK: "fallback: ", NoteKind.CAP: "cap: "}
 class Note:
     """Why a trial was proposed, or what should be known about a recommendation.
 
-    As text it begins with "fallback: " or "cap: " where it is one.
+    As text a fallback begins with "fallback: ", a cap with "cap: ".
     """
 
     kind: NoteKind
@@ -97,5 +97,5 @@ class Note:
 
     @property
     def without_numbers(self) -> "Note":
-        """Equal for notes that say the same of different sizes."""
+        """Equal for notes that differ only in their numbers."""
         return Note(self.kind, _NUMBER.sub("#", self.text))

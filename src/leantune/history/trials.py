@@ -44,7 +44,7 @@ class TrialKind(StrEnum):
 class Trial:
     """One run (or its repetition after a revocation) of one configuration up to `fraction` of the data.
 
-    notes: what its proposal comes from, every fallback and every cap that bit. expected: what the models predicted when
+    notes: the origin of its proposal, every fallback and every cap that applied. expected: the models' prediction when
     it was proposed. time_limit: seconds after which its run is ended, None for no limit. resumed_dollars: those that
     its observations count again, because the run that brought them went on from a checkpoint: of an earlier run of its
     own (dollars of its moves), or of another trial of the configuration at a smaller share (fidelity: epochs).
@@ -70,7 +70,7 @@ class Trial:
 
     @property
     def details(self) -> "TrialDetails":
-        """What was said of it when it was proposed, to propose the same."""
+        """The arguments of its proposal, to propose the same."""
         return TrialDetails(notes=self.notes, expected=self.expected, time_limit=self.time_limit, kind=self.kind)
 
     @property
@@ -80,12 +80,12 @@ class Trial:
 
     @cached_property
     def results(self) -> tuple[Observation, ...]:
-        """Its observations without partial ones: those that say something about their share of the data."""
+        """Its observations without partial ones: results of their share of the data."""
         return tuple(seen for seen in self.observations if seen.kind is not ObservationKind.PARTIAL)
 
     @property
     def runs(self) -> Moves:
-        """Its moves, with what they add up to."""
+        """Its moves, with their sums."""
         return self.moves if isinstance(self.moves, Moves) else Moves(self.moves)
 
     @property
@@ -102,7 +102,7 @@ class Trial:
     def seconds(self) -> Seconds:
         """Seconds at its largest share, or of its runs where those took less, as they went on from another trial at a
         smaller share; before there is a result, those of its runs that have ended (a pause, a revocation), as far as
-        somebody measured them.
+        they were measured.
         """
         own, runs = (seen.seconds for seen in reversed(self.observations) if seen.seconds is not None), self.runs
         seconds = next(own, runs.seconds)
@@ -120,7 +120,7 @@ class Trial:
 
 
 class TrialDetails(TypedDict, total=False):
-    """What may be said of a trial when it is proposed (see Trial): keywords of whatever proposes one."""
+    """Optional fields of a proposed trial (see Trial): keywords of functions that propose a trial."""
 
     notes: tuple[Note, ...]
     expected: Mapping[str, Estimate]
@@ -190,7 +190,7 @@ def _changed(
     observations: tuple[Observation, ...],
     resumed_dollars: Usd,
 ) -> Trial:
-    """The trial with a new standing. A simulation makes hundreds of thousands, and dataclasses.replace takes several
+    """The trial in a new state. A simulation makes hundreds of thousands, and dataclasses.replace takes several
     times as long.
     """
     made = object.__new__(Trial)
@@ -351,8 +351,8 @@ def _not_negative(value: object, name: str, where: str) -> float:
 
 
 def was_ended(trial: Trial, seen: Observation) -> bool:
-    """Whether a run took as long as its proposal found useful, and was ended: stopped by us without a result.
+    """Whether a run was ended because it exceeded the useful seconds of its proposal: stopped, without a result.
 
-    What we stop by a verdict has a partial observation, and what fails by itself is a failed trial.
+    A run that a verdict stops has a partial observation, and one that fails by itself is a failed trial.
     """
     return seen.kind is ObservationKind.FAILED and trial.state is TrialState.STOPPED

@@ -43,7 +43,7 @@ def with_budget(path: Path, wanted: Budget) -> None:
 
 @dataclass(frozen=True)
 class SpotTuneOptions:
-    """What `leantune spot run` adds to a job file; None: as the file says."""
+    """The options of `leantune spot run` for a job file; None: as in the file."""
 
     theta: float | None = None
     mcnt: int | None = None
@@ -52,7 +52,7 @@ class SpotTuneOptions:
 
 
 def spottune_name(name: str) -> str:
-    """What the study of the short form is called: it is another study than that of the job file itself."""
+    """The name of the short form's study, which differs from the name of the job file's own study."""
     return f"{name}-{SPOTTUNE}"
 
 
@@ -64,7 +64,7 @@ def load_spottune(path: Path, options: SpotTuneOptions) -> Job:
 
 
 def as_spottune(text: str, options: SpotTuneOptions, source: str) -> str:
-    """The job file that `leantune spot run` stands for: SpotTune over all settings, with free machines.
+    """The job file of `leantune spot run`: SpotTune over all settings, with free machines.
 
     One whose strategy is SpotTune already keeps its name and its options.
     """
@@ -121,7 +121,7 @@ def _edited(text: str, wanted: Mapping[str, float], source: str) -> str:
 
 
 def _addition(text: str, budget: Entry, new: list[str]) -> tuple[int, int, str]:
-    """Where and what to insert so that the mapping has the new keys as well."""
+    """The text and its place that add the new keys to the mapping."""
     last = max(entry.span[1] for entry in budget.any_fields("").values())
     if budget.flow:
         return last, last, "".join(f", {limit}" for limit in new)

@@ -66,7 +66,7 @@ _STRATEGY_HINT = "Name one: strategy: lean, or with options: strategy: {name: ne
 class Job:
     """A checked job file.
 
-    full_space: what a trial has when it is started: the searched space, and the machine where that is free.
+    full_space: the parameters of a trial when it starts: the searched space, and the machine where that is free.
     """
 
     name: str
@@ -203,7 +203,7 @@ def job_schema() -> js.Schema:
 
 
 def load_job(path: Path) -> Job:
-    """Read and check a job file; JobError names the file, the line and the key of whatever is wrong."""
+    """Read and check a job file; JobError names the file, the line and the key of the mistake."""
     return parse_job(read_text(path), folder=path.absolute().parent, source=str(path))
 
 
@@ -231,7 +231,7 @@ def parse_job(text: str, *, folder: Path, source: str = "job file", lines: Mappi
     _check_it_ends(problem, tuner, given, root)
     checkpoints = read_checkpoints(given.get("checkpoints"), folder)
     if problem.fidelity == "epochs" and checkpoints.keep is Keep.NONE:
-        what = "with fidelity: epochs a larger share goes on from what a smaller one left, and nothing is kept"
+        what = "with fidelity: epochs a larger share goes on from a smaller share's checkpoint, and nothing is kept"
         raise given["checkpoints"].at("keep").error(what, "Write keep: best, or fidelity: data")
     return Job(
         name=name,

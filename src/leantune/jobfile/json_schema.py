@@ -1,6 +1,6 @@
-"""What JSON the readers of a job file read, for editors.
+"""The JSON schema of a job file's readers, for editors.
 
-A reader says it by `reads`, in the line above it; a reader made by `partial` adds its limits and its hint, which are
+A reader has it by `reads`, in the line above it; a reader made by `partial` adds its limits and its hint, which are
 keywords of it. So a table of readers, key -> reader, is its own JSON schema: `table(readers)`, up to `job.job_schema`.
 The schema knows forms, no meanings: a job file that it allows may still be refused (an unknown machine type, a
 condition on an unknown parameter).
@@ -35,7 +35,7 @@ def reads(schema: Schema, hint: str = "") -> Callable[[_Reader], _Reader]:
 
 
 def schema_of(reader: Callable[..., Any], *, hints: bool = True) -> Schema:
-    """What a reader reads, with the limits and (hints) the description that it was made with."""
+    """The schema of a reader, with its limits and (hints) its description."""
     if not isinstance(reader, partial):
         return _READS[reader]
     given = reader.keywords

@@ -45,7 +45,7 @@ _CLUSTER_HINT = (
 )
 _MACHINE_HINT = "Write small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}"
 _LARGEST_SIZE = 1e9  # processors, GiB or dollars an hour of one machine
-# What other tuners call them.
+# Their names in other tuners.
 _SYNONYMS = {
     "uniform": "linear",
     "range": "linear",
@@ -94,7 +94,7 @@ def _boolean(entry: Entry) -> Parameter:
 
 
 _choice = partial(_listed, make=choice, hint="List them: [16, 64, 256]", each="List texts, numbers, true or false")
-# By form: the reader of the parameter, and of what may be said about it beside.
+# By form: the reader of the parameter, and the readers of its further keys.
 _FORMS: dict[str, dict[str, Reader]] = {
     "log": {"log": partial(_range, make=log, hint="Write two numbers, as in {log: [1e-5, 1e-1]}")},
     "linear": {"linear": partial(_range, make=linear, hint="Write two numbers, as in {linear: [0, 1]}")},
@@ -264,7 +264,7 @@ _CLUSTER["oneOf"] = [{"required": ["provider"]}, {"required": ["machines"]}]
 
 @js.reads(js.by_name(js.either(js.schema_of(_choice, hints=False), _FORM, _CLUSTER)), _SPACE_HINT)
 def read_space(entry: Entry) -> Space:
-    """The space, every complaint at the line of the parameter it is about."""
+    """The space; every error names the line of its parameter."""
     given = entry.any_fields(_SPACE_HINT)
     if not given:
         raise entry.error("the space has no parameter", _SPACE_HINT)

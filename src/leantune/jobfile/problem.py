@@ -1,4 +1,4 @@
-"""What a job file wants: goal, limits, shares of the data, listed settings, the present setting."""
+"""The problem in a job file: goal, limits, shares of the data, listed settings, the present setting."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _cluster(entry: Entry, clusters: Clusters) -> Cluster:
         return fitting[0]
     options = fitting or [option for option in clusters.options if option.type == name] or list(clusters.options)
     shown = ", ".join(map(str, options[:10])) + (f", ... ({len(options)} in all)" if len(options) > 10 else "")
-    what = "how many nodes is not said" if fitting else f"{entry.written or name!r} is none of the space's clusters"
+    what = "the number of nodes is missing" if fitting else f"{entry.written or name!r} is none of the space's clusters"
     raise entry.error(what, f"There are {shown}")
 
 
@@ -136,7 +136,7 @@ def read_baseline(entry: Entry, space: Space, full: Space) -> dict[str, object]:
 
 
 def without_machines(full: Space, given: Mapping[str, Entry]) -> Space:
-    """What is searched where the machine is free: the space without its cluster."""
+    """The searched space where the machine is free: the space without its cluster."""
     machines = full.clusters
     if not machines:
         hint = "Add cluster: {machines: {small: {vcpus: 1, memory: 2 GiB, usd_per_hour: 0.02}}}"
@@ -162,7 +162,7 @@ def read_problem(
     goal, limits = _only_goal(given, root), read_limits(given["subject_to"]) if "subject_to" in given else ()
     try:
         problem = Problem(space, goal, limits, settings=everywhere, **values)
-    except ProblemError as error:  # each part was checked: what is left are limits that do not go together
+    except ProblemError as error:  # each part was checked: only limits that contradict each other are left
         raise given["subject_to"].error(f"{error.what}: {error.where}", error.hint) from None
     if "baseline" in given:
         with given["baseline"].blamed():

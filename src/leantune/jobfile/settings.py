@@ -19,7 +19,7 @@ from leantune.problem import Budget, Stop
 
 OWN, FREE = "own", "free"
 _MACHINE_HINT = "Write machine: free, or leave it out: the machine is then part of the configuration"
-_PREDICTOR_HINT = "Name who predicts revocations, such as predictor: online-hazard, or a file of leantune spot train"
+_PREDICTOR_HINT = "Name a predictor of revocations, such as predictor: online-hazard, or a file of leantune spot train"
 DEFAULT_STORE = "sqlite:///leantune.db"
 DEFAULT_CHECKPOINTS = "./checkpoints"
 BUDGET_HINT = "Give at least one limit: budget: {usd: 5, trials: 44, hours: 8}"
@@ -27,7 +27,7 @@ _STOP_HINT = "Write stop: {regret: 0.01}, a share of the goal, or stop: never"
 _REPEATS_HINT = "Write how often one configuration may be run on all data, such as repeats: 3, or repeats: never"
 _RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
 _MARKET_HINT = "Write market: {prices: generated, regime: volatile, seed: 0, speed: 60}"
-_SPEED_HINT = "Write how many seconds of the market pass in one of yours, such as speed: 60"
+_SPEED_HINT = "Write the seconds of the market in one real second, such as speed: 60"
 _KEEP_HINT = "Write checkpoints: {at: ./checkpoints, keep: best}, or keep: all, or keep: none"
 _FOLDER_HINT = "Name a folder, such as ./checkpoints"
 _STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
@@ -38,7 +38,7 @@ def _seconds(entry: Entry, example: str, *, positive: bool = True) -> float:
     hint = f"Write a number and a unit, such as {example}"
     seconds = entry.quantity("time", hint)
     if seconds < 0 or (positive and seconds == 0):
-        raise entry.error(f"{entry.written} is not a time that can pass", hint)
+        raise entry.error(f"{entry.written} is not a valid time", hint)
     return seconds
 
 
@@ -100,7 +100,7 @@ class RunSettings:
 
 @js.reads(js.table(readers_of(RunSettings)), _RUN_HINT)
 def read_run(entry: Entry | None, folder: Path) -> RunSettings:
-    """`run:`, with defaults for what it leaves out; paths are relative to the job file's folder."""
+    """`run:`, with defaults; paths are relative to the job file's folder."""
     given = {} if entry is None else entry.read(readers_of(RunSettings), _RUN_HINT)
     free = given.get("machine") == FREE
     spot = given.setdefault("spot", free and "on" not in given)
@@ -198,7 +198,7 @@ def _without_password(entry: Entry, url: str) -> str:
 
 @dataclass(frozen=True)
 class CheckpointSettings:
-    """at: the folder of the checkpoints. keep: whose outlive their trials."""
+    """at: the folder of the checkpoints. keep: the checkpoints that outlive their trials."""
 
     at: Path
     keep: Keep = Keep.BEST

@@ -1,4 +1,4 @@
-"""YAML as a tree of entries that know their file, line and key, so that every complaint about one can name them.
+"""YAML as a tree of entries that know their file, line and key, so that every error can name them.
 
 Plain scalars are read by YAML 1.2's core schema, here and not by the library: `1e-5` is a number, `on` and `yes` are
 texts, whatever a %YAML directive says. Anchors, aliases, merges and tags are refused: a job file says everything once.
@@ -47,7 +47,7 @@ _WRITE_OUT = "Write it out where it is needed"
 
 
 _Value = TypeVar("_Value")
-Reader: TypeAlias = Callable[["Entry"], Any]  # the value of an entry; JobError where it is not what is expected
+Reader: TypeAlias = Callable[["Entry"], Any]  # the value of an entry; JobError for another type
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Where:
         return Where(self.source, line, key, self.lines)
 
     def error(self, what: str, hint: str) -> JobError:
-        """What is wrong there, and what would be right."""
+        """An error at this place, with its hint."""
         return JobError(what, where=str(self), hint=hint)
 
 
@@ -104,11 +104,11 @@ class Entry:
         return lines
 
     def error(self, what: str, hint: str = "") -> JobError:
-        """What is wrong with this entry."""
+        """An error about this entry."""
         return self.where.error(what, hint)
 
     def unknown(self, what: str, name: str, names: Iterable[str], listed: str = "There are") -> JobError:
-        """The entry names something that does not exist: what may have been meant, and what there is."""
+        """The error for a name that does not exist: a similar name, and all names."""
         texts = [str(text) for text in names]  # a member of a StrEnum would be shown as such
         return self.error(what, f"{did_you_mean(name, texts)}{listed} {', '.join(texts)}")
 
@@ -127,7 +127,7 @@ class Entry:
 
     @reads({})
     def word(self, words: Iterable[str], what: str, hint: str) -> str:
-        """One of these words. what: what is wrong with another, which is `{}` in it."""
+        """One of these words. what: the error for another word, which is `{}` in it."""
         word = self.text(hint)
         if word not in list(words):
             raise self.unknown(what.format(repr(word)), word, words)
@@ -148,7 +148,7 @@ class Entry:
 
     @reads(NUMBER | {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
     def share(self, what: str, hint: str) -> float:
-        """A number above 0 and below 1. what: what is wrong with another, which is `{}` in it."""
+        """A number above 0 and below 1. what: the error for another number, which is `{}` in it."""
         share = float(self.number(hint))
         if not 0.0 < share < 1.0:
             raise self.error(what.format(self.written), hint)
@@ -236,7 +236,7 @@ class Entry:
 
     @contextmanager
     def blamed(self, subject: str = "") -> Iterator[None]:
-        """What the domain refuses meanwhile is this entry's fault."""
+        """Errors of the domain inside the block name this entry."""
         try:
             yield
         except JobError:
@@ -283,9 +283,9 @@ def read_tree(
     called: str = "job file",
     begin: str = "name:, train:, maximize: and space:",
 ) -> Entry:
-    """The whole file as one entry; JobError for whatever is not one YAML document.
+    """The whole file as one entry; JobError for a text that is not one YAML document.
 
-    lines: see Where. called, begin: what an empty file is, and what it should begin with.
+    lines: see Where. called, begin: for an empty file: its name, and its expected begin.
     """
     where = Where(source, lines=lines)
     try:

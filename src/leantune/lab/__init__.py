@@ -1,1 +1,1 @@
-"""What researchers use: replays of tables, simulated tunings, training of predictors. Only `cli` imports it."""
+"""For researchers: replays of tables, simulated tunings, training of predictors. Only `cli` imports it."""

@@ -1,4 +1,4 @@
-"""What a surrogate model promises, whatever it is made of.
+"""The interface of surrogate models.
 
 Shapes: n observations, d features, B simulated tests, K quadrature roots, R full-data configurations ("where the
 optimum may lie"), N configurations x k levels of a grid.
@@ -134,7 +134,7 @@ class Roots:
 
 @dataclass(frozen=True)
 class Scaling:
-    """What is known of a quantity's change with the data. log_range: log(1 / s_1), 0 for a single level. logarithmic:
+    """Prior knowledge of a quantity's change with the data. log_range: log(1 / s_1), 0 for a single level. logarithmic:
     a logarithm is modelled, so that a power of s is a line, and a difference of 1 a factor of e.
     """
 
@@ -200,7 +200,7 @@ class Fitter(Protocol):
 
 
 def rehearse(fitter: Fitter) -> None:
-    """Fit and ask a model of four made-up observations: whatever it compiles is compiled then, and kept on disk."""
+    """Fit and ask a model of four made-up observations: its kernels are compiled then, and kept on disk."""
     x, s = np.array([[0.0, 0.1], [0.4, 0.9], [0.8, 0.3], [1.0, 0.6]]), np.array([0.0, 0.5, 0.0, 1.0])
     points = Points(x, s)
     for is_cost in (False, True):

@@ -236,7 +236,7 @@ class GaussianProcess:
         return result
 
     def without_own(self, points: Points) -> Gaussian:
-        """What the others say at each point, as if nothing had been observed there; [m]."""
+        """The prediction from the other observations at each point; [m]."""
         left_out = []
         for x, s in zip(points.x, points.s, strict=True):
             rows = np.flatnonzero((self.points.x == x).all(axis=1) & (self.points.s == s))

@@ -33,7 +33,7 @@ class NormalPriors(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Of a sampler: sweeps to forget the start, samples to keep, sweeps from one to the next."""
+    """A sampler's settings: sweeps to forget the start, samples to keep, sweeps from one to the next."""
 
     burn_in: int
     samples: int
@@ -377,7 +377,7 @@ G, LOG_P0, P1, LOG_Q, LOG_BETA, M, BEND, LOG_R, LOGIT_OMEGA, LOG_TAU, LOG_NOISE,
 
 
 class SaturationLaw(NamedTuple):
-    """What no hyper-parameter says: -log s_min; dollars and seconds, or a quality; variance of the level at all
+    """The constants of the kernel: -log s_min; dollars and seconds, or a quality; variance of the level at all
     data.
     """
 
@@ -399,7 +399,7 @@ class SaturatingData(NamedTuple):
 
 
 class SaturatingTarget(NamedTuple):
-    """What the density is of. y [n]: targets, censored ones drawn; factor [n, n]: scratch."""
+    """The data of the density. y [n]: targets, censored ones drawn; factor [n, n]: scratch."""
 
     data: SaturatingData
     y: FloatArray
@@ -412,7 +412,7 @@ class SaturatingTarget(NamedTuple):
 def level_tables(
     shape: FloatArray, levels: FloatArray, law: SaturationLaw
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
-    """What the levels s~ [k] make of a covariance: trend [k]; A, C, E, each [k, k]; and the noise variance.
+    """The terms of the covariance at the levels s~ [k]: trend [k]; A, C, E, each [k, k]; and the noise variance.
 
     K((x, s), (x', s')) = matern(x, x') A + C + 1[x = x'] E; formulas in models.saturation.
     """

@@ -27,7 +27,7 @@ LARGEST_BLOCK = 144  # simulated tests handed to a thread at once: smaller block
 
 
 class Kernel(Protocol):
-    """What of a kernel no hyper-parameter says."""
+    """The constants of a kernel."""
 
     def member(self, theta: FloatArray, points: Points, targets: FloatArray) -> Member:
         """The process under one hyper-parameter sample."""
@@ -49,7 +49,7 @@ class FabolasForm(StrEnum):
 
 
 def run_starts(x: FloatArray) -> IntArray:
-    """Where a row differs from the one before it, the first row included."""
+    """Rows that differ from the row before, the first row included."""
     changed = np.ones(len(x), dtype=np.bool_)
     changed[1:] = (x[1:] != x[:-1]).any(axis=1)
     return np.flatnonzero(changed)
@@ -100,7 +100,7 @@ class Member(ABC):
         """Mean and variance at each (row of x, level); each [N, k]."""
 
     def trend(self, s: FloatArray) -> FloatArray:
-        """What is expected at each s~ before anything is measured."""
+        """The prior mean at each s~."""
         return np.zeros(len(s))
 
     def condition(self, points: Points) -> Posterior:

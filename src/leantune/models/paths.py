@@ -1,4 +1,4 @@
-"""Joint samples of a function, and where their maximum lies: what p_opt is counted from, whatever the model.
+"""Joint samples of a function, and where their maximum lies: p_opt is counted from them, in every model.
 
 Single precision: twice as fast, exact enough to rank.
 """

@@ -1,4 +1,4 @@
-"""A Gaussian process whose curves may level off, and which knows that it may be wrong about where.
+"""A Gaussian process whose curves may level off, with uncertainty about where.
 
     z(x, s) = mu + e^g [ m R (psi - 1) + beta R psi + w0(s) + (p0 + p1 psi) u(x) + q psi v(x) + r(x, s) + tau p0 o_x ]
               + e^g sigma_n noise
@@ -10,12 +10,12 @@ offset of each configuration. How far a curve has come, psi, is 0 at the least d
     dollars, seconds psi = 1 - log(rho + (1 - rho) s) / log(rho + (1 - rho) s_min), R -> -log(rho + (1 - rho) s_min)
                                                                       rho: the part that does not depend on the data
 
-What all curves have in common beyond that, w0, and what is each one's own, r, are Brownian in -log s from the least
+The further common part of all curves, w0, and each curve's own part, r, are Brownian in -log s from the least
 data upwards, B(s, s') = (R - max(t, t')) / R:
 
     cov w0 = sigma_0^2 B,     cov r = sigma_r^2 B [omega k(x, x') + (1 - omega) 1(x = x')]
 
-so that what was seen on little data says little about much of it until something larger was seen. With one level only,
+so that results on little data predict little about much data until larger runs were seen. With one level only,
 psi = B = 1. Source: shared/design/MODEL.md, a study on tables that are not those of the benchmarks' reports; priors are
 its own, from fits to its tables, widened.
 """
@@ -285,7 +285,7 @@ class SaturatingFitter:
         return SaturatingProcess(points, drawn, theta, form, spread * centre, spread)
 
     def _trend(self, priors: SaturationPriors, form: SaturatingForm, s: FloatArray) -> FloatArray:
-        """What is expected of each level before anything is measured."""
+        """The prior mean of each level."""
         levels, which = np.unique(s, return_inverse=True)
         trend: FloatArray = level_tables(priors.arrays(0).mean, levels, form)[0]
         return trend[which]

@@ -84,7 +84,7 @@ class Places(NamedTuple):
     """R rows where the function is wanted, sorted into the trees."""
 
     x: Floats  # [R, f]
-    values: Floats  # [T, R] what each tree says of each
+    values: Floats  # [T, R] each tree's value at each place
     order: Ints  # [T, R] places of each tree; those of a node are order[span[0]:span[1]]
     span: Ints  # [T, m, 2]
 
@@ -99,7 +99,7 @@ class Bench(NamedTuple):
 
 
 class Tournament(NamedTuple):
-    """Which of R places is the largest in S samples of the function: what is known before the test, and scratch
+    """Which of R places is the largest in S samples of the function: the samples before the test, and scratch
     space.
     """
 
@@ -110,7 +110,7 @@ class Tournament(NamedTuple):
     slots: Ints  # [a power of two, at least 2R] hash table of places by key; -1 is free
     change: Ints  # [R] the first change of each place in the lists below, -1 if none
     next_change: Ints  # [T R] the next change of the same place
-    tree: Ints  # [T R] which tree changed its mind
+    tree: Ints  # [T R] the tree whose value changed
     amount: Singles  # [T R] by how much
     twin: Ints  # [R] the first place of which all trees say the same
     twins: Ints  # [R] how many places a first place stands for
@@ -279,7 +279,7 @@ def _try_cuts(forest: Forest, slot: int, index: int, table: TrainingTable, t: in
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _part(rows: Ints, slot: int, start: int, stop: int, x: Floats, node: Record) -> int:
-    """Move what lies left of the node's cut to the front of rows[slot, start:stop]; where the right begins."""
+    """Move rows left of the node's cut to the front of rows[slot, start:stop]; returns where the right begins."""
     middle = start
     for i in range(start, stop):
         row = rows[slot, i]
@@ -351,7 +351,7 @@ def moments(values: Floats, floor: float, mean: Floats, sd: Floats) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def evaluate(forest: Forest, x: Floats, values: Floats) -> None:
-    """values[t, r] = what tree t says of row r of x."""
+    """values[t, r] = the value of tree t at row r of x."""
     for t in range(len(values)):
         for r in range(len(x)):
             node = forest.nodes[t, 0]
@@ -378,7 +378,7 @@ def _settle(places: Places, slot: int, index: int, t: int, value: float) -> None
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sort_places(forest: Forest, places: Places) -> None:
-    """Fill in where the places lie in each tree, and what the trees say of them."""
+    """Fill in where the places lie in each tree, and the trees' values there."""
     for t in range(len(places.values)):
         for r in range(len(places.x)):
             places.order[t, r] = r
@@ -448,7 +448,7 @@ def _grow_rest(places: Places, t: int, index: int, bench: Bench) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def regrow(forest: Forest, bench: Bench, places: Places, x: Floats, y: float) -> None:
-    """bench.places.values [T, R]: what the trees say of the places when (x, y) joins the table.
+    """bench.places.values [T, R]: the trees' values at the places when (x, y) joins the table.
 
     Follows the new row down each tree as long as the cuts stay where they are, and grows the rest from there; not at
     all where no place is left to speak of.
@@ -488,7 +488,7 @@ def simulate(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _bits(value: float, t: int) -> np.uint64:
-    """Hash of what tree t says, in single precision; a place's key is the sum of these."""
+    """Hash of tree t's value, in single precision; a place's key is the sum of these."""
     return draw(np.uint64(np.float32(value).view(np.uint32)), t)
 
 

@@ -1,4 +1,4 @@
-"""Bagged extremely randomised trees: fast, and at ease with steps and plateaus.
+"""Bagged extremely randomised trees: fast, and good with steps and plateaus.
 
 Each of T trees is grown on its own bootstrap of the observations, on the features [x, s~]; mean and deviation over
 trees give a Gaussian. The bootstrap is kept as whole weights: multinomial for the fitted observations, Poisson(1) for
@@ -144,7 +144,7 @@ class Trees:
         return OPTIMA[self.settings.gain](self, at, samples, seed)
 
     def values(self, rows: FloatArray) -> FloatArray:
-        """What each tree says of rows [N, f], standardised; [T, N]."""
+        """Each tree's value at rows [N, f], standardised; [T, N]."""
         values = np.empty((self.settings.trees, len(rows)))
         kernels.evaluate(self.forest, rows, values)
         return values

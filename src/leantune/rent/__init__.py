@@ -1,1 +1,1 @@
-"""Which machine to rent for a job, when to save and when to move."""
+"""Chooses the machine for a job, and the moments to save and to move."""

@@ -1,4 +1,4 @@
-"""Where trials run, if they run on rented machines: which one, for how long, and how often they save meanwhile.
+"""Places trials on rented machines: which machine, for how long, and how often they save meanwhile.
 
 A `Placement` is known to the rented executor alone. Its answers are functions of what it is asked (`Need`, `Held`,
 `Quotes`) and of the step times that it was told: the same events give the same decisions.
@@ -42,7 +42,7 @@ _TRIED, _UNTRIED = 1.03, 1.25
 
 
 class Need(NamedTuple):
-    """What a trial asks for at `now`. done: the step that it has reached. save, restore: seconds of its checkpoint.
+    """The needs of a trial at `now`. done: the step that it has reached. save, restore: seconds of its checkpoint.
 
     limit: seconds that its run may take, None where unknown. waited: seconds without a machine so far. keeps: its
     program saves checkpoints, as far as we know.
@@ -136,7 +136,7 @@ class FixedPlacement(Placement):
         self.cluster_of(trial)
 
     def choose(self, need: Need, quotes: Quotes) -> Iterable[OfferChoice]:
-        """Best first, and at last on demand, whatever is expected of it.
+        """Best first, and at last on demand, at any expected cost.
 
         How long it will run is taken from the models, else from its limit.
         """
@@ -153,7 +153,7 @@ class FixedPlacement(Placement):
         ]
 
     def measured(self, machine_type: str, number: int, seconds: float, steps: float) -> None:
-        """Nothing is made of it: the models learn seconds."""
+        """Ignored: the models learn seconds."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class FreePlacement(Placement):
     """SpotTune's: a market for each trial and moment, by expected dollars per kept step.
 
     began: when the study began. side_by_side: number and last step of the trials whose longest sets the pace for all.
-    notes: what could not be done as wished, counted.
+    notes: what could not be done, counted.
     """
 
     offers: tuple[Offer, ...]

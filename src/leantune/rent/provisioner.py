@@ -1,8 +1,8 @@
-"""Which machine to rent for a job: the fewest expected dollars per kept step over all offers and max prices.
+"""Chooses the machine for a job: the fewest expected dollars per kept step over all offers and max prices.
 
     score = M (E[dollars] + v E[hours]) / E[kept seconds of work]          (`expectation`)
 
-M: seconds per step of the job on that machine. v: what an hour of waiting is worth to the user; 0 takes any number of
+M: seconds per step of the job on that machine. v: the worth of an hour of waiting to the user; 0 takes any number of
 free minutes on machines that are about to be revoked. SpotTune's own rule (Eq. 2, random max price) is `PaperRule`.
 """
 
@@ -25,7 +25,7 @@ from leantune.rent.quotes import Quotes
 
 
 class Demand(NamedTuple):
-    """What a job asks of machines. step_seconds (offers,): M. steps: still to do. boot, save, restore: seconds.
+    """The needs of a job. step_seconds (offers,): M. steps: still to do. boot, save, restore: seconds.
 
     within: seconds in which they should be done, if possible; infinite without such a wish.
     """
@@ -138,7 +138,7 @@ class CheapestStep:
 
 
 def check_hour_value(usd: float) -> None:
-    """Refuse what cannot be the worth of an hour: scores would be no numbers, or waiting would earn money."""
+    """Refuse values below 0 or not finite: scores would be no numbers, or waiting would earn money."""
     if not (math.isfinite(usd) and usd >= 0):
         hint = "Give finite USD of at least 0, such as 0.5"
         raise InvalidInput(f"an hour is worth {usd:g} USD", where="hour value", hint=hint)

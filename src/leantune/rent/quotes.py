@@ -1,4 +1,4 @@
-"""What is known of every offer at one moment: price, average of the past hour, and the risk at several max prices.
+"""The quotes of every offer at one moment: price, average of the past hour, and the risk at several max prices.
 
 Arrays: price, mean, on_demand (offers,); max_prices, p, open (offers, k). An offer on demand has one max price that
 counts and p = 0. `open` is False where a launch makes no sense: the max price is below the price, or above what the
@@ -63,7 +63,7 @@ class Forecaster(Protocol):
     """Knows prices and risks of a fixed list of offers."""
 
     def quotes(self, now: float) -> Quotes:
-        """What is known at a moment, from the past alone."""
+        """The quotes of a moment, from the past alone."""
         ...
 
 
@@ -77,7 +77,7 @@ Risks = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def quote(offers: Sequence[Offer], series: Sequence[PriceSeries | None], now: float, risks: Risks) -> Quotes:
-    """What is known at a moment; no max price is above the price on demand.
+    """The quotes of a moment; no max price is above the price on demand.
 
     series: of each offer, None on demand. risks: P (m, k) by the price (m,) and max prices (m, k) of the m spot offers.
     """
@@ -99,7 +99,7 @@ def quote(offers: Sequence[Offer], series: Sequence[PriceSeries | None], now: fl
 
 
 class LiveForecaster:
-    """Asks a predictor about the price histories as they are now. history: of a market, what is known of it now."""
+    """Asks a predictor about the price histories as they are now. history: a market's prices until now."""
 
     def __init__(self, offers: Sequence[Offer], history: Callable[[Market], PriceSeries], predictor: Predictor) -> None:
         self._offers, self._history, self._predictor = tuple(offers), history, predictor

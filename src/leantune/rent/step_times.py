@@ -23,7 +23,7 @@ _SWEEPS = 4  # of the alternating least squares; each is exact in one of a, e
 
 
 class StepTimes:
-    """What was measured so far, and the estimate for every pair of type and job."""
+    """Measured step times so far, and the estimate for every pair of type and job."""
 
     def __init__(
         self, vcpus: Mapping[str, float], jobs: int = 1, *, exponent: float = EXPONENT, c0: float = 1.0
@@ -89,7 +89,7 @@ class StepTimes:
         self._stale = self.has_measurements
 
     def _infer(self) -> None:
-        """Estimate what was not measured from what was: alternating least squares with shrunk type effects."""
+        """Estimate the other pairs from measured ones: alternating least squares with shrunk type effects."""
         tried = self._steps > 0
         logs = np.log(np.where(tried, self._seconds, 1.0) / np.where(tried, self._steps, 1.0))
         logs = np.where(tried, logs - self._prior[:, None], 0.0)

@@ -1,4 +1,4 @@
-"""The data of a report, and what can be computed from it alone."""
+"""The data of a report, and values computed from it alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INTERVAL = 1.96  # standard deviations on either side: 95 % of a Gaussian
 
 
 class ResultOutcome(StrEnum):
-    """What a result says about the limits. They hold for an answer, so a run on a part of the data says nothing yet."""
+    """A result's outcome for the limits. Limits are for answers: a run on a part of the data decides nothing."""
 
     KEPT = "kept"
     BROKE = "broke"
@@ -43,7 +43,7 @@ class StudyResult:
     trained: float
 
     def value(self, metric: str) -> float:
-        """What was observed; NaN where unknown."""
+        """The observed value; NaN where unknown."""
         return self.seen.value(metric)
 
     @property
@@ -105,7 +105,7 @@ class StudyView:
 
     @cached_property
     def proof(self) -> tuple[Trial, Observation] | None:
-        """The run that measured exactly what is recommended: the verification, else the last one."""
+        """The run that measured the recommended pair itself: the verification, else the last one."""
         best = self.recommendation
         if best is None:
             return None
@@ -118,7 +118,7 @@ class StudyView:
 
     @cached_property
     def verified(self) -> Trial | None:
-        """The verification of what is recommended now, whatever became of it."""
+        """The verification of the current recommendation, in any state."""
         trial = None if self.verification is None else self.history.trial(self.verification)
         return trial if trial is not None and self.recommends(trial) else None
 
@@ -134,12 +134,12 @@ class StudyView:
         return Estimate(estimates[other].mean * factor, estimates[other].sd * factor)
 
     def predicted(self, metric: str) -> Estimate | None:
-        """What the models say of the recommendation."""
+        """The models' prediction for the recommendation."""
         best = self.recommendation
         return None if best is None else self.estimate(best.metrics, metric, best.configuration)
 
     def measured(self, metric: str) -> float:
-        """What the run of the recommendation showed; NaN where unknown."""
+        """The measured value of the recommendation's run; NaN where unknown."""
         return math.nan if self.proof is None else self.proof[1].value(metric)
 
     def cut_short(self, metric: str) -> bool:
@@ -153,7 +153,7 @@ class StudyView:
 
     @property
     def metrics(self) -> list[str]:
-        """What a reader wants to know of a run: the goal, what is limited, dollars and seconds."""
+        """The metrics of a run to show: the goal, limited metrics, dollars and seconds."""
         limits = (limit.metric for limit in self.problem.constraints)
         return list(dict.fromkeys([self.problem.goal.metric, *limits, COST, TIME]))
 

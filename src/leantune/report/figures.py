@@ -64,7 +64,7 @@ def _progress(view: StudyView, name: str, title: str, axis: Axis, place: Callabl
     caption = f"The line is the best result so far {kept}." if steps else f"No result {kept} yet."
     if star is not None and star.sd > 0:
         traces.append(_star(goal, Estimate(end or 0.0, 0.0), star, Axis(""), y))
-        caption += " The star is what is predicted for the recommendation, with its 95 % range."
+        caption += " The star is the prediction for the recommendation, with its 95 % range."
     layout = {"xaxis": axis.layout(), "yaxis": y.layout()}
     return Figure(f"progress-{name}", title, caption + hidden + fewer, traces, layout)
 
@@ -192,7 +192,7 @@ def shares(view: StudyView) -> list[Figure]:
 
 
 def predictions(view: StudyView) -> list[Figure]:
-    """What the models expected of each trial when they proposed it, against what came out."""
+    """The models' prediction for each trial when they proposed it, against the result."""
     metrics = dict.fromkeys([view.problem.goal.metric, *view.problem.required_metrics, COST, TIME])
     return [figure for index, metric in enumerate(metrics) if (figure := _prediction(view, index, metric)) is not None]
 

@@ -40,9 +40,9 @@ def write_page(html: str, path: Path) -> None:
 
 @dataclass(frozen=True)
 class Tile:
-    """One number and what to know about it.
+    """One number with its label and limit.
 
-    of: what the value is a part of. filled: how much of its limit is used, None where there is none. good: whether the
+    of: the total. filled: how much of its limit is used, None where there is none. good: whether the
     value keeps its limits.
     """
 

@@ -63,7 +63,7 @@ TEMPLATE: Json = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure with its words. Points refer to results by `customdata`, their index; the page knows what to say."""
+    """One figure with its words. Points refer to results by `customdata`, their index; the page has their texts."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""The ledger: what was set aside, what was paid, and when."""
+"""The ledger: dollars set aside, dollars paid, and when."""
 
 from __future__ import annotations
 

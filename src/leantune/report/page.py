@@ -51,7 +51,7 @@ _SHARE = {
     "data": "Runs on a small share of the data are cheap, and teach the models about runs on all of it.",
     "epochs": "Runs of a small share of the epochs are cheap, and teach the models about runs of all of them.",
 }
-_PREDICTIONS = "What the models said about each run before it started, against what was measured."
+_PREDICTIONS = "The models' prediction for each run before it started, against the measurement."
 
 
 def write_report(view: StudyView, path: Path) -> None:
@@ -79,7 +79,7 @@ def _shown(sections: Sequence[Section]) -> set[int]:
 
 
 def _words(view: StudyView, result: StudyResult) -> str:
-    """What a figure says about a result under the pointer."""
+    """A figure's text about a result under the pointer."""
     limits = (
         {ResultOutcome.KEPT: "kept every limit", ResultOutcome.BROKE: "broke a limit"}
         if view.problem.constraints
@@ -135,7 +135,7 @@ def _section(view: StudyView, section: Section) -> str:
 
 
 def _key(view: StudyView, drawn: Sequence[Figure]) -> str:
-    """What the marks mean, for those that occur."""
+    """The legend of the marks that occur."""
     full = "" if view.problem.goal.at is At.ANYWHERE else f"all {view.problem.fidelity}, "
     words = {
         ResultOutcome.KEPT: f"{full}kept every limit" if view.problem.constraints else full.rstrip(", ") or "result",
@@ -182,7 +182,7 @@ class Section:
 
 
 def sections_of(view: StudyView) -> Iterator[Section]:
-    """The sections that have something to show."""
+    """The sections with content."""
     for section in (
         _recommendation(view),
         Section("progress", "Progress", figures=figures.progress(view), key=True),
@@ -242,7 +242,7 @@ def _parameters(view: StudyView) -> Section:
 def _money(view: StudyView) -> Section:
     if not view.has_dollars:
         return Section("money", "Money")
-    intro = "Before a run starts, its worst case is set aside; when it ends, it is settled at what it really cost."
+    intro = "Before a run starts, its worst case is set aside; when it ends, it is settled at its real cost."
     html = tables.spent_on(view) if view.history.cost > 0 else "<p>Nothing has been spent yet.</p>"
     return Section("money", "Money", intro if view.ledger else "", money.ledger_figures(view), html)
 

@@ -53,7 +53,7 @@ def _machine_words(value: Value) -> str:
 
 
 def certainty(view: StudyView, best: Recommendation) -> str:
-    """What is predicted and measured of the recommendation, limit by limit."""
+    """Predicted and measured values of the recommendation, limit by limit."""
     limits = view.problem.constraints
     rows = []
     for metric in dict.fromkeys([*view.metrics, *best.metrics]):
@@ -114,7 +114,7 @@ def shares(view: StudyView) -> str:
 
 
 def spent_on(view: StudyView) -> str:
-    """Where the money went, as bars; then what is set aside and left."""
+    """Where the money went, as bars; then dollars set aside and left."""
     parts = spending(view)
     total = view.history.cost
     rows = [

@@ -1,4 +1,4 @@
-"""The answer on top of the page: what to use, how good it is, what it costs, and how sure that is."""
+"""The answer on top of the page: the configuration to use, its quality, its cost, and their certainty."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LONGEST_HEADLINE = 90
 
 
 class AnswerState(StrEnum):
-    """What the recommendation rests on."""
+    """The basis of the recommendation."""
 
     VERIFIED = "verified"
     MEASURED = "measured"
@@ -51,7 +51,7 @@ _BEGIN = {
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The top of the page: what a reader should know after twenty seconds."""
+    """The top of the page: the answer in twenty seconds."""
 
     state: AnswerState
     headline: str
@@ -61,7 +61,7 @@ class Conclusion:
 
 
 def conclusion_of(view: StudyView) -> Conclusion:
-    """What is concluded from a study."""
+    """The conclusion of a study."""
     state = _state(view)
     best = view.recommendation
     headline = _BEGIN.get(state, "Use")
@@ -76,7 +76,7 @@ def conclusion_of(view: StudyView) -> Conclusion:
 
 
 def question(view: StudyView) -> str:
-    """What was asked, in one sentence."""
+    """The problem in one sentence."""
     goal = view.problem.goal
     aim = "smallest" if goal.direction is Direction.MINIMIZE else "largest"
     shares = view.problem.fidelity
@@ -211,7 +211,7 @@ def _cautions(view: StudyView, state: AnswerState) -> Iterator[str]:
     """Warnings for the reader, most important first."""
     best = view.recommendation
     if state in (AnswerState.PREDICTED, AnswerState.UNSURE):
-        yield "A prediction is not a measurement: “leantune verify” runs it once and says what came out."
+        yield "A prediction is not a measurement: “leantune verify” runs it once and shows the result."
     if state is AnswerState.BROKEN:
         yield _best_within_limits(view)
     if best is not None and not best.feasible and state in (AnswerState.VERIFIED, AnswerState.MEASURED):
@@ -242,7 +242,7 @@ def _outside_prediction(view: StudyView, metric: str) -> bool:
 
 
 def _best_within_limits(view: StudyView) -> str:
-    """What to fall back on when the recommendation itself broke a limit."""
+    """The alternative when the recommendation itself broke a limit."""
     steps = best_so_far(view)
     if not steps:
         return "No run has kept every limit yet: raise the budget to go on searching, or loosen a limit."
@@ -261,7 +261,7 @@ def _verification_cautions(view: StudyView) -> Iterator[str]:
         return
     trial = view.history.trial(view.verification)
     if view.verified is None and view.recommendation is not None:
-        yield f"Trial {trial.number} verified what was recommended before; the recommendation has changed since."
+        yield f"Trial {trial.number} verified an earlier recommendation; the recommendation has changed since."
     elif trial.state is TrialState.FAILED:
         yield f"The verification run (trial {trial.number}) failed: {clipped(trial.moves[-1].cause, 200)}"
     elif trial.pending:

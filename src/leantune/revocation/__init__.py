@@ -1,1 +1,1 @@
-"""What will be taken away: predictors of revocations."""
+"""Predictors of revocations."""

@@ -63,7 +63,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Examples:
-    """Questions (n,) about series, and what happened."""
+    """Questions (n,) about series, and their labels."""
 
     series: tuple[PriceSeries, ...]
     index: IntArray
@@ -91,7 +91,7 @@ class Examples:
         return [self.series[i] for i in self.index]
 
     def pasts(self) -> Pasts:
-        """What each question may look at."""
+        """The past of each question."""
         return gather(self.queried, self.times)
 
     def where(self, chosen: BoolArray | IntArray) -> Examples:

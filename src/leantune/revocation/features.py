@@ -1,4 +1,4 @@
-"""What a predictor sees of a market: one record per minute, computed from the past alone.
+"""A predictor's input about a market: one record per minute, computed from the past alone.
 
     record at time tau (SpotTune, section III-B):
       price, average price of the past hour, price changes in the past hour, time since the price was set, workday, hour

@@ -1,4 +1,4 @@
-"""How often it happened before: an empirical hazard rate, fitted on a training slice or online from the history itself.
+"""An empirical hazard rate: frequencies of the past, fitted on a training slice or online from the history itself.
 
     EmpiricalHazard: P(market, hour, delta) = share of that market's training hours, begun at that hour of the day, in
         which the price rose by more than delta = b / p(t) - 1; shrunk towards the market's share of all hours with
@@ -66,7 +66,7 @@ class EmpiricalHazard(Model):
 
 
 def fit_hazard(train: Examples, validation: Examples, options: HazardOptions, seed: int) -> EmpiricalHazard:
-    """Count; the train slice's times are used with every delta of the table, whatever their max prices."""
+    """Count; the train slice's times are used with every delta of the table, at any max price."""
     pasts = train.pasts()
     rises = highest_within_hour(train.series, train.index, train.times) / pasts.present - 1.0
     deltas = MaxPrices() if train.rule.absolute else train.rule

@@ -1,6 +1,6 @@
 """The kinds of predictors that can be trained, as one table: how each is fitted, tuned and restored.
 
-    hazard           how often it happened, by market, hour of the day and relative delta
+    hazard           frequency in the past, by market, hour of the day and relative delta
     logistic         logistic regression on the present minute and the max price
     logistic-wide    logistic regression on the summary of the past week
     tributary        Tributary's: 60 minutes with the max price through a 3-layer LSTM
@@ -40,7 +40,7 @@ class Kind:
     calibrated: bool = True  # on the validation slice; not where a paper is followed to the letter
 
     def options(self, tries: int, seed: int) -> list[Any]:
-        """What to try: the default, then drawn ones, always the same ones for a seed."""
+        """Options to try: the default, then drawn options, equal for equal seeds."""
         random = np.random.default_rng([seed, *self.name.encode()])
         return [self.default, *(self.default.drawn(random) for _ in range(tries - 1))]
 

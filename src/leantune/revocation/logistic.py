@@ -55,7 +55,7 @@ class Logistic(Model):
 
     @property
     def features(self) -> list[str]:
-        """What the columns of `design` are."""
+        """The names of the columns of `design`."""
         return [*(SUMMARY_NAMES if self.wide else NAMES[FeatureScale.RELATIVE]), "log_delta"]
 
 

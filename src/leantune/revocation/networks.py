@@ -53,7 +53,7 @@ class NetworkOptions:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a network reads of n queries: minutes (n, steps, channels) and present (n, k; k may be 0)."""
+    """The input of a network for n queries: minutes (n, steps, channels) and present (n, k; k may be 0)."""
 
     minutes: SingleArray
     present: SingleArray

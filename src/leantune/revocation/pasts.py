@@ -1,4 +1,4 @@
-"""What queries may look at: for each one the prices that were set until its time, and nothing later.
+"""The pasts of queries: for each query the prices that were set until its time, and nothing later.
 
 Query q sees flat.times[first[q] .. last[q]]: the prices of its series within REACH seconds before its time, the one
 in force at its time being number last[q]. Kernels walk back from last[q]; none reads beyond it. A price that is said
@@ -22,7 +22,7 @@ REACH = WEEK + 2 * 3600.0  # and what they need of it: the average of the hour b
 
 
 class Flat(NamedTuple):
-    """What kernels read: prices of many series side by side (m,), and where each query (n,) finds its own."""
+    """The input of kernels: prices of many series side by side (m,), and where each query (n,) finds its own."""
 
     times: FloatArray
     prices: FloatArray

@@ -1,4 +1,4 @@
-"""Which predictors there are, which one to use, and their files.
+"""The predictors by name, the default, and their files.
 
 predictor("online-hazard")  needs no training and no extra: the default of a bare install
 load(path)                  one that `leantune spot train` wrote
@@ -56,12 +56,12 @@ def predictor(name: str = UNTRAINED) -> Predictor:
 
 
 def named_or_saved(text: str) -> Predictor:
-    """What a user typed: a name, or the path of a file."""
+    """The predictor of a user's text: a name, or the path of a file."""
     return load(Path(text)) if text.endswith(SUFFIX) else predictor(text)
 
 
 def over_deltas(asked: Predictor, series: PriceSeries, times: FloatArray, deltas: FloatArray) -> FloatArray:
-    """P (m, k) of one market at times (m,) for max prices p(t) * (1 + deltas (k,)): what a simulation looks up."""
+    """P (m, k) of one market at times (m,) for max prices p(t) * (1 + deltas (k,)): for a simulation's tables."""
     prices = series.at_times(np.asarray(times, dtype=np.float64))
     limits = prices[:, None] * (1.0 + np.asarray(deltas, dtype=np.float64))
     repeated: Sequence[PriceSeries] = [series] * limits.size
@@ -101,7 +101,7 @@ def save(trained: Trained, path: Path) -> None:
 
 
 def load(path: Path) -> Trained:
-    """Read a predictor; refuse what is damaged or made for other features."""
+    """Read a predictor; refuse a file that is damaged or made for other features."""
     from leantune.revocation.kinds import KINDS
 
     about, tensors = _read(path)

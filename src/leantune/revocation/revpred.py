@@ -85,7 +85,7 @@ class Standards:
         return np.clip((raw - self.minutes_mean) / self.minutes_deviation, -_WITHIN, _WITHIN).astype(np.float32)
 
     def inputs(self, minutes: SingleArray, raw: FloatArray, *, whole: bool) -> Inputs:
-        """What the network reads of standardised minutes and of `present_features`."""
+        """The network's input from standardised minutes and `present_features`."""
         present = np.clip((raw - self.present_mean) / self.present_deviation, -_WITHIN, _WITHIN).astype(np.float32)
         if not whole:
             return Inputs(minutes, present)
@@ -102,7 +102,7 @@ def minute_records(pasts: Pasts, options: RevPredOptions) -> SingleArray:
 
 
 def present_features(pasts: Pasts, max_prices: FloatArray, options: RevPredOptions) -> FloatArray:
-    """What the dense part reads (n, k): the present record, the max price and, if wide, the summary of the past.
+    """The input of the dense part (n, k): the present record, the max price and, if wide, the summary of the past.
 
     Of the whole network the max price alone.
     """
@@ -112,14 +112,14 @@ def present_features(pasts: Pasts, max_prices: FloatArray, options: RevPredOptio
 
 
 def present_names(options: RevPredOptions) -> list[str]:
-    """What the columns of `present_features` are."""
+    """The names of the columns of `present_features`."""
     record = [] if options.whole else ["|", *NAMES[options.scale]]
     delta = "log_delta" if options.scale is FeatureScale.RELATIVE else "max_price"
     return [*record, delta, *(SUMMARY_NAMES if options.wide else ())]
 
 
 def class_shift(share: float) -> float:
-    """What Eq. 3, corrected, adds to logit P^ when a share phi+ is revoked: log(phi+ / phi-). Printed: its negative."""
+    """Shift of logit P^ by Eq. 3, corrected, if a share phi+ is revoked: log(phi+ / phi-). Printed: its negative."""
     return float(np.log(share / (1.0 - share)))
 
 
@@ -153,7 +153,7 @@ class RevPred(Model):
 
     @classmethod
     def restored(cls, tensors: Tensors, settings: Settings) -> RevPred:
-        """What `tensors` and `settings` wrote down; Tributary's has no shift, and once had options of its own."""
+        """Restored from `tensors` and `settings`; Tributary's has no shift, and once had options of its own."""
         given = settings["options"]
         given_or_default = asdict(RevPredOptions() if "shift" in tensors else TRIBUTARY) | given
         network, scale = NetworkOptions(**given_or_default["network"]), FeatureScale(given_or_default["scale"])
@@ -208,6 +208,6 @@ def _validated(validation: Examples, standards: Standards, options: RevPredOptio
 
 
 def _inputs(pasts: Pasts, max_prices: FloatArray, standards: Standards, options: RevPredOptions) -> Inputs:
-    """What the network reads of questions."""
+    """The network's input for questions."""
     minutes = standards.minutes(minute_records(pasts, options))
     return standards.inputs(minutes, present_features(pasts, max_prices, options), whole=options.whole)

@@ -1,4 +1,4 @@
-"""A query's past in one row of numbers: how the price moved, and how often what is asked about happened before.
+"""A query's past in one row of numbers: how the price moved, and how often the price exceeded such a max price before.
 
     windows w: hour, 6 hours, day, week before t;  a_w average price, m_w largest price, s_w deviation of log price
     rise(tau) = max of p over [tau, tau + 1 h] / p(tau), on a grid of ten minutes, known once tau + 1 h <= t

@@ -39,7 +39,7 @@ class Model(ABC):
     @property
     @abstractmethod
     def features(self) -> list[str]:
-        """The names of what it reads."""
+        """The names of its features."""
 
     def tensors(self) -> Tensors:
         """The fields that are arrays."""
@@ -52,7 +52,7 @@ class Model(ABC):
 
     @classmethod
     def restored(cls, tensors: Tensors, settings: Settings) -> Self:
-        """What `tensors` and `settings` wrote down."""
+        """Restored from `tensors` and `settings`."""
         values = {**settings, **tensors}
         return cls(**{part.name: values[part.name] for part in fields(cls)})  # type: ignore[arg-type] # a dataclass
 
@@ -117,7 +117,7 @@ class Trained:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def predict(self, series: Sequence[PriceSeries], times: FloatArray, max_prices: FloatArray) -> FloatArray:
-        """P (n,), from what was known at each time."""
+        """P (n,), from the past of each time."""
         pasts, limits = gather(series, times), np.ascontiguousarray(max_prices, dtype=np.float64)
         if limits.shape != pasts.asked.shape or not ((limits > 0) & np.isfinite(limits)).all():
             what = f"max prices of shape {limits.shape} for {len(pasts.asked)} times, or one that is not above 0"

@@ -1,4 +1,4 @@
-"""What earlier runs of a trial have left for its next one: seconds of training, reports, a checkpoint to go on from.
+"""What earlier runs of a trial leave for its next run: seconds of training, reports, a checkpoint to go on from.
 The terms and the bill of a run follow from that.
 """
 
@@ -35,14 +35,14 @@ def seed_of(trial: Trial, history: History, study_seed: int) -> int:
 
 
 class Attempts:
-    """Of all trials of a study, as the store tells them. curves: what they reported, where a judge reads it."""
+    """The attempts of all trials of a study, from the store. curves: what they reported, where a judge reads it."""
 
     def __init__(self, work: Workplace, curves: Curves | None) -> None:
         self._store, self._executor, self._clock, self._curves = work.store, work.executor, work.clock, curves
         self._settings, self._problem, self._rules = work.settings, work.settings.problem, work.settings.rules
 
     def terms(self, claim: Claim, *, keep: bool) -> Terms:
-        """On what terms the next run is started. keep: its checkpoint is saved also when it has come through."""
+        """On what terms the next run is started. keep: its checkpoint is saved also when it has succeeded."""
         trial, limit = claim.trial, claim.booking.time_limit
         return Terms(
             claim.attempt,
@@ -59,7 +59,7 @@ class Attempts:
         )
 
     def _reported(self, claim: Claim) -> Mapping[str, float]:
-        """What earlier attempts of a trial reported last of its own share."""
+        """The last report of earlier attempts of a trial, at its own share."""
         number, share = claim.trial.number, claim.trial.fraction
         if self._curves is not None and not self._problem.curves_by_share:
             return self._curves.latest(number)
@@ -102,7 +102,7 @@ class Attempts:
         return Seconds(trial.runs.seconds + self._unwritten_seconds(trial))
 
     def _unwritten_seconds(self, trial: Trial) -> float:
-        """Of runs that an older version recorded, which did not write down how long they took."""
+        """Seconds of runs from an older version, which did not record them."""
         rate, seconds, attempt = trial.configuration.usd_per_hour, 0.0, 0
         for before, after in pairwise(trial.moves):
             attempt += before.state is TrialState.RUNNING
@@ -117,12 +117,12 @@ class Attempts:
         return seconds
 
     def trained_seconds(self, number: int, attempt: int) -> Seconds:
-        """Until the last report of an attempt."""
+        """Seconds until the last report of an attempt."""
         reports = reversed(self._store.reports(number))
         return Seconds(next((report.seconds for report in reports if report.attempt == attempt), 0.0))
 
     def unmeasured_seconds(self, claim: Claim, end: float) -> Seconds:
-        """How long a run is paid for whose end nobody measured: no longer than its reservation covers."""
+        """Seconds billed for a run whose end was not measured: no more than its reservation covers."""
         booking, seconds = claim.booking, max(0.0, end - claim.started) * self._rules.speed
         if booking.time_limit is None or not booking.rate:
             return Seconds(seconds)

@@ -14,7 +14,7 @@ from leantune.strategies.tuner import LearningCurve
 
 
 def learning_curves(store: Store, problem: Problem) -> Mapping[int, LearningCurve]:
-    """By trial number; none where nobody said how many steps a training has, and none reports on its way."""
+    """By trial number; empty where the steps of a training are unknown and no run reports before its end."""
     if problem.steps is None and not problem.curves_by_share:
         return {}
     curves = Curves(store, problem)
@@ -39,7 +39,7 @@ class Curves:
         self._shares: dict[int, dict[Fraction, ReportRow]] = {}
 
     def read(self) -> set[int]:
-        """Take in what was reported since the last call; the trials that it is about."""
+        """Read the reports since the last call; returns their trials."""
         changed: set[int] = set()
         for row in self._store.reports(after=self._read):
             self._read = row.id
@@ -66,17 +66,17 @@ class Curves:
         return None if row.fraction is None else float(row.fraction)
 
     def passed(self, trial: Trial) -> list[ReportRow]:
-        """What it told at the smaller shares that it has passed, as far as that is a result there."""
+        """Its reports at the smaller shares that it has passed, as far as they are results there."""
         by_share = self._shares.get(trial.number, {})
         rows = [by_share[share] for share in trial.snapshots if share < trial.fraction and share in by_share]
         required = self.problem.required_metrics
         return [row for row in rows if all(math.isfinite(row.metrics.get(name, math.nan)) for name in required)]
 
     def step(self, number: int) -> float:
-        """The last step that a trial has told of."""
+        """The last step that a trial has reported."""
         curve = self.by_trial.get(number)
         return curve.steps[-1] if curve is not None else 0.0
 
     def latest(self, number: int) -> Mapping[str, float]:
-        """What it told there."""
+        """The report of a trial at its last step."""
         return self._latest.get(number, {})

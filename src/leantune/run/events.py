@@ -1,4 +1,4 @@
-"""What the loop tells whoever watches: the live view, the plain lines, a test; and why it has ended."""
+"""What the loop tells its observers (the live view, the plain lines, a test), and why it has ended."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Outcome(StrEnum):
     """Why a loop has ended."""
 
     OVER = "over"  # the strategy's stop rule, the budget, or nothing left to test
-    ENOUGH = "enough"  # as many trials as this call was to propose
+    ENOUGH = "enough"  # this call has proposed all of its trials
     INTERRUPTED = "interrupted"  # by the user; everything resumes
     FAILING = "failing"  # trial after trial fails
 
@@ -116,5 +116,5 @@ Event = (
 Observer = Callable[[Event], None]
 
 
-def nobody(_event: Event) -> None:
-    """The observer where nobody watches."""
+def no_observer(_event: Event) -> None:
+    """The default observer: ignores every event."""

@@ -1,4 +1,4 @@
-"""What becomes of live and paused trials: the tuner judges what the store holds, and this carries it out.
+"""Pauses, resumes and stops trials: the tuner judges what the store holds, and the Judge carries its verdicts out.
 
     running, mine    pause, stop: its program saves and ends; the end is recorded as paused or stopped
     queued           pause, stop: moved at once (its worker vanished before it could be done)
@@ -26,7 +26,7 @@ from leantune.strategies.tuner import Judgement, Verdict, View
 from leantune.units import NO_SECONDS, NO_USD, Seconds, Usd
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
-_ENDS = (Verdict.PAUSE, Verdict.STOP)  # a run; whoever is to go on does
+_ENDS = (Verdict.PAUSE, Verdict.STOP)  # verdicts that end a run
 Judging = Callable[[str], View]
 
 
@@ -40,12 +40,12 @@ class Judge:
         self._ending: dict[int, Judgement] = {}
 
     def changed(self, *numbers: int) -> None:
-        """Something is new about these trials."""
+        """These trials have news."""
         if self._changed is not None:
             self._changed.update(numbers)
 
     def look(self, view: Judging, claims: Mapping[int, Claim], *, due: bool = False) -> None:
-        """Judge what is new; due: all of them, as the best of the paused must be chosen now."""
+        """Judge trials with news; due: all trials, as the best of the paused must be chosen now."""
         reported = self.curves.read()
         if self._changed is not None:
             self._changed |= reported
@@ -56,7 +56,7 @@ class Judge:
         self._apply(seen, self._tuner.judge(seen, only), claims)
 
     def close(self, view: Judging, reason: str) -> bool:
-        """Nothing more will be proposed and nothing runs: whether somebody who has paused goes on, or was stopped."""
+        """Nothing more will be proposed and nothing runs: whether a paused trial goes on, or was stopped."""
         self.curves.read()
         seen = view(reason)
         if not any(trial.state is TrialState.PAUSED for trial in seen.history.trials):
@@ -64,7 +64,7 @@ class Judge:
         return self._apply(seen, self._tuner.judge(seen, None), {})
 
     def forget(self, number: int) -> None:
-        """A run is somebody else's by now: what was to become of it too."""
+        """Another worker has taken the run over: forget its verdict."""
         self._ending.pop(number, None)
 
     def ended(
@@ -111,7 +111,7 @@ class Judge:
         return True
 
     def _move(self, trial: Trial, judged: Judgement, money: Money | None) -> tuple[JudgedMove | None, Money | None]:
-        """What a verdict makes of a trial that does not run, and the money that is then left."""
+        """The move that a verdict makes of a trial that does not run, and the money left after it."""
         state, cause = _MOVES.get(judged.verdict), judged.why
         if state is None or state is trial.state:
             return None, money
@@ -144,7 +144,7 @@ class Judge:
         return True
 
     def _passed(self, trial: Trial) -> list[ReportRow]:
-        """Of a trial that does not run; nobody knows any more whether its runs went on from a smaller share, and so how
+        """Of a trial that does not run; it is unknown whether its runs went on from a smaller share, and so how
         long they would have taken from nothing.
         """
         smaller = smaller_result(self.curves.problem, self._store.history, trial)
@@ -183,6 +183,6 @@ class Judge:
 
 
 def _earlier_seconds(trial: Trial, attempt: int) -> float:
-    """How long the runs before an attempt took, as far as somebody measured them."""
+    """How long the runs before an attempt took, as far as they were measured."""
     ends = [after.seconds or 0.0 for run, after in pairwise(trial.moves) if run.state is TrialState.RUNNING]
     return math.fsum(ends[: attempt - 1])

@@ -1,14 +1,14 @@
 """Which checkpoints outlive their trials, and the removal of all others.
 
-    verified        a run of `leantune verify` that came through: always
+    verified        a run of `leantune verify` that succeeded: always
     best            the best result where an answer may lie, as `status` shows it (keep: best)
-    all             every trial that came through (keep: all)
+    all             every trial that succeeded (keep: all)
     continuable     where shares are of epochs, and until the study is over: the end of each trial that a run of its
                     configuration at a larger share, not yet done, would go on from
 
 A checkpoint is removed after the store knows that its trial has ended, and never before. A worker that is killed in
-between leaves one too many: the next one that begins looks for those. Removing is idempotent, and what is kept is a
-function of the history, so that workers do not get into each other's way: a result that was surpassed stays so.
+between leaves one too many: the next worker that begins removes it. Removing is idempotent, and what is kept is a
+function of the history, so that workers do not disturb each other: a result that was surpassed stays so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from leantune.strategies.recommending import answers, best_result
 
 
 def may_be_kept(problem: Problem, trial: Trial, keep: Keep) -> bool:
-    """Whether the checkpoint that a trial leaves may be kept when it comes through: then it has to be saved."""
+    """Whether the checkpoint of a trial may be kept when it succeeds: then it has to be saved."""
     if trial.verifies or keep is Keep.ALL or (problem.fidelity == "epochs" and trial.fraction < 1):
         return True
     return keep is Keep.BEST and answers(problem, trial.fraction)
@@ -61,23 +61,23 @@ def _continuable(problem: Problem, done: Iterable[Trial]) -> set[int]:
 
 
 class KeptCheckpoints:
-    """Of finished trials, as far as one worker has to do with them."""
+    """The checkpoints of finished trials, as far as one worker handles them."""
 
     def __init__(self, problem: Problem, keep: Keep, executor: Executor) -> None:
         self._problem, self._keep, self._executor = problem, keep, executor
         self._here: set[int] = set()  # finished trials that may have one
 
     def begin(self, history: History) -> None:
-        """Remove what a worker that was killed has left."""
+        """Remove the checkpoints that a killed worker has left."""
         self._here = set(self._executor.kept([trial.number for trial in history.finished]))
         self._tidy(history)
 
     def wanted(self, trial: Trial) -> bool:
-        """Whether a run of the trial is to save its checkpoint when it comes through."""
+        """Whether a run of the trial is to save its checkpoint when it succeeds."""
         return may_be_kept(self._problem, trial, self._keep)
 
     def ended(self, trial: Trial, history: Callable[[], History]) -> None:
-        """The store knows that the trial is over: its checkpoint goes, or takes the place of others."""
+        """The store knows that the trial is over: remove its checkpoint, or those that it replaces."""
         if trial.state is TrialState.DONE and self.wanted(trial):
             self._here.add(trial.number)
             self._tidy(history())

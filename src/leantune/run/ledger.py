@@ -4,7 +4,7 @@
     worst case = rate x (time limit + setup + speed x (grace + 2 KILL_SECONDS))         rented on a simulated market
 
 is reserved in the transaction that starts a run and settled in the one that ends it, so that dollars spent plus dollars
-reserved never exceed the budget, whatever runs beside and whatever dies when. Without a time limit in the job file a
+reserved never exceed the budget, with any number of runs and crashes. Without a time limit in the job file a
 run gets a quarter of what each of the parallel runs could still pay for, and, once the models know something, an upper
 bound of what they predict. Pure functions: the store calls them inside its transaction.
 """
@@ -26,9 +26,9 @@ from leantune.units import NO_USD, SECONDS_PER_HOUR, Seconds, Usd
 KILL_SECONDS = 1.0  # between SIGKILL and the end of the last process
 FIRST_SHARE = 4  # of what a run could pay for, while nothing is known
 UPPER_SDS = 3.0  # standard deviations (of log seconds) in the models' upper bound
-LEAST_REST = 1e-3  # seconds of a run that goes on from one that had taken all that it may
+LEAST_REST = 1e-3  # seconds of a run that goes on where an earlier run used its whole limit
 LEAST_LIMIT = 5.0  # seconds: a busy machine may keep the quickest program waiting
-AGAIN = 2.0  # times all that a training took so far per step, where everything may have to be done again
+AGAIN = 2.0  # times the seconds of all steps, where every step may have to be done again
 LEAST_HEADROOM = 10.0  # times the predicted mean: trees that have seen little were seen to be wrong by a factor of 7
 
 
@@ -40,7 +40,7 @@ class TimeRules:
     say nothing about seconds. speed: seconds of the machines, in which limits and runs are counted, in one second of
     this world, in which programs save and die (grace). setup: seconds that are paid for beside the run. worst_rate: USD
     per hour that a run may cost at most where its configuration names no machine (the placement chooses one). adds_up:
-    what all attempts were billed is the cost of a result, whatever was lost on the way. steps: the last one of a
+    what all attempts were billed is the cost of a result, including lost work. steps: the last one of a
     training, where that is known. ends_useless: runs that break a limit are ended although nothing else is enforced (a
     table of measurements).
     """
@@ -58,7 +58,7 @@ class TimeRules:
     ends_useless: bool = False
 
     def rate(self, configuration: Configuration) -> float | None:
-        """USD per hour that a run of it is booked at; None where nobody pays."""
+        """USD per hour that a run of it is booked at; None where runs are free."""
         own = configuration.usd_per_hour
         return self.worst_rate if own is None else own
 
@@ -106,7 +106,7 @@ class TimeRules:
     ) -> float | None:
         """Seconds that a newly proposed run may take; None: no limit is known. useful: see Proposal.
 
-        enforced=False: a run that nobody can end (a function in this process) has no limit.
+        enforced=False: a run that cannot be ended (a function in this process) has no limit.
         """
         limit = self._affordable_limit(rate, expected, money)
         if useful is None or not (self.enforced or self.ends_useless):
@@ -116,7 +116,7 @@ class TimeRules:
         return useful if limit is None else min(limit, useful)
 
     def _affordable_limit(self, rate: float | None, expected: dict[str, Estimate], money: Money) -> float | None:
-        """By the user's word, the models or the money that is left."""
+        """The user's limit, or one from the models and the money that is left."""
         if self.time_limit is not None or not self.enforced:
             return self.time_limit
         predicted = self._predicted(expected, rate)
@@ -161,7 +161,7 @@ class TimeRules:
         return predicted_seconds(expected, None if self.billed else rate)
 
     def shortfall(self, trial: Trial, money: Money) -> str:
-        """Why a trial is not started, for a person."""
+        """Why a trial is not started, for the user."""
         rate = self.rate(trial.configuration) or 0.0
         needed = self.worst_case(rate, trial.time_limit)
         beyond = f"{self.overhead:.3g} s setup and grace" if self.billed else f"{self.grace:g} s grace"
@@ -173,7 +173,7 @@ class TimeRules:
 
 
 def dollars(rate: float | None, seconds: Seconds) -> Usd:
-    """What a machine of that rate costs in that time; 0 where nobody pays for it."""
+    """What a machine of that rate costs in that time; 0 where it is free."""
     return NO_USD if rate is None else Usd(rate * seconds / SECONDS_PER_HOUR)
 
 
@@ -197,7 +197,7 @@ def continued_dollars(observations: Sequence[Observation], smaller: Observation 
 
 
 def predicted_seconds(expected: dict[str, Estimate], rate: float | None) -> Estimate | None:
-    """How long the models think a run takes: as predicted, or from its dollars; None where they say nothing."""
+    """Predicted seconds of a run, directly or from its dollars; None where the models predict neither."""
     if TIME in expected:
         return expected[TIME]
     if COST in expected and rate:
@@ -207,7 +207,7 @@ def predicted_seconds(expected: dict[str, Estimate], rate: float | None) -> Esti
 
 
 def upper_bound(seconds: Estimate) -> float:
-    """A bound that a run will hardly exceed: log seconds are modelled as Gaussian, so sigma^2 = log(1 + sd^2 / mean^2)
+    """A bound that a run rarely exceeds: log seconds are modelled as Gaussian, so sigma^2 = log(1 + sd^2 / mean^2)
     and the bound is exp(mu + 3 sigma), but at least ten times the mean and LEAST_LIMIT.
     """
     mean = max(seconds.mean, 1e-9)

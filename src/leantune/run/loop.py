@@ -1,4 +1,4 @@
-"""The loop: hear what has happened, judge what runs, start what is queued, propose what is missing.
+"""The loop: record events, judge running trials, start queued trials, propose new ones.
 
     record(store, executor.step(now))                     reports, ends, machines
     apply(store, executor, tuner.judge(view))             all live and paused trials: pause, resume, stop
@@ -7,7 +7,7 @@
 
 Every worker of a study runs the same loop; they meet only in the store. Nothing that matters is kept in memory: killed
 at any moment, another worker, or the same command started again, goes on from what the store holds, with the same next
-proposal. A trial is claimed for a while (a lease) and run by nobody else as long; a worker that lost its lease ends its
+proposal. A claimed trial (a lease, for a while) is run by no other worker; a worker that lost its lease ends its
 run and may not record it.
 """
 
@@ -42,7 +42,7 @@ from leantune.run.events import (
     TrialJudged,
     TrialRecovered,
     Waiting,
-    nobody,
+    no_observer,
 )
 from leantune.run.keeping import KeptCheckpoints
 from leantune.run.ledger import dollars
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["End", "Loop", "LoopSettings", "Outcome"]
 
-FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that shares its study with nobody
+FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that does not share its study
 RECOVERY_SECONDS = 1.0  # between looks for vanished workers
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.5  # seconds between looks at the store while others work
 ONLY_ONE_HAS_RUN = End(Outcome.ENOUGH, "the trial has run")
@@ -68,7 +68,7 @@ class Loop:
     """One worker of a study."""
 
     def __init__(
-        self, store: Store, settings: LoopSettings, executor: Executor, clock: Clock, observer: Observer = nobody
+        self, store: Store, settings: LoopSettings, executor: Executor, clock: Clock, observer: Observer = no_observer
     ) -> None:
         work = Workplace(store, settings, executor, clock, observer)
         self._store, self._settings, self._executor = store, settings, executor
@@ -76,7 +76,7 @@ class Loop:
         self._worker = this_worker(settings.rules.parallel, clock)
         self._lease = FOREVER if settings.lease is None else settings.lease
         self._claims: dict[int, Claim] = {}
-        self._continues: dict[int, tuple[Trial, Observation] | None] = {}  # what each running trial may go on from
+        self._continues: dict[int, tuple[Trial, Observation] | None] = {}  # by running trial: its smaller trial
         self._judge = _new_judge(work) if settings.tuner.judges else None
         curves = None if self._judge is None else self._judge.curves
         self._attempts = Attempts(work, curves)
@@ -127,7 +127,7 @@ class Loop:
         self._drop_lost()
         self._hear()
         if self._settings.max_failures and not self._succeeded and self._failures >= self._settings.max_failures:
-            return End(Outcome.FAILING, f"{self._failures} trials failed and none came through")
+            return End(Outcome.FAILING, f"{self._failures} trials failed and none succeeded")
         due_at = self._due_at()
         if self._judge is not None and self._only is None:
             self._judge.look(self.view, self._claims, due=due_at <= self._clock.now())
@@ -153,7 +153,7 @@ class Loop:
         return math.inf if self._settings.due is None else self._settings.due(self._store.history())
 
     def _wait_for_events(self, due_at: float = math.inf) -> None:
-        """Until something happens, but not beyond the moment at which the paused cannot wait any longer."""
+        """Wait for the next event, but not beyond the deadline of the paused trials."""
         seconds, left = self._settings.poll, due_at - self._clock.now()
         if 0 < left < math.inf:
             seconds = left if seconds is None else min(seconds, left)
@@ -167,7 +167,7 @@ class Loop:
         if now < self._next_recovery:
             return
         self._next_recovery = math.inf if self._settings.alone else now + RECOVERY_SECONDS
-        running = self._store.running()  # before the workers: whoever claims has joined before
+        running = self._store.running()  # before the workers: a worker joins before it claims
         workers = self._store.workers()
         dead = dead_workers(workers) - {self._worker.id}
         alive = {worker.id for worker in workers} - dead
@@ -196,7 +196,7 @@ class Loop:
     # -- what has happened
 
     def _hear(self) -> None:
-        """Store what was reported before what has ended, as it came."""
+        """Store reports before ends, in the order of arrival."""
         reports: list[Report] = []
         for event in self._executor.step(self._clock.now()):
             if isinstance(event, Report):
@@ -227,7 +227,7 @@ class Loop:
     def _open_stay(self, event: MachineLaunched) -> None:
         claim = self._claims.get(event.number)
         if claim is not None:
-            with suppress(LeaseLost):  # whoever lost its lease is told by its heart, and ends the run
+            with suppress(LeaseLost):  # the heartbeat notices a lost lease, and ends the run
                 self._store.open_stay(self._worker.id, event.stay)
             self._observer(MachineRented(claim.trial, event.stay))
 
@@ -256,7 +256,7 @@ class Loop:
         except LeaseLost:
             self._forget(finished.number)
             return  # another worker runs it by now: its result will count, not ours
-        self._forget(finished.number)  # not before it is recorded: what is not is given back at the end
+        self._forget(finished.number)  # only after it is recorded: trials still held are given back at the end
         self._changed(finished.number)
         if not trial.pending:
             self._checkpoints.ended(trial, self._store.history)
@@ -336,7 +336,7 @@ class Loop:
         return self._settings.rules.booking(self._attempts.resumed(trial), money)
 
     def _wait(self, what: Waiting) -> None:
-        """Say once what is waited for; with nothing of its own running, look again later, ever more patiently."""
+        """Say once what the worker waits for; with no run of its own, look again after ever longer pauses."""
         if what != self._waiting:
             self._observer(what)
         self._waiting = what
@@ -347,13 +347,13 @@ class Loop:
     # -- the end
 
     def _await_bills(self, end: End) -> None:
-        """Machines that the provider is about to take, for nothing, are billed when it has."""
+        """Machines that the provider is about to take for free are billed after it has."""
         while self._executor.owes and self._interrupts <= 1 and end.outcome is not Outcome.FAILING:
             self._wait_for_events()
             self._hear()
 
     def _stop_running(self) -> End:
-        """Ask every run to save a checkpoint and end; when asked again, end them at once."""
+        """Ask every run to save a checkpoint and end; the second time, end them at once."""
         self._observer(Stopping(self._interrupts == 1, len(self._claims)))
         for number in self._executor.running:
             self._executor.end(number, EndMode.SAVE)
@@ -368,7 +368,7 @@ class Loop:
         return End(Outcome.INTERRUPTED, "stopped by the user; the same command goes on")
 
     def _give_back(self, cause: str) -> None:
-        """Record what has ended meanwhile, kill what still runs and queue it again, with what it cost."""
+        """Record runs that have ended, kill the others and queue them again, with their cost."""
         if self._executor.running:
             with suppress(LeanTuneError):  # an executor that is broken has nothing to tell
                 self._hear()

@@ -1,9 +1,9 @@
-"""What a worker proposes when nothing is queued: the tuner is asked, its answer limited, paid for and stored.
+"""What a worker proposes when nothing is queued: it asks the tuner, limits its answer, books the cost and stores it.
 
-A proposal that another one overtook is refused by the store. To take turns only spares the work of computing it in
+The store refuses a proposal when another worker was faster. Turns only avoid computing a proposal in
 vain, so a worker that is alone or fast does not wait for its turn.
 
-Deterministic batches: with them, parallel workers run the same trials whatever their order of arrival. Trial n belongs
+Deterministic batches: with them, parallel workers run the same trials in any order of arrival. Trial n belongs
 to batch floor(n / size). It is proposed when all earlier batches have ended, from their results alone: trials of its
 own batch count as pending even if they have ended already. A paused trial waits for a decision, not for a machine: it
 keeps no batch waiting.
@@ -27,7 +27,7 @@ from leantune.strategies.proposals import Proposal
 from leantune.strategies.tuner import LearningCurve, Over, View, Wait
 from leantune.units import NO_USD
 
-PROPOSAL_SECONDS = 120.0  # after which a worker that went away while proposing is not waited for any more
+PROPOSAL_SECONDS = 120.0  # after which others no longer wait for a worker that vanished while proposing
 OTHERS_PROPOSE, OTHERS_RUN = "another worker's proposal", "other workers' trials"
 QUICK_PROPOSAL = 0.05  # seconds: computing one in vain costs less than waiting for one's turn
 
@@ -39,7 +39,7 @@ class Proposer:
         self._store, self._executor, self._clock, self._observer = work.store, work.executor, work.clock, work.observer
         self._settings, self._worker, self._attempts, self._curves = work.settings, worker, attempts, curves
         self._problem = work.settings.problem
-        self._seconds = math.inf  # that the last proposal took
+        self._seconds = math.inf  # seconds that the last proposal took
         self._has_turn = False
         self._nothing_more: tuple[object, Over] | None = None  # the state in which the tuner said so
         self.results = 0
@@ -51,9 +51,9 @@ class Proposer:
         return View(self._problem, history, self._settings.seed, self._curves, closed, due)
 
     def propose(self, look: Look, mine: Container[int], *, alone: bool) -> End | Waiting | None:
-        """Propose one trial (None), unless the study is over or somebody has to be waited for.
+        """Propose one trial (None), unless the study is over or another worker must finish first.
 
-        mine: the trials that this worker runs. alone: nobody else works on the study now.
+        mine: the trials that this worker runs. alone: no other worker works on the study now.
         """
         if alone or self._seconds < QUICK_PROPOSAL:
             return self._propose_from(look, mine)
@@ -63,7 +63,7 @@ class Proposer:
         try:
             fresh = self._store.look()
             if len(fresh.history) != len(look.history):
-                return None  # somebody has proposed before it was our turn
+                return None  # another worker has proposed before it was our turn
             return self._propose_from(fresh, mine)
         finally:
             if self._has_turn:
@@ -113,7 +113,7 @@ class Proposer:
         )[1]
 
     def _store_proposal(self, draft: Trial, seconds: float) -> Waiting | None:
-        self._has_turn = False  # whatever comes of it, the store gives the turn to others
+        self._has_turn = False  # in every case, the store gives the turn to others
         try:
             trial = self._store.propose(
                 draft.configuration,
@@ -136,7 +136,7 @@ class Proposer:
         return End(Outcome.OVER, shortfall)
 
     def when_idle(self, end: End, history: History, mine: Container[int]) -> End | Waiting:
-        """The study ends when nobody runs a trial any more: a lost one would have to be run again."""
+        """The study ends when no trial runs any more: a lost trial would have to be run again."""
         if self._settings.alone:
             return end
         if any(trial.state is TrialState.RUNNING and trial.number not in mine for trial in history.trials):
@@ -160,7 +160,7 @@ def before_batch(history: History, size: int) -> History | None:
 
 
 def _unseen(trial: Trial) -> Trial:
-    """As it was when it had not run yet: neither its results nor its dollars count."""
+    """The trial as it was before it ran: neither its results nor its dollars count."""
     proposed = trial.moves[0]
     queued = Move(TrialState.QUEUED, proposed.time)
     return replace(

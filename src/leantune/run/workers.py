@@ -1,4 +1,4 @@
-"""How a worker works on a study, what it has at hand, how it keeps its trials, and whether others are still alive.
+"""A worker of a study: its settings, its tools, its leases, and whether other workers are still alive.
 
 A lease tells that a worker anywhere has vanished, after a while. Of workers on the same machine we know it at once:
 their process is gone, or its number belongs to a process that started at another time.
@@ -40,11 +40,11 @@ SLOWEST_SHARE, SLOWEST_SECONDS = 0.1, 1.0  # of the lease: how much sooner than 
 class LoopSettings:
     """How a worker works.
 
-    lease: seconds after which a vanished worker's trial is given to another; None where nobody shares the study.
+    lease: seconds after which a vanished worker's trial is given to another; None where the study is not shared.
     poll: seconds after which a wait for running trials looks up again; None: only when something happens.
     deterministic: propose in whole batches of `batch`. max_failures: give up when so many trials have failed and none
-    came through. alone: nobody else ever works on the study, so that nobody can vanish. due: by when the best of the
-    paused must be chosen, where there is a deadline; infinite while nobody has paused. keep: whose checkpoints outlive
+    succeeded. alone: no other worker ever works on the study, so none can vanish. due: by when the best of the
+    paused must be chosen, where there is a deadline; infinite while none has paused. keep: whose checkpoints outlive
     their trials.
     """
 
@@ -64,7 +64,7 @@ class LoopSettings:
 
 @dataclass(frozen=True)
 class Workplace:
-    """What a worker has at hand: the study, what is to be done, where trials run, the time, and who watches."""
+    """What a worker uses: the study, its settings, the executor, the clock, and the observer."""
 
     store: Store
     settings: LoopSettings
@@ -99,7 +99,7 @@ class Heartbeat:
             self._held.discard(number)
 
     def take_lost(self) -> frozenset[int]:
-        """Trials that another worker has been given meanwhile; each is told once. Raises what stopped the heart."""
+        """Trials that another worker has taken over; each is returned once. Raises the thread's error."""
         if self._failure is not None:
             raise self._failure
         with self._lock:
@@ -152,7 +152,7 @@ def this_host() -> str:
 
 
 def process_start(pid: int) -> float | None:
-    """When the process started, in clock ticks since boot; None when it is gone, or only waits to be buried."""
+    """When the process started, in clock ticks since boot; None when it is gone, or a zombie."""
     try:
         fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""What every kind of parameter promises, and the words the kinds share.
+"""The interface of parameters, and their common messages.
 
 A **code** is one float per value: the value itself for numbers, the index of the option for everything else, NaN where
 the parameter is inactive. A **feature** is what models see, in [0, 1]. Arrays of codes are [n], of features [n, w] with
@@ -30,7 +30,7 @@ class Parameter(ABC):
     conditions: Conditions = field(default=(), kw_only=True)
 
     def as_json(self) -> dict[str, object]:
-        """What defines it, the same for every spelling of one parameter; studies are compared by it."""
+        """Its definition, the same for every spelling of the parameter; studies are compared by it."""
         when = {parent: sorted(values, key=json.dumps) for parent, values in sorted(self.conditions)}
         return self._kind_as_json() | ({"when": when} if when else {})
 

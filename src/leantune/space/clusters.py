@@ -1,4 +1,4 @@
-"""Machines and clusters of them: what a strategy sees as numbers (vCPUs, memory, accelerators, price)."""
+"""Machines and clusters, as numbers for a strategy (vCPUs, memory, accelerators, price)."""
 
 import math
 from collections.abc import Mapping
@@ -82,11 +82,11 @@ class Cluster:
         return (self.nodes + self.extra_nodes) * self.machine.usd_per_hour + self.overhead_usd_per_hour
 
     def as_json(self) -> dict[str, str | int]:
-        """What identifies the cluster within a space."""
+        """The cluster's key within a space."""
         return {"type": self.type, "nodes": self.nodes}
 
     def described(self) -> dict[str, object]:
-        """What a study depends on, as plain JSON: sizes and price as well."""
+        """Plain JSON of all that a study depends on: sizes and price as well."""
         rate = self.usd_per_hour
         return {
             **self.as_json(),
@@ -140,7 +140,7 @@ def _is_number(value: object) -> bool:
 
 def _require_positive(value: float, name: str, where: str) -> None:
     if not (_is_number(value) and value > 0):
-        free = ", or leave it out for a machine nobody pays for" if name == "usd_per_hour" else ""
+        free = ", or leave it out for a free machine" if name == "usd_per_hour" else ""
         raise SpaceError(f"{name} is {value!r}", where=where, hint=f"Give a finite number above 0{free}")
 
 

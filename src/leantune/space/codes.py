@@ -1,6 +1,6 @@
 """Many configurations as rows of codes: all of a finite space; scrambled Sobol points, Latin hypercubes, neighbours.
 
-Every parameter is one dimension of the unit cube, whatever its width in features. Equal seeds give equal codes.
+Every parameter is one dimension of the unit cube, of any width in features. Equal seeds give equal codes.
 """
 
 from collections.abc import Callable

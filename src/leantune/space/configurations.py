@@ -75,7 +75,7 @@ class Configuration(Mapping[str, Value]):
 
     @property
     def usd_per_hour(self) -> float | None:
-        """What its cluster costs, where that is known."""
+        """The price of its cluster, where that is known."""
         return self.cluster.usd_per_hour if self.cluster is not None else None
 
     @cached_property
@@ -112,7 +112,7 @@ class Configurations(Sequence[Configuration]):
 
     @cached_property
     def features(self) -> FloatArray:
-        """What models see: [n, d] in [0, 1], read-only, computed on first use."""
+        """The models' input: [n, d] in [0, 1], read-only, computed on first use."""
         features = self._schema.features(self._codes)
         features.flags.writeable = False
         return features

@@ -89,7 +89,7 @@ class Schema:
         return self.option_rates[codes[:, self._column[name]].astype(np.intp)]
 
     def activity(self, codes: FloatArray) -> BoolArray:
-        """Which parameters exist in each row, [n, p], whatever the codes of those that do not."""
+        """Which parameters exist in each row, [n, p], with any codes of those that do not."""
         active = np.ones(codes.shape, dtype=np.bool_)
         for column, parents in self._gates:
             for parent, allowed in parents:

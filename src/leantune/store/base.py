@@ -1,13 +1,13 @@
-"""What the loop, and whoever looks at a study, needs of a store; `StudyStore` (SQL) and `MemoryStudyStore` keep it.
+"""What the loop, and readers of a study, need of a store; `StudyStore` (SQL) and `MemoryStudyStore` keep it.
 
 Promises (testing/store_contract.py): every method is one transaction, all or nothing. Any number of threads may share a
-store, and what one has been told, the others see. Times are the caller's: a store reads no clock.
+store, and each sees what the others have written. Times are the caller's: a store reads no clock.
 
 Invariants: a running trial that was claimed has one worker, one lease and one open row in the ledger, any other trial
 none; a trial's runs are counted 1, 2, ... and claimed once each; no claim takes spent +
 reserved above the budget; dollars in the history are those in the ledger.
 
-What a change of a trial means is written here, once. A store adds how it is kept: its `Transaction`.
+The meaning of a change is written here, once. A store adds how it is kept: its `Transaction`.
 """
 
 from abc import ABC, abstractmethod
@@ -80,13 +80,13 @@ class LatestRun(NamedTuple):
         return LedgerRow(number, self.attempt, worker, rate, limit, reserved, self.started, settled, settled_at)
 
     def claim(self, trial: Trial) -> Claim:
-        """The right to it of the worker that has it."""
+        """The claim of its worker."""
         assert self.worker is not None
         return Claim(trial, self.attempt, self.worker, self.started, self.lease_until, self.booking)
 
 
 class Transaction(Protocol):
-    """A study while it is changed, by nobody else meanwhile. Whoever changes it has checked everything before."""
+    """A study while one caller changes it and no other can. The caller has checked everything before."""
 
     def count(self) -> int:
         """The number of trials."""
@@ -130,7 +130,7 @@ class Transaction(Protocol):
         """
 
     def stop_proposing(self) -> None:
-        """Whoever computes the next proposal need not."""
+        """End the claim of the worker that computes the next proposal."""
 
 
 class Store(ABC):
@@ -190,7 +190,7 @@ class Store(ABC):
         queue: bool = True,
         **details: Unpack[TrialDetails],
     ) -> Trial:
-        """Add a trial, and queue it. Whoever was proposing (see `may_propose`) no longer is.
+        """Add a trial, and queue it. This ends the claim to propose (see `may_propose`).
 
         after: the number of trials that the proposal was computed from; Outdated when there are more by now.
         """
@@ -203,7 +203,7 @@ class Store(ABC):
                 trial = moved(trial, Move(_QUEUED, float(time))) if queue else trial
                 change.add(trial)
             change.stop_proposing()
-        if trial is None:  # told only now, so that the marker is gone for good
+        if trial is None:  # raised only now, so that the marker stays removed
             raise outdated_proposal(self.name, after, number)
         return trial
 
@@ -211,7 +211,7 @@ class Store(ABC):
     def may_propose(self, worker: str, *, time: float, for_seconds: float) -> bool:
         """Whether this worker is the one that computes the next proposal, until `for_seconds` from now.
 
-        True when nobody else is, or its time is over. `propose` ends it, and `release_proposing`.
+        True when no other worker proposes, or its time is over. `propose` ends it, and `release_proposing`.
         """
 
     @abstractmethod
@@ -256,14 +256,14 @@ class Store(ABC):
             change.put_stays([row])
 
     def settle_stay(self, stay: StayRow) -> None:
-        """More is known of a machine, during its run or after it: a checkpoint, or its bill."""
+        """News of a machine, during its run or after it: a checkpoint, or its bill."""
         row = checked_stay(stay)
         with self._changing() as change:
             change.trial(row.number)
             change.put_stays([row])
 
     def add_reports(self, reports: Sequence[ReportRow]) -> None:
-        """Keep what running trials said about themselves."""
+        """Keep reports of running trials."""
         with self._changing() as change:
             for report in reports:
                 change.trial(report.number)
@@ -337,7 +337,7 @@ class Store(ABC):
         seconds: Seconds | None = None,
         resumed_dollars: Usd = NO_USD,
     ) -> Trial:
-        """End a trial with a result that was told, whoever ran it; what it cost goes through the ledger as well.
+        """End a trial with a told result, also of a run elsewhere; what it cost goes through the ledger as well.
 
         seconds, resumed_dollars: where it went on from another trial, how long it took itself, and those dollars of its
         observations that were paid before. A worker that runs the trial at that moment loses it.

@@ -1,4 +1,4 @@
-"""A change of a study within one transaction: what is new about a trial, and the money it moves."""
+"""A change of a study within one transaction: a trial's new rows, and their money."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -142,10 +142,10 @@ class Change:
     def stop_proposing(self) -> None:
         """See Transaction."""
         if self._proposing:
-            self.connection.execute(sql.NOBODY_PROPOSES, {"study": self.study_id})
+            self.connection.execute(sql.NO_PROPOSER, {"study": self.study_id})
 
     def tell(self) -> None:
-        """Tell everybody that the study has changed, if it has."""
+        """Raise the study's count of changes, if it has changed."""
         if self.state is not self._before:
             changes = self._changes
             self.connection.execute(sql.UPDATE_STUDY, {"study": self.study_id, "changes": changes, "version": changes})

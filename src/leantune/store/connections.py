@@ -1,7 +1,7 @@
 """Connections and transactions. One transaction at a time in this process; one writer at a time in the database.
 
 SQLite: every write transaction begins as a writer (BEGIN IMMEDIATE), so that it waits for its turn at the beginning and
-never fails half-way; a commit is on the disk before it returns (synchronous=FULL). PostgreSQL: whoever changes a study
+never fails half-way; a commit is on the disk before it returns (synchronous=FULL). PostgreSQL: a change of a study
 locks its row first, and reads see one moment of the database (REPEATABLE READ).
 """
 
@@ -201,7 +201,7 @@ def _check_path(path: Path, shown: str) -> None:
 
 
 _WRITABLE = "SQLite writes the file and others beside it: change the rights, or name another place"
-# What a database's own message contains -> what to do about it.
+# A part of a database's message -> the hint.
 _ADVICE = {
     "database is locked": f"Another process has held it for {PATIENCE:g} s: is one stopped or stuck?",
     "lock timeout": f"Another process has held the study for {PATIENCE:g} s: is one stopped or stuck?",
@@ -217,7 +217,7 @@ _ADVICE = {
 
 
 def _translated(error: Exception, shown: str) -> StoreError:
-    """One clear error for what the database said; statements and parameters stay out of it."""
+    """One clear error for the database's error; without statements and parameters."""
     said = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
     if "file is not a database" in said or "file is encrypted" in said:
         return IncompatibleStore(

@@ -1,4 +1,4 @@
-"""A database of studies: a SQLite file, PostgreSQL, or (for studies that nobody keeps) memory."""
+"""A database of studies: a SQLite file, PostgreSQL, or (for studies that are not kept) memory."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class Database:
 
     @staticmethod
     def exists(url: str) -> bool:
-        """Whether there is a database to open, found out without creating one; a server's is taken to be there."""
+        """Whether there is a database to open, found out without creating one; a server's is taken to exist."""
         place = parse_url(url)
         return place.get_backend_name() != "sqlite" or Path(place.database or "").is_file()
 

@@ -21,7 +21,7 @@ _SHARES_APART = " "
 
 
 def clean(text: str) -> str:
-    """The text with what no database column holds replaced: NUL (PostgreSQL), halves of surrogate pairs (UTF-8)."""
+    """The text without characters that no column can hold: NUL (PostgreSQL), halves of surrogate pairs (UTF-8)."""
     if text.isascii() and "\x00" not in text:  # nearly always
         return text
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
@@ -111,7 +111,7 @@ def read_notes(text: str) -> tuple[Note, ...]:
 
 
 def definition_text(definition: Mapping[str, object]) -> str:
-    """A study's definition as JSON; StoreError when it is none."""
+    """A study's definition as JSON; StoreError when it is no JSON."""
     try:
         return json.dumps(dict(definition), allow_nan=False)
     except (TypeError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""A study in plain Python objects, which nobody keeps: for simulations, which make hundreds of thousands of moves. The
+"""A study in plain Python objects, kept nowhere: for simulations, which make hundreds of thousands of moves. The
 promises are those of `base.Store`; what is legal is decided by the same pure functions as in a database.
 
-What is costly is kept up to date rather than computed: sums of dollars, the queue, the history as of the last change.
+Costly values are kept up to date rather than computed: sums of dollars, the queue, the history as of the last change.
 """
 
 from bisect import bisect_right, insort
@@ -26,7 +26,7 @@ _QUEUED = TrialState.QUEUED
 
 @dataclass
 class _Book(Transaction):
-    """A study's contents. `lock` is held by whoever looks or changes."""
+    """A study's contents. `lock` is held to read or change them."""
 
     budget: Budget
     trials: list[Trial] = field(default_factory=list)

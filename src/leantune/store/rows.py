@@ -1,4 +1,4 @@
-"""What a store tells about a study besides its history: money, claims, reports, workers."""
+"""Rows of a study besides its history: money, claims, reports, workers."""
 
 import math
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Booking:
-    """Worst-case dollars of a run, and how they come about: USD per hour (None: nobody pays) and seconds (None: no
+    """Worst-case dollars of a run, and how they come about: USD per hour (None: free) and seconds (None: no
     limit).
     """
 
@@ -92,7 +92,7 @@ class LedgerRow(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportRow:
-    """What a running trial said about itself, `seconds` after the start of that attempt.
+    """A report of a running trial, `seconds` after the start of that attempt.
 
     id: given by the store, rising in the order of arrival.
     """

@@ -1,4 +1,4 @@
-"""What every store of studies asks of what it is told, whatever it keeps it in. Pure functions."""
+"""Checks of every store of studies, in memory or in a database. Pure functions."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -65,7 +65,7 @@ def _check_no_result(trial: Trial, observations: Sequence[Observation], resumed_
 
 
 def check_booking(trial: Trial, booking: Booking, money: Money) -> None:
-    """Refuse a booking beyond the budget, whoever made it."""
+    """Refuse a booking beyond the budget, from any worker."""
     usd = not_negative(booking.usd, "usd")
     if money.budget_usd is None:
         return
@@ -96,7 +96,7 @@ def checked_stay(stay: StayRow) -> StayRow:
         hint = "Name it as the provider does"
         raise StoreError("a machine without a name", where=f"trial {stay.number}", hint=hint)
     not_negative(stay.usd_per_hour, "usd_per_hour")
-    # One sum instead of eleven looks: what is not finite does not become so by adding.
+    # One sum instead of eleven checks: a sum with a number that is not finite is not finite.
     numbers = stay.launched + stay.step_from + stay.kept + stay.reached + stay.saving_seconds
     times = (stay.ready or 0.0) + (stay.left or 0.0) + (stay.ended or 0.0)
     dollars = (stay.max_price or 0.0) + (stay.gross_usd or 0.0) + (stay.refund_usd or 0.0)
@@ -112,7 +112,7 @@ def checked_stay(stay: StayRow) -> StayRow:
 
 
 def outdated_proposal(study: str, after: int | None, count: int) -> Outdated:
-    """What whoever proposes is told when another one was faster."""
+    """The error of a worker whose proposal came after another worker's."""
     return Outdated(
         f"the proposal was computed from {after} trials, and there are {count}",
         where=f"study {study!r}",
@@ -133,7 +133,7 @@ def storable(study: str, number: int, observations: Iterable[Observation]) -> li
 
 
 def lease_lost(study: str, worker: str, number: int, attempt: int) -> LeaseLost:
-    """What a worker is told that comes too late."""
+    """The error of a worker that comes too late."""
     return LeaseLost(
         f"it was taken from worker {worker!r} in its attempt {attempt}",
         where=f"trial {number} of study {study!r}",
@@ -171,7 +171,7 @@ def checked_name(name: str) -> str:
 
 
 def unknown_study(name: str, names: Sequence[str], where: str) -> UnknownStudy:
-    """What is told when there is no study of that name."""
+    """The error when there is no study of that name."""
     names_there = f"There are {', '.join(names[:10])}" if names else "There is none yet"
     return UnknownStudy(f"there is no study {name!r}", where=where, hint=did_you_mean(name, names) + names_there)
 

@@ -2,14 +2,14 @@
 
 Times are seconds since 1970, money is USD, shares of the data are exact rationals as text ("1/60"), mappings are JSON.
 A study counts its `changes`: the count grows with every change of its trials or its ledger, and each changed row
-remembers it in `changed`. Whoever knows the study up to change n needs only the rows with changed > n.
+remembers it in `changed`. A reader that knows the study up to change n needs only the rows with changed > n.
 
 What is a row in Python too (`Move`, `StayRow`) has its columns from there: `*_fields(Move)` are its fields, in their
 order. A new field needs a migration. Columns convert their values themselves: what is inserted and selected are shares,
 states and mappings.
 
 LeanTune 0.1 (schema 0001) knew only `studies.version` and `workers.seen`. Today's code writes `changes` and `heard`
-beside them, always with the same values; triggers refuse whoever writes the old ones alone (migrations 0002).
+beside them, always with the same values; triggers refuse writes of the old ones alone (migrations 0002).
 """
 
 from collections.abc import Callable, Mapping
@@ -117,7 +117,7 @@ studies = sa.Table(
     sa.Column("budget_usd", sa.Double),
     sa.Column("budget_trials", sa.Integer),
     sa.Column("budget_hours", sa.Double),
-    sa.Column("proposing_worker", sa.Text),  # who computes the next proposal, and until when nobody else does
+    sa.Column("proposing_worker", sa.Text),  # which worker computes the next proposal, and until when no other does
     sa.Column("proposing_until", sa.Double),
     sa.Column("changes", sa.Integer, nullable=False, server_default=sa.text("-1")),
 )

@@ -1,4 +1,4 @@
-"""The statements of a study, made once: what varies is bound by name. `study` is the study's id in all of them.
+"""The statements of a study, made once: values are bound by name. `study` is the study's id in all of them.
 
 An update sets the columns that it is given values of, under their own names.
 """
@@ -40,7 +40,7 @@ _WORKER = sa.bindparam("who", type_=sa.Text)
 
 # The revision of the schema: an older program must not write what it does not know.
 REVISION = sa.select(revisions.c.version_num)
-# The study's row: its count of changes and its budget. LOCK waits until nobody else changes the study.
+# The study's row: its count of changes and its budget. LOCK waits until no other process changes the study.
 HEAD = sa.select(
     REVISION.scalar_subquery(),
     *columns(studies, "changes budget_usd budget_trials budget_hours proposing_worker"),
@@ -56,7 +56,7 @@ BUDGETS = (
     .order_by(budgets.c.position)
 )
 
-# What has changed since a count of changes. Neither is to be sorted by the database: it might then read the whole study
+# Rows changed since a count of changes. Neither is to be sorted by the database: it might then read the whole study
 # in order rather than what changed.
 _SINCE = sa.bindparam("since", type_=sa.Integer)
 CHANGED_TRIALS = sa.select(
@@ -137,8 +137,8 @@ MAY_PROPOSE = UPDATE_STUDY.where(
         studies.c.proposing_until <= sa.bindparam("now"),
     )
 ).values(proposing_worker=_WORKER)
-NOBODY_PROPOSES = UPDATE_STUDY.values(proposing_worker=None, proposing_until=None)
-STOP_PROPOSING = NOBODY_PROPOSES.where(studies.c.proposing_worker == _WORKER)
+NO_PROPOSER = UPDATE_STUDY.values(proposing_worker=None, proposing_until=None)
+STOP_PROPOSING = NO_PROPOSER.where(studies.c.proposing_worker == _WORKER)
 
 INSERT_REPORTS = sa.insert(reports)
 REPORTS = (

@@ -1,6 +1,6 @@
 """One study in a SQL database: its trials, its money, its workers. Every method is one transaction (see `base.Store`).
 
-Any number of processes may use the same study: whoever changes it holds its lock, looks at the newest history, lets the
+Any number of processes may use the same study: a change holds its lock, looks at the newest history, lets the
 pure `History` decide what is legal, and writes only what is new. Times are the caller's: the store reads no clock.
 """
 
@@ -36,7 +36,7 @@ from leantune.store.upgrade import check_revision
 
 
 class _Head(NamedTuple):
-    """A study's own row: how often it has changed, its budget, and whether somebody computes the next proposal."""
+    """A study's own row: how often it has changed, its budget, and which worker computes the next proposal."""
 
     changes: int
     budget: Budget
@@ -114,7 +114,7 @@ class StudyStore(Store):
             log_budget(connection, self._id, BudgetChange(finite(time, "time"), budget, clean(cause)))
 
     def redefine(self, definition: Mapping[str, object], job: str) -> None:
-        """Replace what defines the study; whether its trials still fit is for the caller to know."""
+        """Replace the study's definition; the caller checks that its trials still fit."""
         with self._locking() as (connection, _):
             values = {"definition": definition_text(definition), "job": clean(job)}
             connection.execute(sql.UPDATE_STUDY, {"study": self._id, **values})
@@ -190,14 +190,14 @@ class StudyStore(Store):
         self._state = change.state  # not before the commit
 
     def _refreshed(self, connection: sa.Connection, changes: int) -> StudyState:
-        # What is read here was committed by others: it stays true whatever becomes of this transaction.
+        # These rows were committed by others: they stay true when this transaction fails.
         self._state = self._state.refreshed(connection, self._id, changes, self._space)
         return self._state
 
     def _head(self, connection: sa.Connection, statement: sa.Executable) -> _Head:
         row = connection.execute(statement, {"study": self._id}).first()
         if row is None:
-            raise UnknownStudy(f"the study {self.name!r} is gone", where="store", hint="Somebody deleted its row")
+            raise UnknownStudy(f"the study {self.name!r} is gone", where="store", hint="Its row was deleted")
         revision, changes, usd, trials, hours, proposing = row
         check_revision(revision, self._connections.shown)
         return _Head(changes, Budget(usd, trials, hours), proposing is not None)

@@ -1,4 +1,4 @@
-"""What a process knows of a study as of one change, and how it learns what has changed since."""
+"""A process's copy of a study as of one change, and how it reads later changes."""
 
 import gc
 import math
@@ -54,7 +54,7 @@ class StudyState:
         """After so many `changes`, which the connection's transaction must see; reads only what is new since."""
         if changes == self.changes:
             return self
-        if changes < self.changes:  # somebody put an older copy of the database back
+        if changes < self.changes:  # an older copy of the database was restored
             return StudyState().refreshed(connection, study_id, changes, space)
         since = {"study": study_id, "since": self.changes}
         with no_garbage():

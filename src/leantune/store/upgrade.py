@@ -12,7 +12,7 @@ from leantune.store.schema import REVISION_TABLE, REVISIONS, metadata, revisions
 
 _LOCK = 0x1EA47043  # any number, the same in every process: one of them upgrades a PostgreSQL database at a time
 _ATTEMPTS = 20
-_COPIES = 100  # of one file, before somebody should look
+_COPIES = 100  # of one file; more are refused
 
 
 def upgrade(connections: Connections) -> None:

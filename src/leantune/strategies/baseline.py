@@ -1,4 +1,4 @@
-"""The user's present setting: tested before anything else, and compared with what is found.
+"""The user's present setting: tested first, and compared with the best configuration.
 
 Tested on all data, unless a run that just keeps the limits would not fit into what is left of the budget: a full run
 may take at most c dollars and t seconds (the limits on cost and time, each as the other by the machine's rate), so that
@@ -73,7 +73,7 @@ def _affordable_share(problem: Problem, history: History, setting: Configuration
 
 
 class Basis(StrEnum):
-    """What a comparison with the user's setting rests on."""
+    """The basis of a comparison with the user's setting."""
 
     UNTESTED = "untested"  # it has no result yet
     FAILED = "failed"  # it failed or was stopped
@@ -90,7 +90,7 @@ class Comparison:
     means where it was measured several times. broken: the limits that it did not keep, where it was measured as an
     answer. gain: by how much the other's goal is better, None where unknown. saved_usd, saved_seconds: by how much
     a run of the other is cheaper and shorter. predicted: whether the other was not measured at that share itself.
-    words: one sentence for a person.
+    words: one sentence for the user.
     """
 
     configuration: Configuration
@@ -222,7 +222,7 @@ def _words(problem: Problem, comparison: Comparison, other: Mapping[str, float],
 
 
 def _caveats(problem: Problem, share: Fraction | None, own: Mapping[str, float], broken: list[Constraint]) -> str:
-    """What has to be known of the user's setting besides: that it was tested on a part only, and what it broke."""
+    """Caveats about the user's setting: that it was tested on a part only, and the limits that it broke."""
     words = ""
     if share is not None and not answers(problem, share):
         words += f", on {share_of_data(share, problem.fidelity)}; yours was not tested on more"
@@ -233,7 +233,7 @@ def _caveats(problem: Problem, share: Fraction | None, own: Mapping[str, float],
 
 
 def _price(comparison: Comparison) -> str:
-    """What a run costs more or less; the time where nothing is paid."""
+    """The difference in dollars a run; in time where runs are free."""
     metric, amount = (TIME, comparison.saved_seconds) if comparison.saved_usd is None else (COST, comparison.saved_usd)
     if amount is None:
         return ""

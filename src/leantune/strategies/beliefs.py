@@ -1,4 +1,4 @@
-"""From a problem and its history to what acquisitions see.
+"""From a problem and its history to the belief that acquisitions use.
 
 Limits on the same modelled quantity are merged first: with known prices dollars and seconds are one quantity, so that
 cost <= C_max and time <= T_max become one bound per configuration, min(C_max, T_max x rate) dollars (ALGORITHMS.md,
@@ -43,7 +43,7 @@ KEPT_FITS = 8  # models of the last history or two
 
 @dataclass(frozen=True)
 class _Spend:
-    """What a test costs: the metric that is modelled for it, and whether dollars are its seconds times the rate."""
+    """The cost of a test: the metric that is modelled for it, and whether dollars are its seconds times the rate."""
 
     metric: str | None
     in_seconds: bool
@@ -96,7 +96,7 @@ def _fitted(models: Fitter, data: Data, grows_with_data: bool, seed: int, pairs:
 
 
 def _scaling(problem: Problem, name: str, transform: Transform) -> Scaling:
-    """Laws are known of dollars, seconds and of a goal that is a share, by its error, or a loss, by its logarithm; any
+    """There are laws for dollars, seconds and a goal that is a share, by its error, or a loss, by its logarithm; any
     other metric may change with the data in any way.
     """
     has_law = transform.kind in ("share", "logit") or (transform.kind == "log" and transform.descending)

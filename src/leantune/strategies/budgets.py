@@ -1,10 +1,10 @@
-"""What a study has left, what tests take, and what share of what is left they would use up.
+"""The budget left, the cost of tests, and the share of the budget left that they would use.
 
     price      sum over the resources of the budget, each by how soon it would run out at the present pace:
                (what the test takes + 0.3 of what tests take) / what is left
                where only trials are limited: (1 + thrift x dollars in usual ones) / trials left
 
-so that a cheap test on little data is bought only as long as it leads to a dear one. Source: shared/design/MODEL.md,
+so that a cheap test on little data is bought only as long as it leads to a dear test. Source: shared/design/MODEL.md,
 "How to decide within a budget".
 """
 
@@ -23,12 +23,12 @@ from leantune.problem import COST, TIME, Problem
 from leantune.units import SECONDS_PER_HOUR
 
 TRIALS = "trials"
-# Of what tests have taken on average, added to what one takes: the price of very cheap ones does not decide.
+# Share of the average cost of tests, added to the cost of a test: the price of very cheap tests does not decide.
 USUAL = 0.3
 LARGEST_LOG = 500.0
 LIKELY, HIGH, SURPRISE = range(3)  # rows of an amount
-HIGH_DEVIATIONS = 0.5  # that a test may take more than expected, to be taken for one that fits
-SURPRISE_DEVIATIONS = 2.0  # after which it takes far more than what it was chosen for
+HIGH_DEVIATIONS = 0.5  # by which a test may exceed its expected cost and still fit
+SURPRISE_DEVIATIONS = 2.0  # beyond which a test is a surprise
 LEAST_SURPRISE = 2.0  # times what it was chosen for, however sure that is
 LEAST_REST = 0.05  # of a whole run, what one that goes on from an earlier one takes at least
 
@@ -85,11 +85,11 @@ class Resources:
 
     @property
     def only_trials(self) -> bool:
-        """Whether a test may be as dear as it likes."""
+        """Whether the cost of a test has no limit."""
         return self.trials is not None and not self.limited
 
     def without(self, takes: Takes) -> Resources:
-        """What is left after one test."""
+        """The budget left after one test."""
         rest = {
             metric: left - float(takes.amounts[metric][LIKELY, 0]) if metric in takes.amounts else left
             for metric, left in self.limited.items()
@@ -99,7 +99,7 @@ class Resources:
 
     @property
     def words(self) -> str:
-        """What is left, to be said after something else; nothing where there is no budget."""
+        """The end of a sentence about the budget left; empty where there is no budget."""
         parts = [] if self.usd is None else [f"${max(self.usd, 0.0):.4g}"]
         parts += [] if self.seconds is None else [f"{max(self.seconds, 0.0) / SECONDS_PER_HOUR:.3g} hours"]
         parts += [] if self.trials is None else [f"{max(self.trials, 0)} trials"]
@@ -166,13 +166,13 @@ class Takes:
         return self.amounts.get(TIME)
 
     def ended_after(self, most: FloatArray, rates: FloatArray | None) -> Takes:
-        """What they take where each is ended after so many seconds, [B]. rates: USD per hour, [B]."""
+        """Their cost where each is ended after so many seconds, [B]. rates: USD per hour, [B]."""
         largest = {TIME: most} if rates is None else {TIME: most, COST: most * rates / SECONDS_PER_HOUR}
         ended = {name: np.minimum(self.amounts[name], largest[name]) for name in largest if name in self.amounts}
         return replace(self, amounts={**self.amounts, **ended})
 
     def without(self, usd: FloatArray, seconds: FloatArray) -> Takes:
-        """What is left of them after these were paid before; [B] each. Never nothing: a run has to be started."""
+        """Their cost minus what earlier runs have paid; [B] each. Always above 0: a run has to be started."""
         paid = {COST: usd, TIME: seconds}
         rest = {name: np.maximum(whole - paid[name], LEAST_REST * whole) for name, whole in self.amounts.items()}
         return replace(self, amounts=rest)

@@ -1,4 +1,4 @@
-"""Which configurations and pairs are up for choice."""
+"""Configurations and pairs that may be chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a run is ended because what it would still show is of no use.
+"""When a run is ended because its result would be of no use.
 
     a limit is broken       1.1 times what a limit on seconds allows, or one on dollars at the machine's price
     it is beaten            1.1 times the dollars (seconds) of the best result, where those are to be minimised
@@ -33,7 +33,7 @@ LEAST_USE = 0.1  # of the shortest run so far: a run that may take less shows no
 
 @dataclass(frozen=True)
 class Cutoffs:
-    """What ends a run, in seconds and in dollars; infinite where nothing does. left: of the budget.
+    """The limits of a run, in seconds and in dollars; infinite where there is none. left: of the budget.
 
     priced: dollars are seconds times the machine's price. shortest: seconds of the shortest run so far; None before any
     has ended.
@@ -69,7 +69,7 @@ class Cutoffs:
     def useless_after(
         self, rates: FloatArray | None, expected: FloatArray | None, *, patient: bool = False
     ) -> FloatArray:
-        """Seconds after which each of B runs is of no more use whatever is left of the budget; infinite: never; [B].
+        """Seconds after which each of B runs is of no more use, at any budget left; infinite: never; [B].
 
         rates: USD per hour of their machines, [B]. expected: seconds that they are expected to take, as of
         `budgets.amount`; None: nothing is known of them. patient: a surprise is borne.
@@ -116,7 +116,7 @@ def _seconds_per_usd(rates: FloatArray) -> FloatArray:
 
 
 def useful_seconds(most: float) -> tuple[float | None, tuple[Note, ...]]:
-    """As a proposal says it: None where nothing ends the run, and a note where something does."""
+    """For a proposal: None where nothing ends the run, else the seconds and a note."""
     if not 0.0 < most < np.inf:
         return None, ()
     return float(most), (Note(NoteKind.CUTOFF, f"of no more use after {duration(most)}"),)

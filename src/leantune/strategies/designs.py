@@ -1,4 +1,4 @@
-"""Starts: what is tested before the models know anything (ALGORITHMS.md, "Start, incumbent, stop").
+"""Starts: tests before the models have data (ALGORITHMS.md, "Start, incumbent, stop").
 
 A design is a list of tests that depends only on the problem and the study's seed; the next one is the first that the
 history has not seen. So a resumed study goes on with the same design, and parallel workers share it.
@@ -127,7 +127,7 @@ def _start_share(problem: Problem, history: History) -> Fraction:
 
 
 def _foreseen_cost(history: History) -> float:
-    """Dollars spent, and those of pending trials if they cost what the finished ones did on average."""
+    """Dollars spent, and those of pending trials at the average cost of finished trials."""
     finished = len(history.finished)
     return history.cost * (1.0 + len(history.pending) / finished) if finished else 0.0
 

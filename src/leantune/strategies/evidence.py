@@ -1,4 +1,4 @@
-"""What the history says, as arrays that models can be fitted to.
+"""The history as arrays for the models.
 
 Rows are observations in the order of (trial number, fraction), never in the order they arrived, so that the same
 results give the same models.
@@ -104,7 +104,7 @@ class Evidence:
 
     @property
     def harmless(self) -> BoolArray:
-        """Runs that we ended before they had broken a limit: what they show is nothing at all."""
+        """Runs that we ended before they had broken a limit: they show nothing."""
         broke = np.zeros_like(self.failed)
         for limit in self.problem.constraints:
             if limit.metric in (COST, TIME) and limit.upper:

@@ -5,7 +5,7 @@
     next test    the largest gain above the best result for the share of the budget that it takes (acquisition.worth)
     last test    the favourite, on all data, while the budget still allows that
     recommend    the best after a deviation is taken off, the chance of breaking a limit included
-                 what can no longer be tested gives way to the best measured result
+                 a configuration that can no longer be tested gives way to the best measured result
     noise        favourites are run again where runs scatter, and their mean counts (strategies.repeating)
 
 The cheapest anywhere, which needs no test on all data, is constrained expected improvement by the same models.
@@ -39,13 +39,13 @@ from leantune.strategies.strategy import Strategy
 from leantune.strategies.tuner import Judgement, Over, View
 from leantune.text import least_share
 
-if TYPE_CHECKING:  # what few studies need is loaded by those
+if TYPE_CHECKING:  # loaded only by the few studies that need it
     from leantune.strategies.repeating import Repeats
     from leantune.strategies.trial_ends import StoppedTrial
 
 UNLIKELY = 0.1  # chance that something better exists, at which a study may end
 ALL_TESTED = "every pair that the strategy may test has been tested"
-UNTESTABLE = "Another one promises more, but what is left of the budget does not allow to test it on all {}."
+UNTESTABLE = "Another configuration promises more, but the budget left does not allow to test it on all {}."
 NEAR, PLACES = 60, 150  # configurations whose tests are weighed, and among which the best after a test is sought
 
 
@@ -163,7 +163,7 @@ class Lean:
 
     @staticmethod
     def _repeats(prospects: Prospects, evidence: Evidence) -> Repeats | None:
-        """What may be run again; None where nothing is."""
+        """The repeats that are possible; None where there is none."""
         if prospects.table.problem.repeats == 1:
             return None
         from leantune.strategies.repeating import Repeats
@@ -209,7 +209,7 @@ class Lean:
         if not qualified or chance > UNLIKELY:
             return None
         words = f"the chance that something better by {least:.2%} of the goal exists is {chance:.0%}"
-        if prospects.outlook.is_measured[row]:  # what is still under way may show otherwise
+        if prospects.outlook.is_measured[row]:  # pending trials may show otherwise
             return None if prospects.table.history.pending else Over(words + prospects.left.words)
         if not untested[row, -1] or not prospects.can_be_tested(row):
             return None
@@ -220,15 +220,15 @@ class Lean:
         outlook, full = prospects.outlook, len(prospects.belief.candidates.levels) - 1
         open_rows = np.flatnonzero(untested.any(axis=1))
         pairs, takes = prospects.affordable(untested, open_rows[largest(outlook.improvement[open_rows], NEAR)])
-        if not len(pairs):  # the most promising ones are too dear by now
+        if not len(pairs):  # the most promising tests are too expensive by now
             pairs, takes = prospects.affordable(untested, open_rows)
             cheap = largest(outlook.improvement[pairs.configuration], NEAR)
             pairs, takes = pairs.take(cheap), takes.take(cheap)
         if not len(pairs):
-            return self._repeat(prospects, repeats, 0.0) or Over("no test fits into what is left of the budget")
+            return self._repeat(prospects, repeats, 0.0) or Over("no test fits into the budget left")
         if outlook.has_result and not prospects.full_tests_fit(untested):
             noun = prospects.table.problem.fidelity
-            return Over(f"no test on all {noun} fits into what is left of the budget, and the best result is measured")
+            return Over(f"no test on all {noun} fits into the budget left, and the best result is measured")
         near = np.unique(pairs.configuration)
         gain = gains(prospects.belief, outlook, pairs, np.union1d(places(outlook, PLACES), near))
         score = gain / takes.price(prospects.left)
@@ -286,7 +286,7 @@ def _ended_early(view: View, draft: Proposal, thrift: float) -> Proposal | Over:
     expected = None if TIME not in draft.expected else _log_normal_amount(draft.expected[TIME])
     rates = None if rate is None else np.array([rate])
     if cutoffs.pays_for_none(rates):
-        return Over("what is left of the budget pays for no run")
+        return Over("the budget left pays for no run")
     useful, cut = useful_seconds(float(cutoffs.after(rates, expected)[0]))
     return replace(draft, useful_seconds=useful, notes=(*draft.notes, *cut))
 
@@ -298,7 +298,7 @@ def _log_normal_amount(seconds: Estimate) -> FloatArray:
 
 
 def _why(prospects: Prospects, on_all_data: bool) -> str:
-    """What a test is for, in words for a newcomer."""
+    """The purpose of a test, in words for a newcomer."""
     noun = prospects.table.problem.fidelity
     if not on_all_data:
         return f"a look at a part of the {noun}, which tells most for what it takes"
@@ -319,7 +319,7 @@ def _why_not_measured(prospects: Prospects) -> str:
 
 
 def _hope(outlook: FullDataOutlook, pairs: Pairs, levels: int) -> int:
-    """Of tests that promise nothing: on all data the one that may be best."""
+    """Where no test promises anything: the test on all data that may be best."""
     on_all = pairs.level == levels - 1
     hope = outlook.improvement[pairs.configuration]
     return int(np.where(on_all, hope, -1.0).argmax() if on_all.any() else hope.argmax())

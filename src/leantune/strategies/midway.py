@@ -1,4 +1,4 @@
-"""What becomes of a run, by its learning curve alone.
+"""Judges a run by its learning curve alone.
 
 A curve is walked along point by point, each point looked at once and in order:
 
@@ -25,7 +25,7 @@ from leantune.strategies.tuner import LearningCurve
 
 
 class TurnKind(StrEnum):
-    """What a run came to."""
+    """A verdict of a curve."""
 
     DIVERGED = "diverged"
     OVER = "over"
@@ -35,7 +35,7 @@ class TurnKind(StrEnum):
 
 @dataclass(frozen=True)
 class Turn:
-    """Where a run came to something. prediction: of its end, at theta alone."""
+    """The point of a verdict. prediction: of the run's end, at theta alone."""
 
     kind: TurnKind
     step: float
@@ -45,7 +45,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class TrainingSchedule:
-    """What a run is to go through. drops: declared drops of the learning rate. plateau: whether a flat run is over."""
+    """The schedule of a run. drops: declared drops of the learning rate. plateau: whether a flat run is over."""
 
     last_step: float
     drops: tuple[float, ...] = ()
@@ -60,7 +60,7 @@ class TrainingSchedule:
 
 
 class Walk:
-    """How far a curve was walked along, and the turns on the way. theta: None before it, or if it is not predictable.
+    """The progress along a curve, and the turns on the way. theta: None before it, or if it is not predictable.
 
     end: the turn after which nothing else counts.
     """

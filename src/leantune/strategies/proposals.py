@@ -1,4 +1,4 @@
-"""What a strategy answers: a test to run, or a configuration to use; the seeds that its answers are drawn by."""
+"""A strategy's answers: a test to run, or a configuration to use; and the seeds of its random draws."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from leantune.space import Configuration
 class Proposal:
     """A test to run: `configuration` up to `fraction`, reporting at `snapshots`.
 
-    expected: what the models predict for it (empty in the start and in random search). notes: what it comes from, every
-    fallback and every cap that bit. useful_seconds: a run that takes longer shows nothing of use, and may be ended.
+    expected: what the models predict for it (empty in the start and in random search). notes: its origin, every
+    fallback and every cap that applied. useful_seconds: a run that takes longer shows nothing of use, and may be ended.
     """
 
     configuration: Configuration
@@ -30,7 +30,7 @@ class Proposal:
 
 
 class State(StrEnum):
-    """What a recommendation rests on."""
+    """The basis of a recommendation."""
 
     VERIFIED = "verified"  # it was measured as it is recommended, and kept the limits
     SUPPORTED = "supported"  # it was measured on part of the data, and is predicted to keep the limits
@@ -51,7 +51,7 @@ _STATE_WORDS = {
 
 @dataclass(frozen=True)
 class GoalBelief:
-    """What models believe of the goal on the scale on which they model it: normal, with this mean and deviation."""
+    """The models' belief of the goal on its modelled scale: normal, with this mean and deviation."""
 
     scale: Transform
     mean: float
@@ -64,7 +64,7 @@ class Recommendation:
 
     metrics: predicted at `fraction`, on their own scale. probabilities: of each limit, by its text. feasible: whether
     the limits are met with the certainty asked for. tested: whether exactly this pair was run to the end. why: one
-    sentence for a person. believed: of the goal, where models predicted it. largest_share: of the data, on which the
+    sentence for the user. believed: of the goal, where models predicted it. largest_share: of the data, on which the
     configuration was measured; None: it never was.
     """
 
@@ -81,7 +81,7 @@ class Recommendation:
 
     @property
     def state(self) -> State:
-        """What it rests on."""
+        """Its basis."""
         if not self.feasible:
             return State.GUESS
         if self.tested:

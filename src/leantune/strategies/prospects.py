@@ -1,4 +1,4 @@
-"""What `lean` knows when it chooses a test or recommends: beliefs, results, and what is left of the budget."""
+"""The data of `lean` for choosing a test or recommending: beliefs, results, and the budget left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from leantune.strategies.cutoffs import Cutoffs
 from leantune.strategies.evidence import Evidence
 from leantune.strategies.recipe import Recipe
 
-if TYPE_CHECKING:  # what few studies need is loaded by those
+if TYPE_CHECKING:  # loaded only by the few studies that need it
     from leantune.strategies.repeating import RepeatedRuns
     from leantune.strategies.trial_ends import StoppedTrial
 
@@ -33,7 +33,7 @@ SMALLEST = 1e-12
 
 @dataclass(frozen=True)
 class Prospects:
-    """See the module. settled: what results alone say, `belief`: with what is under way too. standing: of those that
+    """See the module. settled: from results alone, `belief`: with pending trials too. standing: of those that
     were measured, where runs were repeated. cutoffs: when runs are ended.
     """
 
@@ -120,7 +120,7 @@ class Prospects:
         return self.belief.candidates.full_pairs(np.array([row]))
 
     def takes(self, pairs: Pairs) -> Takes:
-        """What tests take; where shares are of epochs, only what lies beyond the result that each goes on from."""
+        """The cost of tests; where shares are of epochs, only the part beyond the result that each goes on from."""
         takes = Takes.of(self.belief, self.conditions.cost, pairs)
         if takes.seconds is not None:
             rates = self._rates(pairs)
@@ -140,7 +140,7 @@ class Prospects:
         return None if rates is None else rates[pairs.configuration]
 
     def _paid(self, pairs: Pairs) -> FloatArray:
-        """Dollars and seconds of the results that tests go on from; [2, B]. What repeats a test starts from nothing."""
+        """Dollars and seconds of the results that tests go on from; [2, B]. A repeat starts from nothing."""
         table, paid = self.table, np.zeros((2, len(pairs)))
         tested = {int(row) for row in table.rows if row >= 0}
         for place, (row, level) in enumerate(zip(pairs.configuration.tolist(), pairs.level.tolist(), strict=True)):

@@ -27,7 +27,7 @@ class Shares(StrEnum):
 
 @dataclass(frozen=True)
 class Incumbent:
-    """Who may be recommended when the problem is about full data.
+    """Which configurations may be recommended when the problem is about full data.
 
     probability: of all limits together that carry none of their own. constrained: whether the recipe knows limits at
     all (Fabolas and EI do not).
@@ -39,7 +39,7 @@ class Incumbent:
 
 @dataclass(frozen=True)
 class Caps:
-    """What keeps large spaces fast; a cap that bites is said in the proposal.
+    """Limits of the work in large spaces; a proposal notes the caps that applied.
 
     candidates: pairs that get the full acquisition. representers: configurations over which p_opt is sampled, those of
     largest mean + sd at full data. incumbents: configurations among which the incumbent after a simulated test is

@@ -1,4 +1,4 @@
-"""Turning an incumbent into a recommendation that a person can read."""
+"""Turns an incumbent into a recommendation in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from leantune.text import at_full
 def recommendation_at(
     table: Table, belief: Belief, conditions: Conditions, row: int, qualified: bool, incumbent: Incumbent
 ) -> Recommendation:
-    """The configuration in `row` at full data, with what the models say of it."""
+    """The configuration in `row` at full data, with its predictions."""
     problem = table.problem
     where = np.array([row])
     beliefs = belief.at_full(where)
@@ -87,7 +87,7 @@ def answers(problem: Problem, fraction: Fraction) -> bool:
 
 
 def best_result(problem: Problem, history: History) -> tuple[Trial, Observation] | None:
-    """The best result that answers the problem and keeps all limits; else the one that comes nearest to that."""
+    """The best result that answers the problem and keeps all limits; else the result nearest to that."""
     tested = _successes(history)
     return _best(problem, tested) if tested else None
 

@@ -62,7 +62,7 @@ def lean(points: int = 3, members: int = 16, curves: bool = False, thrift: float
 
     points: of the start. members: hyper-parameter samples of each model. curves: stop runs that will not pay, by their
     learning curves. thrift: where only trials are limited, what the dollars of a usual test count for beside the trial
-    that it takes; 0 is the best result whatever it costs. Why so, and what else was tried: docs/lean.md.
+    that it takes; 0 is the best result at any cost. Why so, and what else was tried: docs/lean.md.
     """
     from leantune.models.saturation import SaturatingFitter
 
@@ -289,16 +289,16 @@ def spottune(theta: float = 0.7, mcnt: int = 3, plateau: bool = True) -> Tuner:
 STRATEGIES: dict[str, Callable[..., Recipe | Tuner]] = {**RECIPES, "spottune": spottune}
 
 
-FREE_MACHINE = ("spottune", "random", "lean")  # strategies that need not know the machine
+FREE_MACHINE = ("spottune", "random", "lean")  # strategies that do not need the machine
 
 
 def default_strategy(problem: Problem, *, free_machine: bool = False) -> str:
-    """What a study uses where none is named: eic is as good as lean on one fraction, but learns dollars by machine."""
+    """The default strategy: eic is as good as lean on one fraction, but learns dollars by machine."""
     return "eic" if len(problem.fractions) == 1 and not free_machine else "lean"
 
 
 def check_free_machine(name: str, problem: Problem) -> None:
-    """Refuse what a machine that is chosen anew from moment to moment makes meaningless."""
+    """Refuse strategies and goals that need a fixed machine where the machine is free."""
     hint = "Leave machine: free out, or "
     if name not in FREE_MACHINE:
         what = f"{name} learns dollars and seconds by the machine in the configuration, and the machine is free"

@@ -138,12 +138,12 @@ def surprise(table: Table, evidence: Evidence, belief: Belief, row: int) -> floa
     return float((y - expected.mean[0]) / deviation)
 
 
-# -- which is run again
+# -- choosing a repeat
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """What may be run again now.
+    """The repeats that are possible now.
 
     row: the configuration to recommend if the study ended now; None where that one was not measured. surprise: by how
     many deviations of what was expected it came out better.
@@ -204,7 +204,7 @@ def used_share(budget: Budget, left: Resources) -> float:
     return max((1.0 - rest / given for given, rest in parts if given and rest is not None), default=0.0)
 
 
-# -- what is recommended
+# -- recommending
 
 
 def mean_recommended(

@@ -60,7 +60,7 @@ class RankedTrial:
 
 @dataclass
 class _Memory:
-    """What was found before, so that it need not be again; no answer depends on it."""
+    """A cache of earlier results; no answer depends on it."""
 
     census: Census = field(default_factory=Census)
     settings: tuple[Space, tuple[Configuration, ...]] | None = None
@@ -100,7 +100,7 @@ class SpotTune:
 
     @property
     def judges(self) -> bool:
-        """Unless all are trained to the end whatever they show."""
+        """Unless all are trained to the end."""
         return True
 
     def prepare(self) -> None:
@@ -131,7 +131,7 @@ class SpotTune:
             hint = "Give fewer values, or list the settings themselves under settings:"
             raise StrategyError("the space is too large to train every setting", where="space", hint=hint)
 
-    # What is to be tested
+    # -- tests
 
     def ask(self, view: View) -> Proposal | Over:
         """The first setting that has no trial yet."""
@@ -162,7 +162,7 @@ class SpotTune:
             remembered = self._memory.settings = problem.choices, tuple(settings.values())
         return remembered[1]
 
-    # What becomes of it
+    # -- verdicts
 
     def judge(self, view: View, only: Collection[int] | None = None) -> Mapping[int, Judgement]:
         """First those chosen among the paused, best first, and those not chosen; then trials to stop or pause.
@@ -194,7 +194,7 @@ class SpotTune:
         return Judgement(Verdict.STOP, f"converged at step {turn.step:g} of {last:g}")
 
     def _settle(self, view: View) -> dict[int, Judgement]:
-        """Who of the paused goes on and who does not, once that can be said.
+        """Which paused trials go on and which stop, once that can be said.
 
         A selection that was carried out in part is carried out in full, as it was made.
         """
@@ -231,7 +231,7 @@ class SpotTune:
         maximize = problem.goal.direction is Direction.MAXIMIZE
         return choose_among(tuple(standings.values()), self.mcnt, maximize=maximize)
 
-    # What to use
+    # -- recommendation
 
     def recommend(self, view: View) -> Recommendation | None:
         """The best result of those trained to the end or until they converged; before there is one, the best
@@ -247,7 +247,7 @@ class SpotTune:
         return replace(best, why=f"{best.why} It had converged and was not trained any further.")
 
     def _result(self, view: View, trial: Trial) -> Observation | None:
-        """What it shows of the end of its training, if it does."""
+        """Its result at the end of its training, if there is one."""
         if trial.state is TrialState.DONE:
             return trial.observations[-1]
         if trial.verifies or trial.state is not TrialState.STOPPED:
@@ -344,7 +344,7 @@ def _tried(history: History) -> set[Configuration]:
 
 
 def _without_cluster(configuration: Configuration) -> Configuration:
-    """The setting, whatever machine it runs on."""
+    """The setting without its machine."""
     if configuration.cluster is None:
         return configuration
     return Configuration({name: value for name, value in configuration.items() if not isinstance(value, Cluster)})

@@ -1,4 +1,4 @@
-"""How trials stand when the best of them are chosen to be trained to the end, and who is.
+"""The ranking of trials when the best are chosen to be trained to the end, and the choice.
 
 A selection is carried out trial by trial, and the worker may die before it is complete. So it can be made again as it
 was made: `until` is the moment up to which moves count. The first trial that was resumed at or after the proposal of
@@ -34,7 +34,7 @@ class TrialEnding(StrEnum):
     DIVERGED = "diverged"
     NOT_SELECTED = "not selected"
     FAILED = "failed"
-    STOPPED = "stopped"  # by somebody else
+    STOPPED = "stopped"  # by another worker
 
 
 _ENDINGS = {TurnKind.DIVERGED: TrialEnding.DIVERGED, TurnKind.CONVERGED: TrialEnding.CONVERGED}
@@ -42,7 +42,7 @@ _ENDINGS = {TurnKind.DIVERGED: TrialEnding.DIVERGED, TurnKind.CONVERGED: TrialEn
 
 @dataclass(frozen=True)
 class TrialStanding:
-    """What is thought of a trial. prediction: of its end; sd 0 where it is measured. paused: it waits to be chosen."""
+    """The standing of a trial. prediction: of its end; sd 0 where it is measured. paused: it waits to be chosen."""
 
     number: int
     prediction: Prediction
@@ -87,7 +87,7 @@ def states_until(trial: Trial, until: float) -> list[TrialState]:
 
 
 class Census:
-    """What the moves of a study's trials say: who is paused, who is live, when somebody was resumed.
+    """What the moves of a study's trials say: which are paused, which are live, and when one was last resumed.
 
     It is shown one history after the other, of the same study or not, and looks only at the trials that are new or
     other in each: there may be thousands of moves. Trials that verify a recommendation are left out.
@@ -105,7 +105,7 @@ class Census:
         self._resumed: dict[int, list[float]] = {}  # when, of those that were
 
     def follow(self, history: History) -> None:
-        """Take this history for the present one."""
+        """Update to this history."""
         trials, before = history.trials, self._trials
         if trials is before:
             return
@@ -161,7 +161,7 @@ class Reader:
     _walks: dict[int, Walk] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def schedule(self, problem: Problem, trial: Trial) -> TrainingSchedule:
-        """What the trial is to go through."""
+        """The trial's training schedule."""
         identity = trial.configuration.id
         last = self.last_steps.get(identity, problem.steps)
         if last is None:
@@ -171,7 +171,7 @@ class Reader:
         return TrainingSchedule(last, tuple(self.drops.get(identity, ())), maximize, self.theta, self.plateau)
 
     def turn(self, view: View, trial: Trial, *, chosen: bool) -> Turn | None:
-        """What its curve has come to; for a chosen one, after theta."""
+        """The verdict of its curve; for a chosen trial, after theta."""
         curve = view.curves.get(trial.number)
         if curve is None:
             return None

@@ -153,7 +153,7 @@ class Strategy:
         return recommendation_at(table, belief, conditions, row, qualified, self.recipe.incumbent)
 
     def _settled(self, table: Table, seed: int) -> tuple[Belief, Conditions] | None:
-        """What is known from results alone: a recommendation must not rest on simulated outcomes."""
+        """The belief from results alone: a recommendation must not rest on simulated outcomes."""
         evidence = Evidence.of(table.problem, table.history)
         if evidence.failed.all():
             return None
@@ -183,7 +183,7 @@ class Strategy:
 
 
 def _cap_notes(table: Table, recipe: Recipe) -> tuple[Note, ...]:
-    """Which caps on configurations and observations bite."""
+    """The caps on configurations and observations that apply."""
     count = len(table.configurations)
     sought = (("the optimum", recipe.caps.representers), ("the next incumbent", recipe.caps.incumbents))
     caps = [f"{what} is sought among {cap} of {count} configurations" for what, cap in sought if count > cap]

@@ -2,10 +2,10 @@
 
     on all data               stopped when P(its end is better than the best measured result that keeps the limits),
                               by its learning curve, is below CHANCE
-    on a part of the data     it was to teach the models, so it is stopped only when it has nothing more to say: its
+    on a part of the data     it teaches the models, so it is stopped only when it can teach no more: its
                               curve has levelled off. Not where shares are of epochs: a larger share would go on from
                               its checkpoint, which costs more than what is left of a flat run
-    diverged                  stopped, whatever it was for
+    diverged                  always stopped
 
 A run that verifies a recommendation, the user's own (`baseline`, enqueued ones) and the favourite's test on all data
 run to their end, unless they diverge. P leaves the limits aside: they can only make it smaller.
@@ -47,11 +47,11 @@ _TO_THE_END = (NoteKind.BASELINE, NoteKind.FAVOURITE)
 _NORMAL = NormalDist()
 
 
-# -- who is stopped
+# -- stopping
 
 
 def judgements(view: View, only: Collection[int] | None = None) -> dict[int, Judgement]:
-    """Trials to stop, by number; only: as of `Tuner.judge`."""
+    """Trials to stop, by number; only: see `Tuner.judge`."""
     if view.problem.goal.at is At.ANYWHERE:
         return {}
     judged = {trial.number: _judgement(view, trial) for trial in _judged(view, only)}
@@ -142,7 +142,7 @@ def last_step(problem: Problem, trial: Trial) -> float | None:
 
 
 def forecast(view: View, trial: Trial) -> Prediction | None:
-    """Where the trial ends by what it has told so far; None where nothing can be said."""
+    """The predicted end of the trial from its reports; None where it cannot be predicted."""
     from leantune.curves.predictors import curve_predictor  # compiled code that only some studies need
     from leantune.curves.rules import verdict
 
@@ -177,7 +177,7 @@ def _curve(view: View, trial: Trial) -> dict[float, float]:
     return {} if curve is None else dict(zip(curve.steps, curve.values, strict=True))
 
 
-# -- what is learned
+# -- learning from stopped trials
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _spent(trial: Trial, metric: str) -> float:
 
 
 def _sure_end(evidence: Evidence, stopped: StoppedTrial, natural: bool) -> float:
-    """The predicted end, within what has been seen of anybody; NaN where few points tell it, or its deviation is large
+    """The predicted end, within the range of values seen in all trials; NaN with few points, or its deviation is large
     beside the spread of the results.
     """
     if stopped.points < FEW_POINTS:

@@ -1,4 +1,4 @@
-"""What the loop asks of a tuner, which chooses tests and judges them while they run.
+"""The interface of a tuner, which chooses tests and judges them while they run.
 
     check(problem)       may it serve this problem at all
     ask(view)            the next test: Proposal, or Wait for a result, or Over
@@ -37,7 +37,7 @@ class LearningCurve:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """All that an answer may depend on.
+    """The complete input of a tuner's answers.
 
     problem: with the budget in force. seed: the study's. curves: of trials that have reported steps, by number.
     closed: why nothing will be proposed any more, where the loop knows it: no dollars are left to start a trial with.
@@ -54,7 +54,7 @@ class View:
 
 @dataclass(frozen=True)
 class Wait:
-    """Nothing is to be proposed before something else has happened."""
+    """Nothing is to be proposed before the next event."""
 
     why: str
 
@@ -67,7 +67,7 @@ class Over:
 
 
 class Verdict(StrEnum):
-    """What becomes of a trial."""
+    """A decision about a trial."""
 
     GO_ON = "go on"
     PAUSE = "pause"  # save a checkpoint and wait for the others
@@ -96,7 +96,7 @@ class Tuner(Protocol):
         """Refuse a problem that it cannot serve, by a StrategyError."""
 
     def prepare(self) -> None:
-        """Whatever takes seconds and needs no result: code that is compiled. Called while the first tests run, in a
+        """Work that takes seconds and needs no result: compiling code. Called while the first tests run, in a
         thread of its own.
         """
 
@@ -111,7 +111,7 @@ class Tuner(Protocol):
         """Trials that are not simply to go on, in the order in which they matter: best first.
 
         Queued, running and paused trials are judged. only: those that may have changed since the last call; None: all.
-        It spares the work of looking at the others and changes no verdict.
+        This saves work and changes no verdict.
         """
 
     def recommend(self, view: View) -> Recommendation | None:

@@ -1,5 +1,5 @@
 """What defines a study, as plain JSON: kept in the store beside its trials, and compared when the study goes on;
-and the studies that are opened by it.
+and opening studies by it.
 
 The description is resolved (prices of clusters, defaults) and canonical: two spellings of one definition give equal
 descriptions. Predicates of a space (`valid`) are code and not part of it.
@@ -24,7 +24,7 @@ from leantune.store.rows import StudyRow
 from leantune.store.study import StudyStore
 from leantune.strategies.registry import STRATEGIES
 
-# whatever they are, the trials so far stay comparable
+# with any value of these, the trials so far stay comparable
 HARMLESS = ("budget", "stop", "repeats", "run", "store", "checkpoints", "baseline")
 _ORDERED = ("fractions",)  # lists whose order means something
 
@@ -119,7 +119,7 @@ def open_or_create(
             )
         except StoreError:
             row = database.find(name)
-            if row is None:  # not for the name's sake: another process was not faster
+            if row is None:  # no other process created the study meanwhile
                 raise
     study = open_unchanged(database, row, problem, document)
     moved = _text(row.definition.get("baseline")) != _text(document.get("baseline"))  # for other workers to know
@@ -133,7 +133,7 @@ def open_or_create(
 def open_unchanged(database: Database, row: StudyRow, problem: Problem, document: Mapping[str, object]) -> StudyStore:
     """The study as it is, with its own budget; StudyChanged when it was defined differently.
 
-    A training command may be repaired as long as no trial came through: there is nothing yet to compare with.
+    A training command may be repaired as long as no trial succeeded: there is nothing yet to compare with.
     """
     stored = dict(row.definition)
     breaking = changes(stored, document).breaking
@@ -225,7 +225,7 @@ def _by_name(parameters: object) -> dict[str, dict[str, object]]:
 def _space_changes(
     before: dict[str, dict[str, object]], after: dict[str, dict[str, object]]
 ) -> tuple[list[str], list[str]]:
-    """What only moved, and what changed."""
+    """What moved, and what changed."""
     moved: list[str] = []
     changed: list[str] = []
     for name in dict.fromkeys([*before, *after]):

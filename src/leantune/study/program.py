@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class JobProgram:
-    """The training program of a job file, at the place that the job names. It runs in processes of its own."""
+    """The training program of a job file, in the executor that the job names. It runs in separate processes."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -43,7 +43,7 @@ class JobProgram:
 
     @cached_property
     def settings(self) -> ProgramSettings:
-        """What a place to run is told about the job."""
+        """The job's data for its executor."""
         job = self.job
         free = job.run.machine == FREE
         course = None
@@ -91,7 +91,7 @@ class JobProgram:
 
     @property
     def _clusters(self) -> tuple[Cluster, ...]:
-        """Those that trials may run on; where the machine is free, one node of each type."""
+        """The clusters that trials may run on; where the machine is free, one node of each type."""
         parameters = self.job.full_space.clusters.values()
         clusters = (cluster for parameter in parameters for cluster in parameter.options)
         return tuple(cluster for cluster in clusters if cluster.nodes == 1 or self.job.run.machine != FREE)
@@ -138,7 +138,7 @@ class JobProgram:
 class FunctionProgram:
     """A training function, called in this process. It cannot be ended from outside: no time limit is enforced.
 
-    folder: for checkpoints of trials; None: each lives as long as its run. lease: None where nobody shares the study.
+    folder: for checkpoints of trials; None: each lives as long as its run. lease: None where the study is not shared.
     """
 
     problem: Problem

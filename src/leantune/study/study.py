@@ -32,7 +32,7 @@ from leantune.history import History, Note, NoteKind, Trial, TrialKind, TrialSta
 from leantune.jobfile import Job, load_job, parse_job
 from leantune.problem import Budget, Constraint, Fidelity, Goal, Problem, Stop
 from leantune.run.attempts import seed_of
-from leantune.run.events import End, Observer, Outcome, nobody
+from leantune.run.events import End, Observer, Outcome, no_observer
 from leantune.run.ledger import TimeRules, continued_dollars, smaller_result
 from leantune.run.loop import Loop
 from leantune.space import Space
@@ -284,7 +284,7 @@ class Study:
         return AskedTrial.of(trial, seed, None if smaller is None else smaller[0].number)
 
     def enqueue(self, configuration: Mapping[str, object], fraction: int | float | str | Fraction = 1) -> AskedTrial:
-        """A trial of your own choice, to be told like any other; it may repeat one."""
+        """A trial that you choose, to be told like any other; it may repeat an earlier trial."""
         problem = self._definition
         checked = problem.choices.configuration(configuration)
         share = problem.fractions[problem.level_of(parse_share(fraction))]
@@ -333,7 +333,7 @@ class Study:
         *,
         trials: int | None = None,
         catch: tuple[type[Exception], ...] = (),
-        observer: Observer = nobody,
+        observer: Observer = no_observer,
     ) -> Recommendation:
         """Ask, run, tell until the budget or `trials` more are used, then recommend.
 
@@ -354,7 +354,7 @@ class Study:
     def run(
         self,
         *,
-        observer: Observer = nobody,
+        observer: Observer = no_observer,
         ready: Callable[[Loop], None] = no_interrupts,
         parallel: int | None = None,
     ) -> End:
@@ -372,7 +372,7 @@ class Study:
         if parallel is not None:
             settings = replace(settings, rules=replace(settings.rules, parallel=parallel))
         if isinstance(program, JobProgram):  # a function's seconds are measured in this very process
-            # Compiled while the first programs run: on a new machine that takes seconds. A daemon: it delays no end.
+            # Compiled while the first programs run: on a new machine that takes seconds. A daemon: no delay at the end.
             Thread(target=self.strategy.prepare, name="leantune-prepare", daemon=True).start()
         return Loop(self.store, settings, program.executor(self.store, self.clock), self.clock, observer)
 
@@ -425,7 +425,7 @@ class Study:
         is known.
 
         While nothing has been tested since a run verified a recommendation, that one stands: one more result would
-        shift the models a little, and the advice to something nobody has seen.
+        shift the models a little, and the advice to something never shown.
         """
         view = self._view()
         verified = standing_verification(view.problem, view.history)
@@ -452,7 +452,7 @@ class Study:
         train: Train | None = None,
         *,
         beyond_budget: bool = False,
-        observer: Observer = nobody,
+        observer: Observer = no_observer,
         ready: Callable[[Loop], None] = no_interrupts,
     ) -> Verification:
         """Run the recommendation once on all the data, and say whether the limits held.

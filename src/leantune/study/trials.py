@@ -34,7 +34,7 @@ class AskedTrial:
     the study's, and another for a run that repeats one.
 
     continues: with fidelity="epochs", the number of the trial of the same configuration at a smaller share that it may
-    go on from, if one came through.
+    go on from, if one succeeded.
     """
 
     number: int
@@ -124,7 +124,7 @@ class RunResult:
         came_through = other.state is TrialState.DONE and other.results[-1].kind is ObservationKind.MEASURED
         same = other.configuration == trial.configuration and other.fraction < trial.fraction
         if not (same and came_through):
-            hint = "Name one of the same configuration at a smaller share that came through, such as trial.continues"
+            hint = "Name one of the same configuration at a smaller share that succeeded, such as trial.continues"
             raise ObservationError(f"it cannot go on from trial {other.number}", where=where, hint=hint)
         return other.results[-1]
 

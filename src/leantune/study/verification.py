@@ -41,12 +41,12 @@ class Verification:
 
     @property
     def held(self) -> bool:
-        """Whether the run came through and kept every limit."""
+        """Whether the run succeeded and kept every limit."""
         return not self.failed and all(limit.held for limit in self.limits)
 
 
 def limit_checks(problem: Problem, trial: Trial) -> tuple[LimitCheck, ...]:
-    """Which limits a trial that came through has kept."""
+    """Which limits a trial that succeeded has kept."""
     values = [(limit, trial.observations[-1].value(limit.metric)) for limit in problem.constraints]
     return tuple(LimitCheck(limit.text, value, limit.holds(value)) for limit, value in values)
 

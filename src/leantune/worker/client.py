@@ -1,4 +1,4 @@
-"""What a training program sees of LeanTune: `current_trial()`.
+"""The interface of LeanTune for training programs: `current_trial()`.
 
     trial = leantune.current_trial()
     model = build(lr=trial["lr"], workers=trial["cluster"].vcpus)
@@ -34,7 +34,7 @@ _ATOMIC = select.PIPE_BUF  # bytes that many processes can write to one pipe at 
 
 
 class ClusterView(NamedTuple):
-    """The machines that the trial runs on. Sizes are those of all of them; the price is None where nobody pays."""
+    """The machines that the trial runs on. Sizes are totals of all machines; the price is None where they are free."""
 
     type: str
     nodes: int
@@ -194,7 +194,7 @@ class CurrentTrial:
 
 
 def real_number(value: object) -> float | None:
-    """A number of Python, numpy or torch as a float; None for truth values, text and whatever else is no number."""
+    """A number of Python, numpy or torch as a float; None for booleans, text and everything else."""
     if isinstance(value, bool | str | bytes) or type(value).__name__ in ("bool_", "bool"):
         return None
     if not isinstance(value, SupportsFloat | SupportsIndex):
@@ -284,7 +284,7 @@ class _ProcessLink:
             os.write(self._file(), line)
         except OSError as error:
             raise NoTrial(
-                f"nobody listens to reports any more: {error.strerror}",
+                f"the worker no longer reads reports: {error.strerror}",
                 where=self._place,
                 hint="The trial has ended; end the program too",
             ) from None

@@ -1,6 +1,6 @@
-"""What a training program says about itself: JSON objects, one on a line, or a last line such as `accuracy=0.93`.
+"""Reports in a training program's output: JSON objects, one on a line, or a last line such as `accuracy=0.93`.
 
-Pure, and prepared for anything: a program may write what it likes, and what is no report is just output.
+Pure, and safe with any output: lines that are not reports are just output.
 """
 
 import json
@@ -14,7 +14,7 @@ from leantune.errors import InvalidInput
 from leantune.units import parse_share
 
 STEP, FRACTION = "step", "fraction"
-RESERVED = frozenset({STEP, FRACTION})  # what a report says besides metrics
+RESERVED = frozenset({STEP, FRACTION})  # keys of a report besides metrics
 LONGEST_NAME = 100
 _LOOKED_AT = 4096  # characters of a last line
 _NUMBER = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf(?:inity)?)"
@@ -26,7 +26,7 @@ _PAIR = re.compile(
 
 @dataclass(frozen=True)
 class ProgramReport:
-    """One report. fraction: the share it was made at, None where it names none; odd_fraction: what it named instead."""
+    """One report. fraction: the share it was made at, None where it names none; odd_fraction: an invalid one."""
 
     metrics: Mapping[str, float] = field(default_factory=dict)
     step: float | None = None
@@ -41,13 +41,13 @@ def read_json(line: str) -> ProgramReport | None:
         return None
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):  # garbage, or nested without end
+    except (ValueError, RecursionError):  # no JSON, or nested too deeply
         return None
     return read_mapping(value) if isinstance(value, dict) else None
 
 
 def read_mapping(message: Mapping[str, object]) -> ProgramReport:
-    """The report in a mapping; whatever is not a number is no metric."""
+    """The report in a mapping; values that are not numbers are no metrics."""
     numbers = {name: number for name, value in message.items() if (number := _number(value)) is not None}
     metrics = {name: number for name, number in numbers.items() if name not in RESERVED and _is_name(name)}
     step = numbers.get(STEP)

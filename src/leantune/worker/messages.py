@@ -1,4 +1,4 @@
-"""What a worker and its warden say to each other (`supervision` has the protocol), and how the warden sends it: by
+"""Messages between a worker and its warden (`supervision` has the protocol), and how the warden sends them: as
 JSON lines that never wait for their reader. Standard library only.
 """
 
@@ -12,7 +12,7 @@ from typing import TypedDict
 
 LONGEST_KILL = 10.0  # seconds after which a process that SIGKILL does not end (waiting for a dead disk) is left alone
 MOST_UNREAD = 8 << 20  # bytes kept for a worker that does not read; the oldest lines are dropped
-LONGEST_GOODBYE = 600.0  # seconds that a stopped worker has to read the last ones
+LONGEST_GOODBYE = 600.0  # seconds that a stopped worker has to read the last messages
 
 
 class EndReason(StrEnum):
@@ -24,11 +24,11 @@ class EndReason(StrEnum):
     LEASE = "lease"  # it was not renewed in time
     ORPHANED = "orphaned"  # its worker has died
     MEMORY = "memory"
-    SIGNAL = "signal"  # somebody asked the warden
+    SIGNAL = "signal"  # the warden received a signal
 
 
 class Orders(TypedDict):
-    """What to run and on what terms.
+    """A run and its terms.
 
     lease, renewed_ago: seconds, None for no lease. cores: to run on, empty for all. vcpus: at most the cores. memory:
     bytes, 0 for any. reports: where to make the named pipe; temporary: the folder to make it in otherwise. held: file

@@ -1,4 +1,4 @@
-"""What a program writes: cut into lines, and kept in a log. A bounded amount of it is held, however much it is."""
+"""A program's output: cut into lines, and kept in a log of bounded size."""
 
 import os
 
@@ -10,7 +10,7 @@ _COPY = 1 << 20
 class LineSplitter:
     """Cuts a stream into lines, at carriage returns too (progress bars); of each, LONGEST_LINE bytes are looked at.
 
-    last: the last line with something in it. tail: the last bytes, whatever they are.
+    last: the last line with something in it. tail: the last bytes.
     """
 
     def __init__(self) -> None:

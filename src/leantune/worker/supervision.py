@@ -1,7 +1,7 @@
 """The warden: one small process for each running trial, which owns the training program and outlives nothing.
 
 It starts the program, enforces its machine (cores, a part of a core, memory), its time limit and its lease, keeps its
-log, passes its reports on, and at the end kills whatever it left behind. It is told what to do by JSON lines on its
+log, passes its reports on, and at the end kills leftover processes. It is told what to do by JSON lines on its
 standard input, and answers by JSON lines on its standard output, never waiting for a reader:
 
     in   {"argv": [...], ...}            the orders (`Orders`), first and once
@@ -20,7 +20,7 @@ import os
 import resource
 import select
 import signal
-import time  # noqa: TID251 - measures a run in the process that must not wait for anybody
+import time  # noqa: TID251 - measures a run in the process that must not wait for others
 from collections.abc import Callable
 from contextlib import suppress
 from math import inf
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def lease_deadlines(renewed: float, lease: float, grace: float) -> tuple[float, float]:
-    """When to ask a run to end that nobody renews, and when to kill it: dead before the lease is over, by a margin."""
+    """When to ask a run without renewals to end, and when to kill it: dead before the lease is over, by a margin."""
     usable = lease - min(1.0, 0.1 * lease)
     return renewed + max(usable - grace, lease / 2.0), renewed + usable
 
@@ -202,7 +202,7 @@ class Supervision:
         return pause
 
     def _wake_on_signals(self) -> int:
-        """A pipe that can be read when a child has ended, or when somebody asks this process to end."""
+        """A pipe that can be read when a child has ended, or when this process is asked to end."""
         readable, writable = os.pipe()
         for file in (readable, writable):
             os.set_blocking(file, False)

@@ -1,8 +1,8 @@
 """The processes of a training program, however they fork: found through /proc, measured, signalled,
 slowed down. Linux only.
 
-The warden is their subreaper (see `adopt_orphans`), so a process whose parent has died becomes its child: whoever is
-neither its descendant nor waited for by it is none of ours.
+The warden is their subreaper (see `adopt_orphans`), so a process whose parent has died becomes its child: a process
+that is neither its descendant nor waited for by it is none of ours.
 """
 
 import ctypes
@@ -91,7 +91,7 @@ def _cpu_clock(pid: int, otherwise: float) -> float:
 
 
 def proportional_bytes(pids: Iterable[int]) -> int:
-    """Bytes that these processes hold, pages shared by n of them counted as 1/n (PSS); RSS where nobody tells that."""
+    """Bytes that these processes hold, pages shared by n of them counted as 1/n (PSS); RSS where PSS is unknown."""
     total = 0
     for pid in pids:
         try:
@@ -110,7 +110,7 @@ def send(pids: Iterable[int], number: int) -> None:
 
 
 def send_group(group: int, number: int) -> None:
-    """Signal a process group, unless nobody is left in it."""
+    """Signal a process group, unless it is empty."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 

@@ -325,7 +325,7 @@ def test_a_chooser_that_wants_nothing_does_not_wait_for_ever(monkeypatch: pytest
     assert stay.on_demand
     assert stay.launched - HOUR == pytest.approx(TuningRules().patience, abs=120.0)
     monkeypatch.setattr(rented, "LONGEST_WAIT", 2 * 86400.0)
-    with pytest.raises(ProviderError, match="no machine was to be had for 2 days"):
+    with pytest.raises(ProviderError, match="no machine available for 2 days"):
         tune((dear,), [job_of(1, hours=1.0)], TuningRules(theta=1.0), chooser=RandomMarket(1))
 
 

@@ -1,1 +1,1 @@
-"""Strategies on measured tables: what is in a table, what they would have found in it, and for how many dollars."""
+"""Strategies on measured tables: the contents of a table, the results of strategies on it, and their dollars."""

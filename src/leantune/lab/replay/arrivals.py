@@ -21,7 +21,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Arrival:
-    """What was spent when a run arrived, and after how many tests; infinite when it did not.
+    """Dollars, seconds and tests until a run arrived; infinite when it did not.
 
     thinking: seconds the strategy needed to choose the tests until then, which `seconds` (of training) leaves out.
     """
@@ -62,7 +62,7 @@ class Median:
 
 
 def median(values: Sequence[float], *, seed: int = 0) -> Median:
-    """Median and its 95 % percentile-bootstrap interval; infinite values count as what they are.
+    """Median and its 95 % percentile-bootstrap interval; infinite values count as infinite.
 
     By hand: scipy.stats.bootstrap interpolates between resampled statistics, and inf - inf is no number.
     """

@@ -1,8 +1,8 @@
-"""Whether strategies knew what they did not know: what they believed of what they recommended, against the truth.
+"""The calibration of strategies: their predictions for recommendations, against the truth.
 
 A case is a recommendation for all the data that was not tested there yet, after each test anew: what counts is what
 would be used. Symbols: z = (truth - mean) / sd on the scale on which the goal is modelled (a logit, say), on its own
-scale where nobody says another; log density = -z^2 / 2 - log(sd sqrt(2 pi)) there. Each limit of a case is one case of
+scale where no other is given; log density = -z^2 / 2 - log(sd sqrt(2 pi)) there. Each limit of a case is one case of
 the reliability table: the probability that was said, and whether it held.
 """
 

@@ -33,7 +33,7 @@ _HINT = "Write a name, trimtuner-gp, or with options, 'nephele(horizon=1)', or y
 
 @dataclass(frozen=True)
 class Contender:
-    """A strategy in a comparison: who chooses the tests, and who recommends under the rule that all share."""
+    """A strategy in a comparison: the tuner that chooses tests, and the tuner that recommends under the common rule."""
 
     tuner: Tuner
     common: Tuner
@@ -120,7 +120,7 @@ def _parsed(spec: str) -> tuple[str, dict[str, object]]:
 
 
 def _named(name: str, options: dict[str, object], spec: str) -> Recipe:
-    """A recipe of the registry; what is written in a command line may be of any type."""
+    """A recipe of the registry; an option on a command line may be of any type."""
     kinds = get_type_hints(RECIPES[name]) if name in RECIPES else {}
     for option, value in options.items():
         if option in kinds and not _fits(value, kinds[option]):

@@ -23,8 +23,8 @@ from leantune.lab.replay.runs import Row, Settings
 from leantune.lab.replay.tables import MeasuredTable
 
 FORMAT = 2  # of the rows: raise it when they mean something else
-# What decides which tests are made, and how they and the recommendations are judged. Whoever changes one of them runs
-# again what was kept: too often rather than too seldom.
+# What decides which tests are made, and how they and the recommendations are judged. A change here runs everything kept
+# again: too often rather than too seldom.
 DECISIVE = (
     "acquisition",
     "cloud",
@@ -50,7 +50,7 @@ _ROWS = TypeAdapter(list[Row])
 
 @dataclass(frozen=True)
 class Key:
-    """What decides the result of a run; `program` is a hash of sources."""
+    """The inputs that decide the result of a run; `program` is a hash of sources."""
 
     table: str
     settings: Settings
@@ -94,7 +94,7 @@ class Kept:
         self._write(self.folder / key.name, json.dumps(document, separators=(",", ":")))
 
     def prepare(self) -> None:
-        """Make the folder, and see that it can be written to, before hours are spent on what it shall hold."""
+        """Make the folder, and see that it can be written to, before hours are spent on its results."""
         probe = self.folder / f".probe.{os.getpid()}"
         self._write(probe, "")
         probe.unlink(missing_ok=True)
@@ -117,7 +117,7 @@ def program_digest() -> str:
 
 
 def decisive_files(root: Path, names: Iterable[str], suffixes: tuple[str, ...] = (".py",)) -> list[Path]:
-    """The files of these folders and modules, sorted. A name that is gone would drop out of the digest unseen."""
+    """The files of these folders and modules, sorted. Missing names are refused: the digest would not cover them."""
     places = [root / name for name in names]
     gone = [place.name for place in places if not place.exists()]
     if gone:

@@ -1,4 +1,4 @@
-"""Noise of a test: what one more run would have measured, given the mean and the standard deviation of runs.
+"""Noise of a test: a drawn measurement, given the mean and the standard deviation of runs.
 
 Symbols: m mean, d deviation times a factor, z standard normal. Metrics in [0, 1] in the whole table are drawn as
 m + d z, cut to [0, 1]; other metrics above 0 in the whole table, and seconds, as m exp(r z - r^2 / 2), r^2 = log(1 +
@@ -49,7 +49,7 @@ class Noise:
         return cls(factor, seed, {name: _range([row[name] for row in rows if name in row]) for name in names})
 
     def drawn(self, measurement: Measurement, trial: int) -> Measurement:
-        """What this trial measures where the table has `measurement`; failed runs fail as they did."""
+        """The drawn measurement of this trial in place of the table's; failed runs stay failed."""
         if not measurement.deviations or measurement.failure:
             return measurement
         rng = np.random.default_rng(derived_seed("noise", self.seed, trial))

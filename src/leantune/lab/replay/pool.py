@@ -1,7 +1,7 @@
 """Many replays at once: one process a core, one thread each, results kept as they come.
 
 Processes are spawned, never forked: numba's threads do not survive a fork. Two threads within a process would only
-get in each other's way.
+slow each other down.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TableSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call the table."""
+        """The table's name."""
         ...
 
     def __hash__(self) -> int: ...
@@ -45,7 +45,7 @@ class TableSource(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """A table in files: what another process needs to load it again."""
+    """A table in files: the data for another process to load it again."""
 
     name: str
     data: Path | None = None
@@ -67,7 +67,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """A replay that is there; `fresh`: it was run now, not found."""
+    """A finished replay; `fresh`: it was run now, not read from disk."""
 
     task: Task
     rows: list[Row]
@@ -128,12 +128,12 @@ def _run(
             for future in as_completed(running):
                 yield running[future], future.result()
         except BrokenProcessPool as error:
-            hint = "Was it killed for want of memory? Fewer --processes need less; the same command goes on"
+            hint = "Was it killed for lack of memory? Fewer --processes need less; the same command goes on"
             raise LeanTuneError("a process that replayed died suddenly", where="replay", hint=hint) from error
         except BaseException:
-            for child in set(active_children()) - others:  # nobody waits for what will be thrown away
+            for child in set(active_children()) - others:  # their results would be thrown away
                 child.terminate()
-            raise  # the executor buries them and drops what had not begun
+            raise  # the executor removes them and drops tasks that had not begun
 
 
 @contextmanager

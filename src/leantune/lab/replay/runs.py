@@ -40,7 +40,7 @@ ROUNDING = 1e-12  # relative, of sums of dollars and seconds
 
 @dataclass(frozen=True)
 class Settings:
-    """What is replayed, but for the table and the seed.
+    """The settings of a replay without the table and the seed.
 
     strategy, filter: as `contenders` reads them. iterations: tests after the start, of which the strategy is not told;
     None: until the budget is spent or nothing is left. trials, usd, hours: the budget, which the strategy knows; a test
@@ -48,7 +48,7 @@ class Settings:
     tests at once. noise: factor on the table's standard deviations; 0: every test measures the means, 1: it scatters as
     runs did. Recommendations are judged on the means. repeats: runs of one configuration on all data at most, where
     tests scatter. stop: the expected regret at which `lean` ends; never, so that
-    a replay shows what becomes of the recommendation. own_at, common_at: budgets at whose end a recommendation is asked
+    a replay shows how the recommendation develops. own_at, common_at: budgets at whose end a recommendation is asked
     for by the strategy's own rule, and by the common one, beside the end of the replay; None: after every test. For one
     test at a time: most of a replay's seconds go into recommendations. A replay that serves several budgets in this way
     ends when all of `common_at` are used.
@@ -83,7 +83,7 @@ class Settings:
 
     @property
     def budget(self) -> Budget:
-        """What the strategy is told; a ProblemError where it is no budget."""
+        """The strategy's budget; a ProblemError where it is invalid."""
         return Budget(self.usd, self.trials, self.hours)
 
     @property
@@ -95,7 +95,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Modelled:
-    """What models believed of the goal on their own scale ("logit", say), and the truth there."""
+    """The models' belief of the goal on their own scale ("logit", say), and the truth there."""
 
     scale: str
     mean: float
@@ -105,7 +105,7 @@ class Modelled:
 
 @dataclass(frozen=True)
 class Advice:
-    """A recommendation, what was believed of it, and what the table says of it.
+    """A recommendation, its predictions, and the table's values.
 
     sure: whether the strategy believes that the limits hold as surely as asked. tested: whether it was tested on all
     the data (at: anywhere: at its fraction). predicted: by metric, on their own scale; measured values have no
@@ -125,7 +125,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Row:
-    """One test, and what was recommended after it; dollars and seconds are sums over all tests so far.
+    """One test, and the recommendation after it; dollars and seconds are sums over all tests so far.
 
     ask_seconds: how long choosing the test took, by the wall's clock. advice: by rule ("paper", "common"); empty while
     there is nothing to recommend.
@@ -281,7 +281,7 @@ def replay(table: MeasuredTable, settings: Settings, seed: int) -> list[Row]:
 
 @dataclass
 class _Watch:
-    """Notes after every test what is recommended, and how good that is."""
+    """Records the recommendation after every test, and how good it is."""
 
     truth: Truth
     contender: Contender
@@ -328,7 +328,7 @@ class _Watch:
         return tuple(name for name, marks in asked.items() if marks is None)
 
     def _advice(self, view: View, rules: Collection[str]) -> dict[str, Advice]:
-        # Cheapest anywhere has one rule for everybody: the cheapest measured pair.
+        # Cheapest anywhere has one rule for all strategies: the cheapest measured pair.
         same = self.contender.common is self.contender.tuner or view.problem.goal.at is At.ANYWHERE
         paper = self._advised(self.contender.tuner, view) if same or PAPER in rules else None
         common = paper if same else self._advised(self.contender.common, view) if COMMON in rules else None

@@ -1,6 +1,6 @@
-"""What many replays of a strategy come to: arrivals, last recommendations, costs (ALGORITHMS.md, "Metrics").
+"""Summary of many replays of a strategy: arrivals, last recommendations, costs (ALGORITHMS.md, "Metrics").
 
-A target is what to arrive at. Goals to maximise: feasible, a >= level x best. Goals to minimise: feasible, objective <=
+A target defines an arrival. Goals to maximise: feasible, a >= level x best. Goals to minimise: feasible, objective <=
 level x best (CNO, thesis Eq. 11), the best of all fractions and, where there are several, the best at full data.
 """
 
@@ -25,7 +25,7 @@ Run = Sequence[Row]
 
 @dataclass(frozen=True)
 class QualityLevel:
-    """What to arrive at. most: the largest ratio to the best that reaches it.
+    """A target. most: the largest ratio to the best that reaches it.
 
     full: compared with the best at full data, where smaller fractions are answers too.
     """
@@ -41,7 +41,7 @@ class QualityLevel:
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What was spent until the seeds arrived at a target; `tests` and the others have the start in them."""
+    """The cost until the seeds arrived at a target; `tests` and the others include the start."""
 
     level: float
     full: bool
@@ -53,7 +53,7 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class Regret:
-    """Regrets (`Truth.regret`) of what the seeds recommended when they had spent that much; None: at their end."""
+    """Regrets (`Truth.regret`) of the seeds' recommendations after that many dollars; None: at their end."""
 
     dollars: float | None
     mean: float
@@ -96,7 +96,7 @@ def summarise(
 
 
 def targets(truth: Truth) -> tuple[QualityLevel, ...]:
-    """What to arrive at in this problem."""
+    """The targets of this problem."""
     problem = truth.problem
     if problem.goal.direction is Direction.MAXIMIZE:
         return tuple(QualityLevel(share, 1.0 / share) for share in SHARES)

@@ -1,4 +1,4 @@
-"""What the table knows and the strategy does not: how good a recommendation really is, and what is true of the table.
+"""The truth of a table, hidden from the strategy: how good a recommendation really is, and facts of the table.
 
 Judged on the table's own values (means of repeated runs). Symbols: a objective, q metric with a limit, C dollars.
 """
@@ -146,7 +146,7 @@ class Truth:
 
 
 def facts(table: MeasuredTable) -> dict[str, object]:
-    """What is true of a table, as plain JSON; judged on the measured values, those of runs that were cut included."""
+    """The facts of a table, as plain JSON; judged on the measured values, those of runs that were cut included."""
     problem, truth = table.problem, Truth.of(table)
     answers = [(pair, truth.values(pair)) for pair in truth.answers()]
     feasible = {

@@ -1,4 +1,4 @@
-"""Several policies on the same markets with the same jobs: what each cost, took and found.
+"""Several policies on the same markets with the same jobs: the dollars, hours and result of each.
 
 A tuning is one family of jobs; several families are tuned at the same time, each for itself, and their dollars and
 steps are added up. Time is that of the longest.
@@ -31,9 +31,9 @@ Tuning = tuple[RecordedJob, ...]
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """What is compared. tunings: the jobs of each family. hour_value: USD that an hour of one job's time is worth.
+    """A comparison. tunings: the jobs of each family. hour_value: USD that an hour of one job's time is worth.
 
-    risk: who predicts revocations, curves: where jobs end.
+    risk: predicts revocations, curves: predict where jobs end.
     """
 
     pool: Pool
@@ -80,8 +80,8 @@ class Tally:
     """One policy's tunings together: dollars and steps of all of them, seconds of the one that took longest.
 
     boot: seconds of a machine's start. usd_per_1000_steps: None where no step was kept. free_share: of the kept steps,
-    what cost nothing. revocations: of the `machines` that were rented. lost_steps: done in vain. overhead: shares of
-    the time on machines spent on checkpoints, on booting and on restoring. notes: what could not be done as wished.
+    the free ones. revocations: of the `machines` that were rented. lost_steps: done in vain. overhead: shares of
+    the time on machines spent on checkpoints, on booting and on restoring. notes: what could not be done.
     """
 
     policy: str

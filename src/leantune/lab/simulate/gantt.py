@@ -113,7 +113,7 @@ def chart(plan: ComparisonPlan, tally: Tally) -> Json:
 
 
 def _rows(jobs: Tuning, result: SimulationResult) -> list[Json]:
-    """Best first, as they were ranked; who was not ranked comes last."""
+    """Best first, as they were ranked; jobs without a rank come last."""
     order = [*result.ranking, *(job for job in range(len(jobs)) if job not in result.ranking)]
     final = np.where(np.isfinite(result.final_values), result.final_values, -np.inf if result.maximize else np.inf)
     best = int(np.argmax(final) if result.maximize else np.argmin(final))

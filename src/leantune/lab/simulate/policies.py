@@ -1,4 +1,4 @@
-"""Who decides where jobs run in a simulation, by name.
+"""Policies that choose the machines of jobs in a simulation, by name.
 
 ours              expected dollars per kept step, on demand included
 paper             SpotTune's Eq. 2 as printed, with its random max prices
@@ -43,7 +43,7 @@ DEFAULT_POLICIES = ("ours", "random", "oracle", "on-demand")
 class Oracle:
     """A chooser that knows the future: the cheapest kept step of the next hour, by hindsight. A yardstick, no strategy.
 
-    Each machine is weighed by what it will really cost and keep within the hour. step_seconds (jobs, offers): true M.
+    Each machine is weighed by its true cost and kept steps within the hour. step_seconds (jobs, offers): true M.
     next_slot: the number of the next launch, from which a market with several machines draws its luck. Of a machine
     that is held already the slot is not known here: there, such luck is guessed.
     """

@@ -1,4 +1,4 @@
-"""Recorded runs as programs: they restore, train, report, save and end, on whatever machine they are started.
+"""Recorded runs as programs: they restore, train, report, save and end, on any machine.
 
 Training is a function of time, so that nothing is computed between events:
 
@@ -94,7 +94,7 @@ class _Program:
     epoch: int = 0  # events scheduled before the last change are void
 
 
-_Handler = Callable[[_Program, float], list[Event]]  # what a program says when that moment has come
+_Handler = Callable[[_Program, float], list[Event]]  # the event of a program at that moment
 
 
 class RecordedPrograms:
@@ -129,7 +129,7 @@ class RecordedPrograms:
         return False
 
     def check(self, trial: Trial) -> None:
-        """Whatever was recorded can be played."""
+        """Any recorded run can be played."""
         self._run_of(trial)
 
     def capacity(self) -> FreeCapacity:
@@ -188,7 +188,7 @@ class RecordedPrograms:
             self._drop(program)
 
     def next_event_time(self) -> float | None:
-        """When a program next has something to say."""
+        """When a program next has an event."""
         if self._unheard:
             return self._clock.now()
         while self._heap and self._heap[0][2].epoch != self._heap[0][3]:
@@ -196,7 +196,7 @@ class RecordedPrograms:
         return self._heap[0][0] if self._heap else None
 
     def wait(self, timeout: Seconds | None = None) -> None:
-        """Let time pass until a program has something to say, or for `timeout` seconds."""
+        """Let time pass until a program has an event, or for `timeout` seconds."""
         coming = self.next_event_time()
         until = math.inf if coming is None else max(coming - self._clock.now(), 0.0)
         pause = min(until, math.inf if timeout is None else timeout)
@@ -204,7 +204,7 @@ class RecordedPrograms:
             self._clock.sleep(pause)
 
     def step(self, now: float) -> list[Event]:
-        """What programs have said until `now`."""
+        """Events of programs until `now`."""
         heap, until, events, self._unheard = self._heap, now + _ROUNDING, self._unheard, []
         while heap and heap[0][0] <= until:
             time, _, program, epoch, handle = heapq.heappop(heap)
@@ -241,7 +241,7 @@ class RecordedPrograms:
 
     @staticmethod
     def _step(program: _Program) -> float:
-        """Whole steps done; all of them after the last report, whatever adding up seconds rounds to."""
+        """Whole steps done; all of them after the last report, in spite of rounding."""
         points = program.run.points
         return points[-1][0] if program.report >= len(points) else program.run.step_at(program.base)
 
@@ -294,7 +294,7 @@ class RecordedPrograms:
             self._begin_saving(program, time)
 
     def _report_time(self, program: _Program) -> float:
-        """When it says something next."""
+        """The time of its next event."""
         assert program.since is not None
         seconds = (program.run.points[program.report][2] - program.base) * program.slowness
         return program.since + max(seconds, 0.0)

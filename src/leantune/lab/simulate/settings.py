@@ -55,7 +55,7 @@ def _file(entry: Entry) -> Path:
 
 @dataclass(frozen=True)
 class SimulationSettings:
-    """What seldom differs from one simulation to the next; see docs/spot-simulate.md.
+    """Settings that rarely differ between simulations; see docs/spot-simulate.md.
 
     days: of prices, None: 30 of generated prices, or all of a file. traces: see `cloud.traces`. revocations: what takes
     machines away, None: prices, and traces where they are given. hour_value: USD that an hour of one job's time is

@@ -49,7 +49,7 @@ Instances = Mapping[tuple[str, str], Machine]  # by type and zone; zone "" for a
 class Pool:
     """Markets to choose from. start, end: when a tuning begins, and until when prices are known (then they hold).
 
-    source: where the prices come from, in words. troubles: what was wrong with them.
+    source: where the prices come from, in words. troubles: problems of these prices.
     """
 
     feeds: tuple[MarketFeed, ...]
@@ -77,7 +77,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Revoking:
-    """What takes machines away. traces: a declared mapping (`spot.traces`), needed unless only prices do."""
+    """The causes of revocations. traces: a declared mapping (`spot.traces`), needed unless only prices do."""
 
     mode: Mode = "price"
     traces: Path | None = None
@@ -172,7 +172,7 @@ def _iso(seconds: float) -> str:
 
 
 def with_generated_prices(pool: Pool, regime: str, *, seed: int = 0) -> Pool:
-    """The same machines in the same markets at generated prices; what takes them away stays as it is."""
+    """The same machines in the same markets at generated prices; the causes of revocations stay the same."""
     usd = {feed.market: feed.machine.usd_per_hour or math.nan for feed in pool.feeds if not feed.on_demand}
     began = pool.start - HISTORY_DAYS * DAY
     series = generate_prices(usd, start=began, days=(pool.end - began) / DAY, regime=regime, seed=seed)

@@ -46,7 +46,7 @@ from leantune.strategies.spottune import SpotTune
 from leantune.strategies.tuner import View
 
 JOB = "job"  # the one parameter of a simulated study: which recording is played
-METRIC = "value"  # what every recording reports, whatever its own name for it
+METRIC = "value"  # the metric of every recording
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class TuningRules:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is simulated. feeds: spot and on demand. slowness: by machine type, seconds per recorded second.
+    """A simulation's input. feeds: spot and on demand. slowness: by machine type, seconds per recorded second.
 
     exponent: b of the prior C0 / CPU^b for step times. hour_value: USD that an hour of one job's time is worth.
     """
@@ -119,7 +119,7 @@ class JobOutcome:
 
 @dataclass(frozen=True, eq=False)
 class SimulationResult:
-    """What came out. ranking: jobs, best first, when they were selected; selected: those that went on to the end.
+    """The result. ranking: jobs, best first, when they were selected; selected: those that went on to the end.
 
     began, selected_at, finished_at: times of the simulated clock; seconds are counted from the start. notes: what could
     not be done as wished. final_values: true metric at the end of every job (jobs,).
@@ -201,7 +201,7 @@ class SimulationResult:
 
 @dataclass(frozen=True)
 class ObservedFleet:
-    """What a chooser that knows the future may ask of a simulation: the time, and how many machines were launched."""
+    """A simulation's data for a chooser that knows the future: the time, and the number of launched machines."""
 
     now: Callable[[], float]
     launches: Callable[[], int]
@@ -311,7 +311,7 @@ def training_run(job: RecordedJob, slowness: Mapping[str, float]) -> TrainingRun
 
 
 def _problem(scenario: Scenario) -> Problem:
-    """Which recording to play is all that there is to choose."""
+    """The only parameter: which recording to play."""
     first, count = scenario.jobs[0], len(scenario.jobs)
     space = Space(**{JOB: ordinal(*range(max(count, 2)))})
     goal = maximize(METRIC, scale="linear") if first.maximize else minimize(METRIC, scale="linear")

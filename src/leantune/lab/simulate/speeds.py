@@ -51,7 +51,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Speeds:
-    """The speed of every type that was asked for, and in words where the figures come from."""
+    """The speed of every requested type, and the source of the figures in words."""
 
     reference: str
     source: str

@@ -21,7 +21,7 @@ _TINY = 1e-7
 
 @dataclass(frozen=True)
 class Reliability:
-    """One bin of the reliability table: what was said, what happened, how often."""
+    """One bin of the reliability table: mean prediction, frequency of the event, number of answers."""
 
     low: float
     high: float
@@ -45,7 +45,7 @@ class Scores:
 
 
 def scores(probabilities: FloatArray, labels: BoolArray) -> Scores:
-    """Score probabilities (n,) against what happened (n,)."""
+    """Score probabilities (n,) against events (n,)."""
     if len(labels) == 0 or probabilities.shape != labels.shape:
         what = f"{len(probabilities)} probabilities for {len(labels)} labels"
         raise InvalidInput(what, where="scores", hint="Give as many of both, at least one")

@@ -152,7 +152,7 @@ def _attempt(
 
 
 def _cpu_seconds() -> float:
-    """Of this process so far: what training costs, also on a busy machine."""
+    """CPU seconds of this process so far: the cost of training, also on a busy machine."""
     spent = os.times()
     return spent.user + spent.system
 

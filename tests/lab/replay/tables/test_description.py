@@ -100,7 +100,7 @@ def test_presets_are_descriptions(name: str) -> None:
         ({"maximize": ""}, "there is no goal", "line 1", "Add maximize:"),
         ({"x": "minimize: cost"}, "there are two goals", "line 8, minimize", "Keep one"),
         ({"maximize": "maximize: acuracy"}, "there is no metric 'acuracy'", "line 7, maximize", "mean 'accuracy'?"),
-        ({"maximize": "maximize: cost"}, "cost is to be kept small", "line 7, maximize", "minimize: cost"),
+        ({"maximize": "maximize: cost"}, "cost cannot be maximised", "line 7, maximize", "minimize: cost"),
         ({"x": "at: anywhere"}, "at is for goals to minimise", "line 8, at", "Leave it out"),
         ({"x": "scale: cubic"}, "unknown scale 'cubic'", "line 7, maximize", "'log'"),
         ({"x": "subject_to: [5]"}, "5 where a text is expected", "line 8, subject_to item 1", "cost <= 0.10 USD"),

@@ -1,4 +1,4 @@
-"""Numbers in the cells of one column, with or without units, and what to do where they disagree."""
+"""Numbers in the cells of one column, with or without units, and their conversion."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNITS: dict[str, tuple[str, float]] = {
 }
 _PERCENT_GAP = 5.0  # no share comes near it, and percents of interest lie above
 
-CellError = Callable[[int, str, str], TableError]  # (row, what is wrong with its cell, what would be right)
+CellError = Callable[[int, str, str], TableError]  # (row, the mistake in its cell, the hint)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _mixed(given: dict[int, float], unit: MetricUnit) -> list[int]:
 
 
 def _number_and_unit(cell: str, row: int, error: CellError) -> tuple[float, str]:
-    """What a cell says; the unit as written, "" for none."""
+    """The number of a cell; the unit as written, "" for none."""
     match = _NUMBER.fullmatch(cell)
     if match is None or (match["dollar"] and match["unit"]):
         hint = "Write a decimal point" if re.fullmatch(r"[+-]?\d+,\d+", cell) else "Write a number, or leave it empty"

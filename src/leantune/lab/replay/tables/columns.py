@@ -15,7 +15,7 @@ from leantune.lab.replay.tables.sheet import Sheet
 
 
 class TableColumns:
-    """Texts and numbers of each column; remembers what it had to convert."""
+    """Texts and numbers of each column; remembers conversions."""
 
     def __init__(self, sheet: Sheet, made: Mapping[str, MadeColumn], units: Units = "refuse") -> None:
         self.sheet = sheet
@@ -39,13 +39,13 @@ class TableColumns:
         return [_as_text(value) for value in self._computed(formula)]
 
     def numbers(self, formula: Formula) -> list[float | None]:
-        """Numbers in seconds, USD, GiB or whatever the column holds; None where a row has none."""
+        """Numbers in seconds, USD, GiB or the column's own unit; None where a row has none."""
         if formula.text in self._cells:
             return self._read(formula.text, formula.kind, formula.factor).values
         return [None if value is None else value * formula.factor for value in self._computed(formula)]
 
     def checked(self, formula: Formula, fault: Callable[[float | None], str], hint: str) -> list[float | None]:
-        """Numbers; TableError for the first with a fault, which is what is wrong with it, or ""."""
+        """Numbers; TableError for the first number for which `fault` gives a text other than ""."""
         values = self.numbers(formula)
         for row, value in enumerate(values):
             if what := fault(value):
@@ -64,7 +64,7 @@ class TableColumns:
         return shares.values
 
     def error(self, formula: Formula, row: int, what: str, hint: str) -> TableError:
-        """What is wrong with a cell, and what would be right."""
+        """An error about a cell, with its hint."""
         return self.sheet.error(formula.text, row, what, hint)
 
     def remarks(self) -> list[Remark]:

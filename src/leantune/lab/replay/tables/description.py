@@ -17,10 +17,10 @@ from leantune.units import UNITS, Kind
 
 SEPARATORS = (",", ";", "\t", "|")
 CLUSTER = "cluster"  # the name of the cluster among the parameters
-# What the values of a parameter are to a model: ranks, names, numbers, logarithms, truth values.
+# The meaning of a parameter's values for a model: ranks, names, numbers, logarithms, booleans.
 ParameterKind = Literal["ordinal", "choice", "linear", "log", "bool"]
-MetricUnit = Literal["any", "number", "share", "percent"]  # what the numbers of a metric are
-# What becomes of odd rows and cells; the first word of each is what happens where nothing is said.
+MetricUnit = Literal["any", "number", "share", "percent"]  # the unit of a metric's numbers
+# The handling of odd rows and cells; the first word of each is the default.
 Missing = Literal["skip", "drop", "fail", "refuse"]  # configurations that lack a fraction
 Lacking = Literal["fail", "drop", "refuse"]  # rows without a metric, time or dollars
 Duplicates = Literal["mean", "first", "last", "refuse"]  # several rows of one configuration and fraction
@@ -47,7 +47,7 @@ _LIMIT_HINT = "Write a limit, such as cost <= 0.10 USD, accuracy >= 0.85 or time
 
 @dataclass(frozen=True)
 class Formula:
-    """A column or an expression over columns, and the entry that complaints name.
+    """A column or an expression over columns, and the entry that errors name.
 
     kind: what units must measure; "" takes any one kind. factor: to the base unit, of numbers without a unit.
     """
@@ -104,7 +104,7 @@ class RowFilter:
 
 @dataclass(frozen=True)
 class ProblemText:
-    """A goal and limits that may name the median. own: what the problem says otherwise than the table, by key."""
+    """A goal and limits that may name the median. own: the keys in which the problem differs from the table."""
 
     goal: Goal
     goal_entry: Entry
@@ -113,7 +113,7 @@ class ProblemText:
 
     @property
     def metrics(self) -> frozenset[str]:
-        """What the goal and the limits are about."""
+        """The metrics of the goal and the limits."""
         limited = (_LIMITED.match(limit.written) for limit in self.limits)
         return frozenset({self.goal.metric, *(match[1] for match in limited if match)})
 
@@ -128,7 +128,7 @@ class Remark:
 
 
 def parse_description(text: str, source: str) -> Description:
-    """Check the text of a description; the error names the line and the key of whatever is wrong."""
+    """Check the text of a description; the error names the line and the key of the mistake."""
     root = read_tree(text, source, called="description", begin="file:, parameters:, time:, metrics:")
     given = root.fields(KEYS, _ROOT_HINT)
     root.check_given({"file": "file: measurements.csv", "time": "time: training_time"})
@@ -329,7 +329,7 @@ def _deviations(entry: Entry) -> dict[str, Formula]:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """All that a YAML says about its CSV.
+    """The contents of a YAML about its CSV.
 
     where: which rows count, by column. deviations: columns of standard deviations of one run, by metric or "time".
     problems: the main one under "".
@@ -360,7 +360,7 @@ class Description:
     units: Units = "refuse"
 
     def of(self, problem: str) -> Description:
-        """The description with what this problem says otherwise; its filters of rows come on top."""
+        """The description with this problem's own keys; its filters of rows are added."""
         own = self.problems[problem].own
         return replace(self, **{**own, "where": {**self.where, **own.get("where", {})}})
 

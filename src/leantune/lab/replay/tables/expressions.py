@@ -52,7 +52,7 @@ _NAMES_OF_NODES: Mapping[type[ast.AST], str] = {
 
 @dataclass(frozen=True)
 class Expression:
-    """A checked expression and the names of the columns it needs; `where` is the place that complaints name."""
+    """A checked expression and the names of the columns it needs; `where` is the place that errors name."""
 
     text: str
     where: str = field(compare=False)
@@ -61,12 +61,12 @@ class Expression:
 
     @classmethod
     def parse(cls, text: str, where: str) -> Expression:
-        """Read and check; TableError for whatever is no arithmetic."""
+        """Read and check; TableError for text that is not arithmetic."""
         if len(text) > LONGEST:
             raise TableError(f"the expression is longer than {LONGEST} characters", where=where, hint=_HINT)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Python's opinions on what is refused below anyway
+                warnings.simplefilter("ignore")  # warnings of Python about text that is refused below anyway
                 tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError) as error:  # ValueError: a NUL character
             offset = getattr(error, "offset", None)

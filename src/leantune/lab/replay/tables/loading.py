@@ -33,7 +33,7 @@ _UNIT = {COST: " USD", TIME: " s"}
 
 @dataclass(frozen=True, eq=False)
 class MeasuredTable:
-    """What a CSV measured, and a problem about it.
+    """The measurements of a CSV, and a problem about them.
 
     name: of the preset, or the YAML's stem. source: path of the CSV. problem_name: "" for the main one.
     measurements: by configuration id and share of the data. rows: of the CSV, those that count. digest: sha256 over the
@@ -140,7 +140,7 @@ def _absent_hint(file: str, folder: Path, *, preset: bool) -> str:
 
 
 def _stated(stated: ProblemText, description: Description, pairs: TablePairs) -> tuple[Problem, list[Remark]]:
-    """The problem without a budget, and what its medians are."""
+    """The problem without a budget, and its medians."""
     remarks: list[Remark] = []
     limits = [_limit(entry, description, pairs, remarks) for entry in stated.limits]
     metrics = [stated.goal.metric, *(limit.metric for limit in limits)]
@@ -152,7 +152,7 @@ def _stated(stated: ProblemText, description: Description, pairs: TablePairs) ->
         problem = Problem(
             pairs.space, goal, limits, pairs.fractions, snapshots=snapshots, fidelity=fidelity, gaps=pairs.gaps
         )
-    except ProblemError as error:  # each part was checked: what is left are limits that do not go together
+    except ProblemError as error:  # each part was checked: only limits that contradict each other are left
         at_fault = stated.limits[-1] if stated.limits else stated.goal_entry
         raise at_fault.error(f"{error.what}: {error.where}", error.job_hint) from None
     return problem, remarks

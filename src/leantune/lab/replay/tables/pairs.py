@@ -21,7 +21,7 @@ _ByPair = dict[tuple[Key, Fraction], Measurement]
 
 @dataclass(frozen=True)
 class TablePairs:
-    """A space of the measured configurations and what each of its pairs brought; gaps: those that the table lacks."""
+    """A space of the measured configurations and the measurement of each pair; gaps: pairs that the table lacks."""
 
     space: Space
     fractions: tuple[Fraction, ...]
@@ -32,7 +32,7 @@ class TablePairs:
 
     @property
     def at_full_data(self) -> list[Measurement]:
-        """What runs on all the data measured; failed ones are not among them."""
+        """Measurements of runs on all the data, without failed runs."""
         return [run for (_, share), run in self.measurements.items() if share == 1 and not run.failure]
 
 
@@ -182,7 +182,7 @@ def _filled(
 
 
 def _space(parameters: dict[str, Parameter], configurations: Mapping[Key, None], remarks: list[Remark]) -> Space:
-    """The grid of the parameters' values, or, where most of it was not measured, the list of what was.
+    """The grid of the parameters' values, or, where most of it was not measured, the list of measured ones.
 
     A list has no combinations to enumerate: random configurations of seven parameters would make 1e19.
     """

@@ -1,4 +1,4 @@
-"""Each row of a table as a run: its configuration, its share of the data, and what it measured."""
+"""Each row of a table as a run: its configuration, its share of the data, and its measurements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Key = tuple[Value | tuple[str, int] | None, ...]
 
 @dataclass(frozen=True)
 class TableRun:
-    """One row; `lacking` names what the problem needs of it and it does not have."""
+    """One row; `lacking` names the values that the problem needs and the row lacks."""
 
     place: str
     key: Key

@@ -34,7 +34,7 @@ class Sheet:
         return f"{self.source}, line {self.lines[row]}{shown}"
 
     def error(self, column: str, row: int, what: str, hint: str) -> TableError:
-        """What is wrong with a cell, and what would be right."""
+        """An error about a cell, with its hint."""
         return TableError(what, where=self.place(row, column), hint=hint)
 
     def cells(self, column: str) -> list[str]:
@@ -44,7 +44,7 @@ class Sheet:
 
 
 def read_bytes(path: Path, hint: str) -> bytes:
-    """All of the file; `hint` says what to do where it is absent."""
+    """The whole file; `hint` is for an absent file."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

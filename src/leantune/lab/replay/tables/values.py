@@ -32,7 +32,7 @@ def span_all(
     described: Mapping[str, ParameterColumn], columns: TableColumns
 ) -> tuple[dict[str, ParameterValues], list[Remark]]:
     """The parameters that columns span. One that is blank in some rows exists only where a choice or a truth value says
-    so: the first of those whose values in rows with and without it are different ones.
+    so: the first parameter whose values differ between rows with and without it.
     """
     spanned = {name: _span(name, column, columns) for name, column in described.items()}
     remarks = []
@@ -98,7 +98,7 @@ def _meant(cells: Collection[str], described: ParameterColumn) -> dict[str, Valu
 
 
 def _fault(cell: str, name: str, described: ParameterColumn) -> tuple[str, str]:
-    """What is wrong with a cell that means nothing, and what would be right."""
+    """An error about a cell that cannot be read, with its hint."""
     if described.kind == "bool":
         return f"{cell!r} is neither true nor false", f"Write one of {', '.join(_TRUTHS)}"
     if described.kind in ("linear", "log") and plain_number(cell) is None:
