@@ -17,7 +17,7 @@ from typing import NamedTuple
 from leantune.executors.base import Finished, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import COST, TIME, Problem, Scale
-from leantune.units import Seconds
+from leantune.units import LARGEST, Seconds, is_value
 from leantune.worker.lines import ProgramReport, plain, read_pairs
 from leantune.worker.messages import EndReason
 
@@ -108,7 +108,7 @@ class ReportLog:
         if share is not None:
             self.take(share, said.metrics, seconds if wanted else None)
         self.step = self.step if said.step is None else said.step
-        metrics = {name: value for name, value in said.metrics.items() if isfinite(value)}
+        metrics = {name: value for name, value in said.metrics.items() if is_value(value)}
         return Report(self.trial.number, seconds, metrics, said.step, said.fraction and (share or said.fraction))
 
     def share(self, fraction: Fraction | None) -> Fraction | None:
@@ -146,8 +146,8 @@ class ReportLog:
         for name in self.problem.required_metrics:
             if name not in metrics:
                 return self._missing(name, share)
-            if not isfinite(metrics[name]):
-                return f"{name} is {metrics[name]}"
+            if not is_value(metrics[name]):
+                return f"{name} is {metrics[name]}" + (f", beyond {LARGEST:g}" if isfinite(metrics[name]) else "")
         goal = self.problem.goal
         if goal.scale is Scale.SHARE and not 0.0 <= metrics.get(goal.metric, 0.0) <= 1.0:
             return f"{goal.metric} is {metrics[goal.metric]:g}: declared as a share, 0 to 1"
@@ -230,7 +230,7 @@ def _hear_last_lines(log: ReportLog, ending: Ending) -> None:
 def _measured(log: ReportLog, share: Fraction, seconds: float) -> Observation:
     """The largest share took as long as the whole run, whose machine was paid to its end."""
     result = log.results.get(share, ShareResult())
-    metrics = {name: value for name, value in result.metrics.items() if isfinite(value)}
+    metrics = {name: value for name, value in result.metrics.items() if is_value(value)}
     at_share = seconds if share == log.trial.fraction or result.seconds is None else min(result.seconds, seconds)
     return observe(log.problem, log.trial, metrics, seconds=at_share, cost=result.cost, fraction=share)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from leantune.errors import InvalidInput
-from leantune.units import parse_share
+from leantune.units import is_value, parse_share
 
 STEP, FRACTION = "step", "fraction"
 RESERVED = frozenset({STEP, FRACTION})  # what a report says besides metrics
@@ -52,7 +52,7 @@ def read_mapping(message: Mapping[str, object]) -> ProgramReport:
     metrics = {name: number for name, number in numbers.items() if name not in RESERVED and _is_name(name)}
     step = numbers.get(STEP)
     fraction, odd = _share(message.get(FRACTION))
-    return ProgramReport(metrics, step if step is not None and math.isfinite(step) else None, fraction, odd)
+    return ProgramReport(metrics, step if step is not None and is_value(step) else None, fraction, odd)
 
 
 def read_pairs(line: str) -> dict[str, float]:
