@@ -290,6 +290,10 @@ class LocalRun:
             log=str(self._folder.log(self.terms.attempt)),
             notes=(*self._keeper.notes, *_notes(event)),
         )
+        if self._log.limits.notes:
+            from leantune.worker.output import append_notes
+
+            append_notes(ending.log, self._log.limits.notes)
         self._ended = outcome(self._log, ending, self._restored, self.terms, evicted=self._evicted)
         self._keeper.settle(self._ended.state, keep=self.terms.keep)
 
@@ -311,6 +315,8 @@ def _notes(event: Exit) -> list[str]:
         notes.append("it did not end when asked to and was killed")
     if event["log_error"]:
         notes.append(f"its log stops early: {event['log_error']}")
+    if event["long_lines"]:
+        notes.append(f"lines that began as reports and were too long to be read: {event['long_lines']}")
     if event["dropped"]:
         notes.append(f"{event['dropped']} reports were lost")
     if event["left"]:

@@ -8,7 +8,7 @@ never what was reported. A run that did not end well is failed, with one sentenc
 import re
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from math import isclose, isfinite
@@ -18,7 +18,7 @@ from leantune.executors.base import Finished, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import COST, TIME, Problem, Scale
 from leantune.units import LARGEST, Seconds, is_value
-from leantune.worker.lines import ProgramReport, plain, read_pairs
+from leantune.worker.lines import ProgramReport, ReportLimits, plain, read_pairs
 from leantune.worker.messages import EndReason
 
 MOST_NAMES = 100  # of metrics that are remembered, of a program that makes them up as it goes
@@ -92,9 +92,11 @@ class ReportLog:
     step: float | None = None
     names: dict[str, None] = field(default_factory=dict)
     odd_fraction: str = ""
+    limits: ReportLimits = field(default_factory=ReportLimits)
 
     def hear(self, said: ProgramReport, seconds: float, *, on_purpose: bool) -> Report | None:
-        """Take note of a report; None when it is just output: a JSON object with nothing that the problem requires.
+        """Take note of a report; None when it is just output (a JSON object with nothing that the problem requires), or
+        one too many: its last values still count.
 
         on_purpose: it came through `current_trial()`, so whatever it tells is meant.
         """
@@ -105,10 +107,14 @@ class ReportLog:
         if not (wanted or on_purpose) or said.odd_fraction:
             return None
         share = self.share(said.fraction)
-        if share is not None:
+        first_there = share != self.trial.fraction and share in self.trial.snapshots and share not in self.results
+        is_kept = first_there or self.limits.keeps(seconds)
+        if share is not None and (is_kept or share == self.trial.fraction):
             self.take(share, said.metrics, seconds if wanted else None)
         self.step = self.step if said.step is None else said.step
-        metrics = {name: value for name, value in said.metrics.items() if is_value(value)}
+        if not is_kept:
+            return None
+        metrics = self.limits.shortened(said.metrics, required)
         return Report(self.trial.number, seconds, metrics, said.step, said.fraction and (share or said.fraction))
 
     def share(self, fraction: Fraction | None) -> Fraction | None:
@@ -182,6 +188,7 @@ def outcome(
     leave: it is not done if it ended when it was asked to, even with exit code 0 and a report of a part of its
     training.
     """
+    ending = replace(ending, notes=(*ending.notes, *log.limits.notes))
     _hear_last_lines(log, ending)
     if restored.own and not ending.why:
         log.fill_in(terms.reported)
