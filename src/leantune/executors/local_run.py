@@ -276,6 +276,7 @@ class LocalRun:
     def _settle(self, event: Exit) -> None:
         assert self.warden is not None
         self.warden.end()
+        self._folder.remove_temporary()
         self.ended = max(self.ended, event["ended"])
         ending = Ending(
             seconds=Seconds(event["seconds"]),
@@ -301,6 +302,7 @@ class LocalRun:
         """The warden died, and its program with it: nobody knows how the run would have ended."""
         assert self.warden is not None
         self.warden.end()
+        self._folder.remove_temporary()
         noise = plain(self.warden.noise.strip().rpartition("\n")[2])
         cause = f"its warden was killed{f': {noise}' if noise else ''} (log: {self._folder.log(self.terms.attempt)})"
         self.ended = now
