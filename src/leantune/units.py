@@ -17,6 +17,7 @@ from leantune.errors import InvalidInput
 Usd = NewType("Usd", float)
 Seconds = NewType("Seconds", float)
 NO_USD, NO_SECONDS = Usd(0.0), Seconds(0.0)
+LARGEST = 1e100  # magnitude of a measured value; squares and sums of such are still finite
 Kind = Literal["time", "money", "memory"]
 Partials = tuple[float, ...]
 NOTHING: Partials = ()
@@ -48,6 +49,11 @@ _RIGHT: Mapping[Kind, str] = MappingProxyType(
 )
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _QUANTITY = re.compile(rf"(?P<dollar>\$?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\d\s]\S*)?")
+
+
+def is_value(number: float) -> bool:
+    """Whether a measured number says anything: finite, and of a magnitude up to LARGEST. Any other counts as NaN."""
+    return -LARGEST <= number <= LARGEST
 
 
 def parse_quantity(text: str, kind: Kind) -> float:

@@ -57,6 +57,14 @@ def test_a_link_that_leaves_by_way_of_another_is_refused(tmp_path: Path) -> None
         scan(folder)
 
 
+def test_a_link_that_leaves_and_comes_back_is_kept_without_the_detour(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    (folder / "model").write_bytes(b"1")
+    (folder / "latest").symlink_to("../checkpoint/model")
+    assert scan(folder).links == {"latest": "model"}
+
+
 def test_links_in_a_circle_are_kept(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
@@ -79,6 +87,10 @@ def _changed(**changes: object) -> bytes:
     return json.dumps({**json.loads(MANIFEST.to_bytes()), **changes}).encode()
 
 
+def _file(**changes: object) -> bytes:
+    return _changed(files=[{**json.loads(MANIFEST.to_bytes())["files"][0], **changes}])
+
+
 @pytest.mark.parametrize(
     "raw",
     [
@@ -96,6 +108,22 @@ def _changed(**changes: object) -> bytes:
         _changed(links={"..": "x"}),
         _changed(folders=[""]),
         _changed(unknown=1),
+        b'{"version": 1, "files": ' + b"[" * 100_000,
+        _changed(generation="3"),
+        _changed(generation=True),
+        _changed(generation=4),
+        _changed(data="../00000003-0123abcd"),
+        _changed(data="00000003-0123abcd/.."),
+        *(_file(name=name) for name in ("../a", "/a", "a/../b", "./a", "a//b", "a\0", "\ud800", 3)),
+        *(_file(path=path) for path in ("../000000", "000000/../x", "", 3)),
+        *(_file(size=size) for size in (-1, 1.5, "1", 2**70, True)),
+        *(_file(modified_ns=moment) for moment in (2**70, -(2**70), 0.5, None)),
+        _file(sha256=None),
+        _changed(links=[["latest", "a/b"]]),
+        _changed(links={"a": "b"}),
+        _changed(links={"a/b": "c"}),
+        _changed(links={"a/b/c": "d"}),
+        *(_changed(links={"latest": end}) for end in ("/etc/passwd", "../a", "a/../..", "", "\0", "\ud800", 3, None)),
     ],
 )
 def test_a_damaged_manifest_is_refused(raw: bytes) -> None:

@@ -1,13 +1,15 @@
 """Checkpoints: what was saved comes back, whatever happens on the way."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leantune.checkpoints import store as module
@@ -304,6 +306,7 @@ def test_a_folder_that_never_holds_still_is_given_up_and_the_old_checkpoint_stay
 
 KILLED = """
 import os, sys
+from contextlib import suppress
 from pathlib import Path
 import obstore
 from leantune.checkpoints import store as module
@@ -516,3 +519,71 @@ def test_big_files_do_not_go_through_memory(folder: Path, tmp_path: Path) -> Non
     assert grown < size / 2
     for path in (tmp_path / "there" / "big", _one_object(tmp_path)):
         path.unlink()
+
+
+HOSTILE_NAMES = st.sampled_from(
+    ["a", "a/b", "x", "x/evil", "x/y/evil", "../evil", "/tmp/leantune-evil", "..", ".", "", "a\0", "\ud800", "n" * 300]
+)
+HOSTILE_ENDS = st.sampled_from(
+    [".", "..", "../..", "/", "a", "x", "x/..", "x/../..", "a/b/../../..", "../outside", "deep/er/up/..", "", "\0"]
+)
+HOSTILE = st.fixed_dictionaries(
+    {},
+    optional={
+        "links": st.dictionaries(HOSTILE_NAMES, HOSTILE_ENDS, max_size=4),
+        "folders": st.lists(HOSTILE_NAMES, max_size=3),
+        "generation": st.sampled_from([1, 0, -1, 2**80, "1", None]),
+        "data": st.sampled_from(["", "..", "../..", "00000001-00000000", None]),
+        "files": st.just([]) | st.recursive(st.none() | st.text(max_size=3), st.lists, max_leaves=4),
+    },
+)
+
+
+@settings(max_examples=300)
+@given(changes=HOSTILE, name=HOSTILE_NAMES | st.none(), cut=st.integers(0, 3000))
+def test_hostile_manifests_write_nothing_outside(
+    changes: dict[str, object], name: str | None, cut: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = tmp_path_factory.mktemp("hostile")
+    store, folder, there = (
+        CheckpointStore(place / "store", "study"),
+        place / "run" / "checkpoint",
+        place / "b" / "there",
+    )
+    fill(folder, model="weights")
+    fill(place / "outside", precious="mine")
+    store.save(KEY, folder)
+    path = next((place / "store").rglob("*.json"))
+    manifest = json.loads(path.read_text()) | changes
+    if name is not None and "files" not in changes:
+        manifest["files"][0]["name"] = name
+    path.write_text(json.dumps(manifest)[: cut if cut < 500 else None])
+    before = texts(place / "outside"), sorted(entry.name for entry in place.iterdir())
+    with suppress(CheckpointError):
+        store.restore(KEY, there)
+        assert all(there.resolve() in [end, *end.parents] for entry in there.rglob("*") if (end := entry.resolve()))
+    assert (texts(place / "outside"), sorted({entry.name for entry in place.iterdir()} - {"b"})) == before
+    assert {entry.name for entry in (place / "b").iterdir()} <= {"there", ".there.generation"}
+    assert not Path("/tmp/leantune-evil").exists()
+
+
+def test_links_by_way_of_links_are_refused(store: CheckpointStore, folder: Path, tmp_path: Path) -> None:
+    (folder / "a" / "b").mkdir(parents=True)
+    fill(folder, model="weights")
+    store.save(KEY, folder)
+    path = next((tmp_path / "store").rglob("*.json"))
+    links = {"a/b/top": "../..", "sly": "a/b/top/../secret"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"links": links}))
+    with pytest.raises(CheckpointError, match="'sly' is a link that leads out of the folder"):
+        store.restore(KEY, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_link_in_place_of_the_marker_is_not_followed(store: CheckpointStore, folder: Path, tmp_path: Path) -> None:
+    fill(folder, model="weights")
+    (tmp_path / "precious").write_text("mine")
+    for name in (".checkpoint.generation", ".checkpoint.generation.new"):
+        (folder.parent / name).symlink_to(tmp_path / "precious")
+    store.save(KEY, folder)
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert not (folder.parent / ".checkpoint.generation").is_symlink()

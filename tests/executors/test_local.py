@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -471,10 +472,14 @@ def full_disk_is_survived(place: Path, reason: str) -> None:
     assert end.cause == f"its log stops early: {reason}"
 
 
-def test_a_log_without_room(tmp_path: Path) -> None:
+def test_links_in_place_of_our_files_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "runs/trial-0000").mkdir(parents=True)
-    (tmp_path / "runs/trial-0000/attempt-1.log").symlink_to("/dev/full")
-    full_disk_is_survived(tmp_path, "No space left on device")
+    (tmp_path / "precious").write_text("mine")
+    for name in ("attempt-1.log", "attempt-1.log.end", "attempt-1.json"):
+        (tmp_path / "runs/trial-0000" / name).symlink_to(tmp_path / "precious")
+    assert run(tmp_path, GOOD).state is TrialState.DONE
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert "accuracy" in log_of(tmp_path)
 
 
 def test_a_log_that_may_not_grow(tmp_path: Path) -> None:
@@ -507,9 +512,28 @@ def test_a_full_disk(small_disk: Path) -> None:
     full_disk_is_survived(small_disk, "No space left on device")
 
 
-def test_a_disk_that_is_full_before_the_start(small_disk: Path) -> None:
+def test_a_disk_that_is_full_before_the_start(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     (small_disk / "runs").mkdir()
     (small_disk / "locks").mkdir()
+    with pytest.raises(OSError, match="No space"), (small_disk / "fill").open("wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 4096)
+    reads = "import json, os; json.load(open(os.environ['LEANTUNE_TRIAL'])); "
+    with local(small_disk, python(reads + GOOD)) as executor:
+        end = end_of(executor)
+    assert (end.state, end.cause) == (TrialState.DONE, "its log stops early: No space left on device")
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_disk_that_is_full_and_no_room_elsewhere(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
+    for name in ("runs", "locks"):
+        (small_disk / name).mkdir()
     with pytest.raises(OSError, match="No space"), (small_disk / "fill").open("wb", buffering=0) as file:
         while True:
             file.write(b"x" * 4096)

@@ -111,6 +111,8 @@ def test_words_about_memory_in_the_log_of_a_good_run_mean_nothing() -> None:
         ([{"acuracy": 0.9}], "metric 'accuracy' was not reported (did you mean 'acuracy'?)"),
         ([{"accuracy": math.nan}], "accuracy is nan"),
         ([{"accuracy": 0.9}, {"accuracy": math.inf}], "accuracy is inf"),
+        ([{"accuracy": 2e100}], "accuracy is 2e+100, beyond 1e+100"),
+        ([{"accuracy": -1.7e308}], "accuracy is -1.7e+308, beyond 1e+100"),
         ([{"accuracy": 93.0}], "accuracy is 93: declared as a share, 0 to 1"),
         ([{"accuracy": -0.1}], "accuracy is -0.1: declared as a share, 0 to 1"),
     ],
@@ -122,6 +124,30 @@ def test_what_is_wrong_with_the_metrics(said: list[dict[str, float]], cause: str
     end = outcome(log, Ending(Seconds(2.0)))
     assert (end.state, end.cause) == (TrialState.FAILED, cause)
     taken(end, log)
+
+
+@pytest.mark.parametrize("value", [math.nan, 1e160, -1e160])
+def test_a_report_that_says_nothing_is_left_out_and_fails_where_it_is_the_last_value(value: float) -> None:
+    log = heard_of(PROBLEM, (TENTH, FULL))
+    report = log.hear(ProgramReport({"accuracy": value, "latency": 1e100}, fraction=TENTH), 1.0, on_purpose=False)
+    assert report is not None
+    assert report.metrics == {"latency": 1e100}
+    end = outcome(log, Ending(Seconds(2.0)))
+    assert (end.state, end.observations[0].fraction) == (TrialState.FAILED, TENTH)
+    say(log, 1.5, TENTH, accuracy=0.5)
+    say(log, 2.0, FULL, accuracy=0.5, latency=2.0, extra=value)
+    end = outcome(log, Ending(Seconds(3.0)))
+    assert end.state is TrialState.DONE
+    assert [dict(seen.metrics) for seen in end.observations] == [
+        {"accuracy": 0.5, "latency": 1e100}, {"accuracy": 0.5, "latency": 2.0},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ["accuracy=1e160", "accuracy=1e999"])
+def test_a_last_line_beyond_all_numbers(line: str) -> None:
+    end = outcome(heard_of(), Ending(Seconds(2.0), last_line=line))
+    assert end.state is TrialState.FAILED
+    assert end.cause.startswith("accuracy is ")
 
 
 def test_a_share_may_be_all_or_nothing() -> None:

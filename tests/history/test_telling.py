@@ -60,6 +60,8 @@ def test_shares_are_the_trials_own() -> None:
         ({"accuracy": math.nan, "latency": 1}, "'accuracy' is nan", "tell the run as failed"),
         ({"accuracy": 0.9, "latency": -math.inf}, "'latency' is -inf", "finite"),
         ({"accuracy": 0.9, "latency": 1, "extra": math.inf}, "'extra' is inf", "finite"),
+        ({"accuracy": 1e160, "latency": 1}, r"'accuracy' is 1e\+160", "between -1e+100 and 1e+100"),
+        ({"accuracy": -(10**5000), "latency": 1}, r"'accuracy' is beyond 1e\+100", "tell the run as failed"),
         ({"accuracy": "0.9", "latency": 1}, "'accuracy' is '0.9'", "number"),
         ({"accuracy": None, "latency": 1}, "'accuracy' is None", "number"),
         ({"accuracy": True, "latency": 1}, "'accuracy' is True", "number"),
@@ -74,7 +76,7 @@ def test_wrong_metrics(metrics: dict[str, float], says: str, right: str) -> None
     assert right in caught.value.hint
 
 
-@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf, "10"])
+@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf, 1e160, "10"])
 def test_wrong_seconds_and_dollars(bad: float) -> None:
     told = {"accuracy": 0.9, "latency": 1.0}
     with pytest.raises(ObservationError, match="seconds is"):

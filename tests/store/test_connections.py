@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -13,9 +14,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from leantune.errors import MissingExtra, StoreError
+from leantune.clock import SimulatedClock
+from leantune.errors import LeanTuneError, MissingExtra, StoreError
+from leantune.problem import maximize
+from leantune.space import Space, integer
 from leantune.store.connections import Connections, parse_url, shown_url
 from leantune.store.database import Database
+from leantune.study import Study
 from tests.postgres import Postgres
 
 SECRET = "s3cr3t"
@@ -27,6 +32,7 @@ SECRET = "s3cr3t"
         ("sqlite:///a.db", "sqlite:///a.db"),
         ("sqlite:////data/a b%20#.db", "sqlite:////data/a b%20#.db"),
         ("sqlite+pysqlite:///a.db", "sqlite:///a.db"),
+        ("sqlite:///what?/a.db?mode=ro#%3F", "sqlite:///what?/a.db?mode=ro#%3F"),
         ("sqlite://", "sqlite://"),
         (f"postgresql://me:{SECRET}@host:5433/db", "postgresql://me@host:5433/db"),
         (f"postgres://me:{SECRET}@host/db", "postgresql://me@host/db"),
@@ -48,7 +54,6 @@ def test_addresses_and_how_they_are_shown(given: str, shown: str) -> None:
         f"mysql://me:{SECRET}@host/db",
         f"postgresql+asyncpg://me:{SECRET}@host/db",
         f"postgresql://me:{SECRET}@host:{SECRET}/db",
-        "sqlite:///a.db?mode=ro",
         f"sqlite://me:{SECRET}@host/a.db",
         None,
     ],
@@ -220,3 +225,64 @@ def test_durability(tmp_path: Path, postgres: Postgres) -> None:
     with connections.writing() as connection:
         assert connection.exec_driver_sql("SHOW transaction_isolation").scalar_one() == "read committed"
     connections.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["a?b.db", "?", "a.db?mode=ro", "100%.db", "a#b.db", "file:x.db", "a b'\"c.db", "ü.db"]
+)
+def test_a_file_of_any_name_works(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "which?"
+    folder.mkdir()
+    url = f"sqlite:///{folder}/{name}"
+    for _ in range(2):
+        database = Database(url)
+        assert database.url == url
+        database.close()
+        assert Database.exists(url)
+    assert {entry.name.removesuffix("-wal").removesuffix("-shm") for entry in folder.iterdir()} == {name}
+
+
+def _harmed(raw: bytes, seed: int) -> bytes:
+    """Cut off, overwritten in the header or anywhere, with empty pages, garbage alone, or with pages exchanged."""
+    choose, data, page = random.Random(seed), bytearray(raw), 4096
+    anywhere = choose.randrange(len(data))
+    if seed % 6 == 0:
+        return raw[:anywhere]
+    if seed % 6 == 1:
+        return choose.randbytes(choose.randrange(1, 5000))
+    if seed % 6 == 2:
+        data[anywhere : anywhere + page] = bytes(min(page, len(data) - anywhere))
+    elif seed % 6 == 3:
+        first, second = (page * choose.randrange(len(data) // page) for _ in range(2))
+        data[first : first + page], data[second : second + page] = (
+            raw[second : second + page],
+            raw[first : first + page],
+        )
+    else:
+        for _ in range(choose.choice((1, 20, 500))):
+            data[choose.randrange(100 if seed % 6 == 4 else len(data))] = choose.randrange(256)
+    return bytes(data)
+
+
+def test_a_damaged_file_is_one_error_that_says_what_to_do(tmp_path: Path) -> None:
+    def used(file: Path) -> None:
+        space = Space(n=integer(0, 9))
+        with Study(space, maximize("a"), strategy="random", store=f"sqlite:///{file}", clock=SimulatedClock()) as study:
+            study.tell(study.ask(), {"a": 0.5}, seconds=1.0)
+            study.store.reports(), study.store.ledger(), study.recommendation()
+
+    good, harmed = tmp_path / "good.db", tmp_path / "harmed.db"
+    used(good)
+    raw, advised = good.read_bytes(), 0
+    for seed in range(90):
+        for leftover in tmp_path.glob("harmed.db*"):
+            leftover.unlink()
+        harmed.write_bytes(_harmed(raw, seed))
+        try:
+            used(harmed)
+        except StoreError as error:
+            assert error.hint
+            advised += "restore a copy" in error.hint or "move this one away" in error.hint
+        except LeanTuneError as error:  # a byte of a text was changed, and the file itself is sound
+            assert str(error)
+    assert advised > 45

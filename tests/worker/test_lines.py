@@ -81,6 +81,7 @@ def test_numbers_that_are_none() -> None:
     assert math.isnan(said.metrics["a"])
     assert [said.metrics[name] for name in "bcd"] == [math.inf, -math.inf, math.inf]
     assert said.step is None
+    assert read_mapping({"a": 1, "step": 1e160}).step is None
     assert read_mapping({"a": 10**400, "b": -(10**400)}).metrics == {"a": math.inf, "b": -math.inf}
 
 

@@ -1,12 +1,15 @@
 """Lines out of bytes; logs: the beginning and the end, and full disks."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leantune.worker.output import LONGEST_LINE, TAIL, LineSplitter, LogFile
+from leantune.worker import output
+from leantune.worker.output import LONGEST_LINE, TAIL, LineSplitter, LogFile, append_notes
 
 PIECES = st.lists(st.text("ab {\r\n").map(str.encode), max_size=12)
 
@@ -74,13 +77,33 @@ def test_a_full_disk_ends_the_log_and_nothing_else() -> None:
     assert log.error == "No space left on device"
 
 
-def test_no_room_for_the_end(tmp_path: Path) -> None:
-    (tmp_path / "log.end").symlink_to("/dev/full")
+def test_no_room_for_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = output._open_new
+    monkeypatch.setattr(output, "_open_new", lambda path: real("/dev/full" if path.endswith(".end") else path))
     log = LogFile(str(tmp_path / "log"), 20)
     log.write(b"0123456789 and more")
     log.close()
     assert log.error == "No space left on device"
     assert (tmp_path / "log").read_bytes() == b"0123456789\n[leantune: the log stops here: No space left on device]\n"
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_links_are_not_followed(tmp_path: Path, link: Callable[[Path, Path], None]) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"mine")
+    for name in ("log", "log.end"):
+        link(precious, tmp_path / name)
+    log = LogFile(str(tmp_path / "log"), 20)
+    log.write(b"0123456789 and much more than that")
+    log.close()
+    assert (log.error, precious.read_bytes()) == ("", b"mine")
+    assert not (tmp_path / "log").is_symlink()
+    assert (tmp_path / "log").read_bytes().startswith(b"0123456789")
+    assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "log").unlink()
+    (tmp_path / "log").symlink_to(precious)
+    append_notes(str(tmp_path / "log"), ["a note"])
+    assert precious.read_bytes() == b"mine"
 
 
 def test_a_log_that_cannot_be_opened(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import posixpath
+import re
 import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -58,7 +60,7 @@ class Manifest:
 
     @classmethod
     def from_bytes(cls, raw: bytes, where: str) -> "Manifest":
-        """Read what `to_bytes` wrote; CheckpointError for anything else, and for a name that leads out."""
+        """Read what `to_bytes` wrote; CheckpointError for anything else, and for a name or a link that leads out."""
         try:
             stored = json.loads(raw)
             version = stored.pop("version")
@@ -67,14 +69,29 @@ class Manifest:
                 raise CheckpointError(f"the checkpoint has the unknown version {version!r}", where=where, hint=hint)
             files = tuple(SavedFile(**entry) for entry in stored.pop("files"))
             manifest = cls(**{**stored, "files": files, "folders": tuple(stored["folders"])})
-            names = [*(file.name for file in files), *manifest.folders, *manifest.links]
-            inside = all(_is_inside(name) for name in names)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            inside = False
-        if not inside:
+            is_sound = manifest._is_sound()
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            is_sound = False
+        if not is_sound:
             hint = "Delete it: the trial then starts anew"
             raise CheckpointError("the checkpoint's manifest is damaged", where=where, hint=hint)
         return manifest
+
+    def _is_sound(self) -> bool:
+        """Whether it can have been saved: whoever restores it writes below the folder alone, and through no link."""
+        ends = [*(file.name for file in self.files), *self.links]
+        names = [*ends, *self.folders]
+        parents = {parent.as_posix() for name in names for parent in PurePosixPath(name).parents}
+        return (
+            _is_count(self.generation)
+            and re.fullmatch(rf"{self.generation:08d}-[0-9a-f]{{8}}", self.data) is not None
+            and all(_is_inside(name) for name in names)
+            and len(set(names)) == len(names)
+            and parents.isdisjoint(ends)
+            and all(re.fullmatch(r"\d{6,}", file.path) and type(file.sha256) is str for file in self.files)
+            and all(_is_count(file.size) and _is_count(abs(file.modified_ns)) for file in self.files)
+            and all(_stays_inside(name, target) for name, target in self.links.items())
+        )
 
 
 def scan(folder: Path) -> Contents:
@@ -115,14 +132,26 @@ def _target(link: Path, folder: Path) -> str:
     if root != end and root not in end.parents:
         hint = "Put the file itself into the checkpoint folder: a trial may go on on another machine"
         raise CheckpointError(f"{link.name!r} is a link to {str(end)!r}, outside", where=str(folder), hint=hint)
-    target = link.readlink()
-    return (
-        Path(os.path.relpath(end, os.path.realpath(link.parent))).as_posix()
-        if target.is_absolute()
-        else target.as_posix()
-    )
+    target = link.readlink().as_posix()
+    if _stays_inside(link.relative_to(folder).as_posix(), target):
+        return target
+    return Path(os.path.relpath(end, os.path.realpath(link.parent))).as_posix()
 
 
 def _is_inside(name: str) -> bool:
+    """Whether it is a name as `scan` gives it: relative, without detours, and one that a file system can hold."""
     path = PurePosixPath(name)
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\0" not in name
+    os.fsencode(name)  # ValueError for halves of surrogate pairs
+    plain = bool(path.parts) and path.as_posix() == name and "\0" not in name
+    return plain and not path.is_absolute() and ".." not in path.parts
+
+
+def _stays_inside(name: str, target: str) -> bool:
+    """Whether a link leads to something inside, as far as its words go; links by way of links: see `scan`."""
+    os.fsencode(target)
+    end = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+    return bool(target) and "\0" not in target and not target.startswith("/") and end.split("/")[0] != ".."
+
+
+def _is_count(number: int) -> bool:
+    return type(number) is int and 0 <= number < 2**63

@@ -156,7 +156,10 @@ class CheckpointStore:
         if not number:
             return None
         path = f"{prefix}/{number:08d}.json"
-        return Manifest.from_bytes(bytes(obstore.get(self._store, path).bytes()), str(self._root / path))
+        manifest = Manifest.from_bytes(bytes(obstore.get(self._store, path).bytes()), str(self._root / path))
+        if manifest.generation != number:
+            raise self._damaged(prefix, path, f"says that it is generation {manifest.generation}")
+        return manifest
 
     def _copy(self, prefix: str, folder: Path) -> Manifest | None:
         """Copy the folder under a number not yet used; None, and nothing left, when it changed meanwhile."""
@@ -220,11 +223,19 @@ class CheckpointStore:
             for name, target in manifest.links.items():
                 (fresh / name).parent.mkdir(parents=True, exist_ok=True)
                 (fresh / name).symlink_to(target)
+            self._check_links(prefix, manifest, fresh)
             _swap(fresh, folder)
             _write_marker(folder, manifest)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
         return ""
+
+    def _check_links(self, prefix: str, manifest: Manifest, fresh: Path) -> None:
+        """Refuse a link that leads out by way of another; nothing has been written through it."""
+        root = os.path.realpath(fresh)
+        for name in manifest.links:
+            if os.path.commonpath([root, os.path.realpath(fresh / name)]) != root:
+                raise self._damaged(prefix, name, "is a link that leads out of the folder")
 
     def _download(self, prefix: str, manifest: Manifest, file: SavedFile, to: Path) -> bool:
         """False when the object is gone: a newer generation may have replaced it since the manifest was read."""
@@ -338,7 +349,9 @@ def _swap(fresh: Path, folder: Path) -> None:
 def _write_marker(folder: Path, manifest: Manifest) -> None:
     """Beside the folder, not inside: which generation it is known to hold."""
     marker, fresh = _beside(folder, "generation"), _beside(folder, "generation.new")
-    fresh.write_text(manifest.data, encoding="ascii")
+    fresh.unlink(missing_ok=True)
+    with fresh.open("x", encoding="ascii") as file:  # whatever had the name: a link is not followed
+        file.write(manifest.data)
     fresh.replace(marker)
 
 

@@ -276,6 +276,7 @@ class LocalRun:
     def _settle(self, event: Exit) -> None:
         assert self.warden is not None
         self.warden.end()
+        self._folder.remove_temporary()
         self.ended = max(self.ended, event["ended"])
         ending = Ending(
             seconds=Seconds(event["seconds"]),
@@ -290,6 +291,10 @@ class LocalRun:
             log=str(self._folder.log(self.terms.attempt)),
             notes=(*self._keeper.notes, *_notes(event)),
         )
+        if self._log.limits.notes:
+            from leantune.worker.output import append_notes
+
+            append_notes(ending.log, self._log.limits.notes)
         self._ended = outcome(self._log, ending, self._restored, self.terms, evicted=self._evicted)
         self._keeper.settle(self._ended.state, keep=self.terms.keep)
 
@@ -297,6 +302,7 @@ class LocalRun:
         """The warden died, and its program with it: how the run would have ended is unknown."""
         assert self.warden is not None
         self.warden.end()
+        self._folder.remove_temporary()
         noise = plain(self.warden.noise.strip().rpartition("\n")[2])
         cause = f"its warden was killed{f': {noise}' if noise else ''} (log: {self._folder.log(self.terms.attempt)})"
         self.ended = now
@@ -311,6 +317,8 @@ def _notes(event: Exit) -> list[str]:
         notes.append("it did not end when asked to and was killed")
     if event["log_error"]:
         notes.append(f"its log stops early: {event['log_error']}")
+    if event["long_lines"]:
+        notes.append(f"lines that began as reports and were too long to be read: {event['long_lines']}")
     if event["dropped"]:
         notes.append(f"{event['dropped']} reports were lost")
     if event["left"]:

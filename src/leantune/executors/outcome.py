@@ -8,7 +8,7 @@ never what was reported. A run that did not end well is failed, with one sentenc
 import re
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from math import isclose, isfinite
@@ -17,8 +17,8 @@ from typing import NamedTuple
 from leantune.executors.base import Finished, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe
 from leantune.problem import COST, TIME, Problem, Scale
-from leantune.units import Seconds
-from leantune.worker.lines import ProgramReport, plain, read_pairs
+from leantune.units import LARGEST, Seconds, is_value
+from leantune.worker.lines import ProgramReport, ReportLimits, plain, read_pairs
 from leantune.worker.messages import EndReason
 
 MOST_NAMES = 100  # of metrics that are remembered, where a program invents new names without end
@@ -92,9 +92,11 @@ class ReportLog:
     step: float | None = None
     names: dict[str, None] = field(default_factory=dict)
     odd_fraction: str = ""
+    limits: ReportLimits = field(default_factory=ReportLimits)
 
     def hear(self, said: ProgramReport, seconds: float, *, on_purpose: bool) -> Report | None:
-        """Take note of a report; None when it is just output: a JSON object with nothing that the problem requires.
+        """Take note of a report; None when it is just output (a JSON object with nothing that the problem requires), or
+        one too many: its last values still count.
 
         on_purpose: it came through `current_trial()`, so all of it is meant as a report.
         """
@@ -105,10 +107,14 @@ class ReportLog:
         if not (wanted or on_purpose) or said.odd_fraction:
             return None
         share = self.share(said.fraction)
-        if share is not None:
+        first_there = share != self.trial.fraction and share in self.trial.snapshots and share not in self.results
+        is_kept = first_there or self.limits.keeps(seconds)
+        if share is not None and (is_kept or share == self.trial.fraction):
             self.take(share, said.metrics, seconds if wanted else None)
         self.step = self.step if said.step is None else said.step
-        metrics = {name: value for name, value in said.metrics.items() if isfinite(value)}
+        if not is_kept:
+            return None
+        metrics = self.limits.shortened(said.metrics, required)
         return Report(self.trial.number, seconds, metrics, said.step, said.fraction and (share or said.fraction))
 
     def share(self, fraction: Fraction | None) -> Fraction | None:
@@ -146,8 +152,8 @@ class ReportLog:
         for name in self.problem.required_metrics:
             if name not in metrics:
                 return self._missing(name, share)
-            if not isfinite(metrics[name]):
-                return f"{name} is {metrics[name]}"
+            if not is_value(metrics[name]):
+                return f"{name} is {metrics[name]}" + (f", beyond {LARGEST:g}" if isfinite(metrics[name]) else "")
         goal = self.problem.goal
         if goal.scale is Scale.SHARE and not 0.0 <= metrics.get(goal.metric, 0.0) <= 1.0:
             return f"{goal.metric} is {metrics[goal.metric]:g}: declared as a share, 0 to 1"
@@ -182,6 +188,7 @@ def outcome(
     leave: it is not done if it ended when it was asked to, even with exit code 0 and a report of a part of its
     training.
     """
+    ending = replace(ending, notes=(*ending.notes, *log.limits.notes))
     _hear_last_lines(log, ending)
     if restored.own and not ending.why:
         log.fill_in(terms.reported)
@@ -230,7 +237,7 @@ def _hear_last_lines(log: ReportLog, ending: Ending) -> None:
 def _measured(log: ReportLog, share: Fraction, seconds: float) -> Observation:
     """The largest share took as long as the whole run, whose machine was paid to its end."""
     result = log.results.get(share, ShareResult())
-    metrics = {name: value for name, value in result.metrics.items() if isfinite(value)}
+    metrics = {name: value for name, value in result.metrics.items() if is_value(value)}
     at_share = seconds if share == log.trial.fraction or result.seconds is None else min(result.seconds, seconds)
     return observe(log.problem, log.trial, metrics, seconds=at_share, cost=result.cost, fraction=share)
 

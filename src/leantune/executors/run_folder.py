@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from fractions import Fraction
@@ -17,6 +19,7 @@ from leantune.files import write_whole
 from leantune.history import Trial
 from leantune.space import Cluster
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 Fingerprint = tuple[tuple[str, int, int], ...]  # path, size and time of every file
 
 
@@ -30,6 +33,7 @@ class RunFolder:
         self.lock = self.path / "lock"
         self._snapshots = self.path / "snapshots.json"
         self._anew = self.path / "anew"
+        self._elsewhere: Path | None = None
 
     def make(self) -> None:
         """Create it; LeanTuneError where that cannot be done."""
@@ -45,7 +49,7 @@ class RunFolder:
         return self.path / f"attempt-{attempt}.reports"
 
     def write_trial(self, trial: Trial, terms: Terms, study: str) -> Path:
-        """What `current_trial()` reads."""
+        """What `current_trial()` reads; among temporary files where the disk of the folder is full."""
         values = {
             "study": study,
             "number": trial.number,
@@ -56,10 +60,26 @@ class RunFolder:
             "snapshots": [str(share) for share in trial.snapshots],
             "checkpoint_dir": str(self.checkpoint),
         }
-        path = self.path / f"attempt-{terms.attempt}.json"
+        path, text = self.path / f"attempt-{terms.attempt}.json", json.dumps(values, indent=1)
         with self._folder_errors("written to"):
-            path.write_text(json.dumps(values, indent=1), encoding="utf-8")
+            try:
+                _write_new(path, text)
+            except OSError as error:
+                if error.errno not in _NO_ROOM:
+                    raise
+                self._elsewhere = Path(tempfile.mkdtemp(prefix="leantune-trial-"))
+                path = self._elsewhere / path.name
+                try:
+                    _write_new(path, text)
+                except OSError:
+                    self.remove_temporary()
+                    raise
         return path
+
+    def remove_temporary(self) -> None:
+        """What had no room in the folder, once the run has ended."""
+        if self._elsewhere is not None:
+            shutil.rmtree(self._elsewhere, ignore_errors=True)
 
     def prepare_checkpoint(self, *, empty: bool) -> None:
         """Make the checkpoint folder; empty: without what a study of the same name may have left there."""
@@ -137,6 +157,17 @@ class RunFolder:
                 where=str(self.path),
                 hint="Free some space, or name a folder for logs that can be written to",
             ) from None
+
+
+def _write_new(path: Path, text: str) -> None:
+    """A new file in place of whatever has the name: a link is not followed."""
+    path.unlink(missing_ok=True)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _plain(value: object) -> object:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from leantune.problem import COST, TIME
-from leantune.units import NO_USD, Seconds, Usd
+from leantune.units import NO_USD, Seconds, Usd, is_value
 
 _NUMBER = re.compile(r"\d[\d.,]*")
 
@@ -42,9 +42,11 @@ class Observation:
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
     def value(self, metric: str) -> float:
-        """A measured metric, dollars (cost) or seconds (time); NaN where unknown."""
+        """A measured metric, dollars (cost) or seconds (time); NaN where unknown, or where an older LeanTune
+        stored what counts as NaN.
+        """
         value = {COST: self.cost, TIME: self.seconds}.get(metric, self.metrics.get(metric))
-        return math.nan if value is None else value
+        return math.nan if value is None or not is_value(value) else value
 
 
 def told_dollars(observations: Sequence[Observation]) -> Usd:

@@ -24,7 +24,7 @@ from leantune.history.moves import (
 from leantune.history.observations import Estimate, Note, Observation, ObservationKind, told_dollars
 from leantune.problem import COST, TIME, Problem
 from leantune.space import Configuration
-from leantune.units import NO_USD, Seconds, Usd
+from leantune.units import LARGEST, NO_USD, Seconds, Usd, is_value
 
 _ROUNDING = 1e-9  # relative, of sums of seconds
 _BRINGS_NO_RESULT = (ObservationKind.FAILED, ObservationKind.PARTIAL)  # so that nothing is required of them
@@ -336,11 +336,12 @@ def _require_price_and_time(problem: Problem, seconds: float | None, cost: float
 def _finite(value: object, name: str, where: str) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise ObservationError(f"{name} is {value!r}", where=where, hint="Report a number")
-    if not math.isfinite(value):
-        raise ObservationError(
-            f"{name} is {value}", where=where, hint="Report a finite number, or tell the run as failed"
-        )
-    return float(value)
+    number = value if isinstance(value, int) else float(value)
+    if not is_value(number):
+        shown = f"beyond {LARGEST:g}" if isinstance(number, int) else f"{number}"
+        hint = f"Report a finite number between -{LARGEST:g} and {LARGEST:g}, or tell the run as failed"
+        raise ObservationError(f"{name} is {shown}", where=where, hint=hint)
+    return float(number)
 
 
 def _not_negative(value: object, name: str, where: str) -> float:

@@ -171,11 +171,11 @@ def read_store(entry: Entry | None, folder: Path) -> str:
     url = DEFAULT_STORE if entry is None else entry.text(_STORE_HINT)
     scheme, separator, rest = url.partition("://")
     if scheme == "sqlite" and separator:
-        path, _, options = rest.removeprefix("/").partition("?")
+        path = rest.removeprefix("/")
         if not rest.startswith("/") or not path or path == ":memory:" or path.startswith("file:"):
             assert entry is not None
             raise entry.error(f"{url!r} names no file, so that the study would be lost", _STORE_HINT)
-        return f"sqlite:///{_resolved(path, folder)}" + (f"?{options}" if options else "")
+        return f"sqlite:///{_resolved(path, folder)}"
     assert entry is not None
     if scheme.partition("+")[0] in ("postgresql", "postgres") and separator:
         return _without_password(entry, url)

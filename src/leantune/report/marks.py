@@ -22,6 +22,7 @@ MOST_POINTS = 1500  # in one figure: more overlap, and make the page slow
 _MOST_TICKS = 4  # of a log axis: more names do not fit side by side in a small figure
 _MOST_POWERS = 7
 _LOG_FROM = 30.0  # largest / smallest value from which a log scale shows more
+_LEAST_ON_LOG = 1e-200  # so that the ratio of any two values on an axis is finite
 
 MARKS: Mapping[ResultOutcome, Json] = {
     ResultOutcome.PART: {"symbol": "circle-open", "color": "@part", "size": 7, "line": {"width": 1.3}},
@@ -91,9 +92,9 @@ class Axis:
     ends: tuple[float, float] | None = None
 
     def of(self, value: float) -> float | None:
-        """Where a value lies; None where it is not known, or has no logarithm."""
+        """Where a value lies; None where it is not known, or has no logarithm that can be drawn."""
         placed = value * self.factor
-        return placed if math.isfinite(placed) and (placed > 0 or not self.log) else None
+        return placed if math.isfinite(placed) and (placed > _LEAST_ON_LOG or not self.log) else None
 
     def layout(self) -> Json:
         """The axis as Plotly reads it."""

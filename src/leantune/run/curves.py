@@ -11,6 +11,7 @@ from leantune.problem import Problem
 from leantune.store.base import Store
 from leantune.store.rows import ReportRow
 from leantune.strategies.tuner import LearningCurve
+from leantune.units import is_value
 
 
 def learning_curves(store: Store, problem: Problem) -> Mapping[int, LearningCurve]:
@@ -55,7 +56,8 @@ class Curves:
             steps, values = points
             if not steps or step > steps[-1]:  # steps done again tell nothing new
                 steps.append(step)
-                values.append(row.metrics.get(self._metric, math.nan))
+                value = row.metrics.get(self._metric, math.nan)
+                values.append(value if is_value(value) else math.nan)
                 self._latest[row.number] = row.metrics
                 changed.add(row.number)
         return changed
@@ -70,7 +72,7 @@ class Curves:
         by_share = self._shares.get(trial.number, {})
         rows = [by_share[share] for share in trial.snapshots if share < trial.fraction and share in by_share]
         required = self.problem.required_metrics
-        return [row for row in rows if all(math.isfinite(row.metrics.get(name, math.nan)) for name in required)]
+        return [row for row in rows if all(is_value(row.metrics.get(name, math.nan)) for name in required)]
 
     def step(self, number: int) -> float:
         """The last step that a trial has reported."""

@@ -23,7 +23,7 @@ from leantune.run.ledger import dollars, smaller_result
 from leantune.run.workers import Workplace
 from leantune.store.rows import Claim, JudgedMove, Money, ReportRow
 from leantune.strategies.tuner import Judgement, Verdict, View
-from leantune.units import NO_SECONDS, NO_USD, Seconds, Usd
+from leantune.units import NO_SECONDS, NO_USD, Seconds, Usd, is_value
 
 _MOVES = {Verdict.PAUSE: TrialState.PAUSED, Verdict.RESUME: TrialState.QUEUED, Verdict.STOP: TrialState.STOPPED}
 _ENDS = (Verdict.PAUSE, Verdict.STOP)  # verdicts that end a run
@@ -162,7 +162,7 @@ class Judge:
         the dollars and seconds of all its attempts. smaller: what it went on from; like a done trial's, its seconds and
         dollars are then those of a run from nothing.
         """
-        metrics = {name: value for name, value in self.curves.latest(trial.number).items() if math.isfinite(value)}
+        metrics = {name: value for name, value in self.curves.latest(trial.number).items() if is_value(value)}
         if not metrics and not passed:
             return ()
         before = (0.0, 0.0) if smaller is None else (smaller.seconds or 0.0, smaller.cost or 0.0)

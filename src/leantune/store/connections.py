@@ -9,7 +9,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 
-from leantune.errors import IncompatibleStore, MissingExtra, StoreError
+from leantune.errors import IncompatibleStore, LeanTuneError, MissingExtra, StoreError
 
 PATIENCE = 60.0  # seconds a transaction waits for its turn
 _CONNECT = 10  # seconds PostgreSQL has to answer
@@ -29,11 +29,11 @@ _SECRETS = ("password", "sslpassword")
 def parse_url(text: str) -> sa.URL:
     """The URL with its driver; StoreError (which does not repeat it: it may hold a password) when it is no store's.
 
-    A path is taken as it stands: "%20" in it is no space.
+    A path is taken as it stands: "%20" in it is no space, and "?" begins no options.
     """
     scheme, separator, rest = str(text).partition("://")
     if separator and scheme in ("sqlite", "sqlite+pysqlite"):
-        if (rest and not rest.startswith("/")) or "?" in rest:
+        if rest and not rest.startswith("/"):
             raise StoreError("a SQLite address is a path and nothing else", where="store", hint=_RIGHT_PATH)
         return sa.URL.create("sqlite+pysqlite", database=rest[1:] or None)
     try:
@@ -139,8 +139,28 @@ class Connections:
                 yield connection
         except (sa.exc.DBAPIError, sqlite3.Error) as error:
             raise _translated(error, self.shown) from error
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            if isinstance(error, LeanTuneError) or not self._is_damaged(error):
+                raise
+            raise StoreError("the file is damaged", where=self.shown, hint=_DAMAGED) from error
         finally:
             self._open = None
+
+    def _is_damaged(self, error: Exception) -> bool:
+        """Whether what was read made no sense because the SQLite file is damaged."""
+        if self.file is None or isinstance(error, UnicodeDecodeError) or _is_of_sqlalchemy(error):
+            return self.file is not None
+        with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(self.file)) as connection:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
+        return True
+
+
+def _is_of_sqlalchemy(error: Exception) -> bool:
+    """Whether SQLAlchemy itself could make no sense of a row."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is not None and str(place.tb_frame.f_globals.get("__name__", "")).startswith("sqlalchemy.")
 
 
 _READING = "leantune_reading"
@@ -201,6 +221,7 @@ def _check_path(path: Path, shown: str) -> None:
 
 
 _WRITABLE = "SQLite writes the file and others beside it: change the rights, or name another place"
+_DAMAGED = "The file is damaged: restore a copy, or try `sqlite3 FILE .recover`"
 # A part of a database's message -> the hint.
 _ADVICE = {
     "database is locked": f"Another process has held it for {PATIENCE:g} s: is one stopped or stuck?",
@@ -210,7 +231,11 @@ _ADVICE = {
     "disk is full": "Free some space and go on: what was acknowledged is kept",
     "No space left": "Free some space and go on: what was acknowledged is kept",
     "disk I/O error": "Is the disk full or gone? What was acknowledged before is kept",
-    "malformed": "The file is damaged: restore a copy, or try `sqlite3 FILE .recover`",
+    "malformed": _DAMAGED,
+    "unsupported file format": _DAMAGED,
+    "Could not decode": _DAMAGED,
+    "no such table": _DAMAGED,
+    "no such column": _DAMAGED,
     "does not exist": "Create the database, or correct its name",
     "authentication failed": "Check user and password",
 }

@@ -44,9 +44,9 @@ class Evidence:
         tested = Configurations.of(problem.space, [trial.configuration for trial, _ in rows])
         level = np.array([problem.level_of(seen.fraction) for _, seen in rows], dtype=np.int64)
         metrics = {
-            COST: _column([seen.cost for _, seen in rows]),
-            TIME: _column([seen.seconds for _, seen in rows]),
-            **{name: _column([seen.metrics.get(name) for _, seen in rows]) for name in problem.required_metrics},
+            COST: _column([seen.value(COST) for _, seen in rows]),
+            TIME: _column([seen.value(TIME) for _, seen in rows]),
+            **{name: _column([seen.value(name) for _, seen in rows]) for name in problem.required_metrics},
         }
         kinds = [seen.kind for _, seen in rows]
         return cls(
@@ -142,5 +142,5 @@ class Evidence:
 _KINDS: dict[Scale, Kind] = {Scale.SHARE: "share", Scale.LINEAR: "linear", Scale.LOG: "log"}
 
 
-def _column(values: list[float | None]) -> FloatArray:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+def _column(values: list[float]) -> FloatArray:
+    return np.array(values, dtype=np.float64)

@@ -26,7 +26,7 @@ from types import FrameType, MappingProxyType
 from typing import Any, NamedTuple, Protocol, SupportsFloat, SupportsIndex
 
 from leantune.errors import InvalidInput, LeanTuneError, NoTrial, ObservationError
-from leantune.units import parse_share
+from leantune.units import LARGEST, is_value, parse_share
 
 TRIAL_VARIABLE, REPORTS_VARIABLE = "LEANTUNE_TRIAL", "LEANTUNE_REPORTS"
 _MEASURED_BY_US = {"cost": "seconds times the machine's price", "time": "by the clock"}
@@ -182,8 +182,9 @@ class CurrentTrial:
 
     def _finite_step(self, step: object) -> float:
         number = real_number(step)
-        if number is None or not math.isfinite(number):
-            raise ObservationError(f"step is {step!r}", where=self._place, hint="Give a finite number")
+        if number is None or not is_value(number):
+            hint = f"Give a finite number of at most {LARGEST:g}"
+            raise ObservationError(f"step is {step!r}", where=self._place, hint=hint)
         return number
 
     def _share(self, fraction: int | float | str | Fraction) -> Fraction:

@@ -1,21 +1,27 @@
 """Reports in a training program's output: JSON objects, one on a line, or a last line such as `accuracy=0.93`.
 
-Pure, and safe with any output: lines that are not reports are just output.
+Pure, and prepared for anything: a program may write what it likes, and what is no report is just output. It may also
+report as often as it likes: the first FREELY_KEPT reports are kept however soon they come; after them one in SPACING
+seconds, and each time as many again have been kept the spacing doubles. So a learning curve goes on to its end, and a
+month of reports is some 16,000.
 """
 
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from leantune.errors import InvalidInput
-from leantune.units import parse_share
+from leantune.units import is_value, parse_share
 
 STEP, FRACTION = "step", "fraction"
 RESERVED = frozenset({STEP, FRACTION})  # keys of a report besides metrics
 LONGEST_NAME = 100
+FREELY_KEPT = 1000
+SPACING = 0.1  # seconds
+MOST_METRICS = 100  # of one report, those that the problem requires first
 _LOOKED_AT = 4096  # characters of a last line
 _NUMBER = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf(?:inity)?)"
 _NAME = rf"[^\s=,;(\[{{][^\s=,;]{{0,{LONGEST_NAME - 1}}}?"
@@ -32,6 +38,45 @@ class ProgramReport:
     step: float | None = None
     fraction: Fraction | None = None
     odd_fraction: str = ""
+
+
+@dataclass
+class ReportLimits:
+    """What has been kept of one run's reports. left_out: how many were not; largest: metrics of the largest one."""
+
+    kept: int = 0
+    left_out: int = 0
+    largest: int = 0
+    _last: float = -math.inf
+
+    def keeps(self, seconds: float) -> bool:
+        """Whether one more is kept, that came after these seconds."""
+        spacing = SPACING * 2.0 ** (self.kept // FREELY_KEPT - 1) if self.kept >= FREELY_KEPT else 0.0
+        if seconds - self._last < spacing:
+            self.left_out += 1
+            return False
+        self.kept += 1
+        self._last = seconds
+        return True
+
+    def shortened(self, metrics: Mapping[str, float], required: Collection[str]) -> dict[str, float]:
+        """The metrics of a report that are kept: numbers that say something, not too many."""
+        self.largest = max(self.largest, len(metrics))
+        numbers = {name: value for name, value in metrics.items() if is_value(value)}
+        if len(numbers) <= MOST_METRICS:
+            return numbers
+        names = sorted(numbers, key=lambda name: name not in required)[:MOST_METRICS]
+        return {name: numbers[name] for name in names}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for each limit that bit."""
+        often = (
+            f"{self.left_out:,} reports were not kept: after the first {FREELY_KEPT:,} one in {SPACING:g} s is,"
+            " and later fewer (the last values count all the same)"
+        )
+        large = f"a report of {self.largest:,} metrics: {MOST_METRICS} of one are kept"
+        return (*([often] if self.left_out else []), *([large] if self.largest > MOST_METRICS else []))
 
 
 def read_json(line: str) -> ProgramReport | None:
@@ -52,7 +97,7 @@ def read_mapping(message: Mapping[str, object]) -> ProgramReport:
     metrics = {name: number for name, number in numbers.items() if name not in RESERVED and _is_name(name)}
     step = numbers.get(STEP)
     fraction, odd = _share(message.get(FRACTION))
-    return ProgramReport(metrics, step if step is not None and math.isfinite(step) else None, fraction, odd)
+    return ProgramReport(metrics, step if step is not None and is_value(step) else None, fraction, odd)
 
 
 def read_pairs(line: str) -> dict[str, float]:

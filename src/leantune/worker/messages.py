@@ -55,7 +55,8 @@ class Exit(TypedDict):
     """How a run ended.
 
     error: why it could not be started. code: exit code, or minus the signal. why: an `EndReason`. killed: SIGTERM was
-    not enough. left: processes that did not die. tail: the last bytes of output and errors.
+    not enough. long_lines: that began as reports and were too long to be read. left: processes that did not die. tail:
+    the last bytes of output and errors.
     """
 
     event: str
@@ -71,6 +72,7 @@ class Exit(TypedDict):
     log_cut: int
     log_error: str
     dropped: int
+    long_lines: int
     left: list[int]
     last_line: str
     last_error: str

@@ -27,7 +27,7 @@ from math import inf
 
 from leantune.worker import tree
 from leantune.worker.messages import LONGEST_KILL, EndReason, Exit, Orders, Outbox
-from leantune.worker.output import LineSplitter, LogFile
+from leantune.worker.output import LONGEST_LINE, LineSplitter, LogFile
 from leantune.worker.program import CHUNK, Program
 
 MEMORY_PERIOD = 0.1  # seconds between looks at the memory of a machine
@@ -67,7 +67,7 @@ class Supervision:
         self._why = EndReason.NONE
         self._grace_until, self._killed, self._all_asked = inf, False, False
         self._cpu_seconds, self._peak_bytes, self._oom_kills = 0.0, 0, _oom_kills()
-        self._asked_by_signal = False
+        self._asked_by_signal, self._long_lines = False, 0
         self._outbox = Outbox(1)
         self._splitters = {"out": LineSplitter(), "err": LineSplitter(), "told": LineSplitter()}
 
@@ -251,7 +251,9 @@ class Supervision:
             return
         at = min(time.monotonic(), self._ended) - self._program.started
         for line in lines:
-            if line.lstrip().startswith(b"{"):
+            if line.lstrip().startswith(b"{") and len(line) == LONGEST_LINE:
+                self._long_lines += 1  # its end is missing
+            elif line.lstrip().startswith(b"{"):
                 self._outbox.put({"event": "report", "at": at, "line": _text(line), "told": name == "told"})
 
     def _read_leftovers(self) -> None:
@@ -295,6 +297,7 @@ class Supervision:
             "log_cut": self._log.cut,
             "log_error": self._log.error,
             "dropped": self._outbox.dropped,
+            "long_lines": self._long_lines,
             "left": left,
             "last_line": _text(out.last[:LINE_SHOWN]),
             "last_error": _text(err.last[:LINE_SHOWN]),

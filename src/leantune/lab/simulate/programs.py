@@ -24,7 +24,7 @@ from leantune.clock import Clock
 from leantune.errors import IllegalMove, InvalidInput, UnknownTrial
 from leantune.executors.base import Begun, CheckpointSaved, EndMode, Event, Finished, FreeCapacity, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState
-from leantune.units import NO_USD, Seconds
+from leantune.units import NO_USD, Seconds, is_value
 
 _ROUNDING = 1e-6  # seconds and steps: sums of floats that should be whole
 
@@ -224,7 +224,7 @@ class RecordedPrograms:
     def _on_report(self, program: _Program, time: float) -> list[Event]:
         step, value, _ = program.run.points[program.report]
         program.report += 1
-        metrics = {self._metric: value} if math.isfinite(value) else {}
+        metrics = {self._metric: value} if is_value(value) else {}
         self._await_report(program, time)
         return [Report(program.number, time - program.begun, metrics, step)]
 
@@ -253,7 +253,7 @@ class RecordedPrograms:
         if self._checkpoints.get(number, 0.0) < last[0]:
             step = self._checkpoints.get(number, 0.0)
             return [Finished(number, (), TrialState.QUEUED, "interrupted", Seconds(seconds), kept_step=step)]
-        if not math.isfinite(last[1]):
+        if not is_value(last[1]):
             return [_failed(program, f"{self._metric} is {last[1]}", seconds)]
         seen = Observation(
             program.trial.fraction, ObservationKind.MEASURED, {self._metric: last[1]}, Seconds(seconds), NO_USD

@@ -50,7 +50,8 @@ def test_units_beside_bare_numbers_are_refused_or_converted() -> None:
         (["1", "1 2"], "'1 2' is not a number", "Write a number"),
         (["1", "3 parsec"], "unknown unit 'parsec'", "Known units"),
         (["1", "$3 USD"], "is not a number", "Write a number"),
-        (["1", "1e999"], "the number is too large", "1e308"),
+        (["1", "1e999"], "the number is too large", "1e+100"),
+        (["1", "-1e160"], "the number is too large", "1e+100"),
         (["1 s", "$1"], "'$' is a unit of money, not of time", "Correct"),
     ],
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from leantune.errors import TableError
 from leantune.lab.replay.tables.description import MetricUnit
-from leantune.units import UNITS
+from leantune.units import LARGEST, UNITS, is_value
 
 MISSING = frozenset({"", "nan", "na", "n/a", "#n/a", "null", "none", "-", "?", "inf", "+inf", "-inf", "infinity"})
 PERCENT = ("%", "percent")
@@ -67,8 +66,8 @@ def read_numbers(
             raise error(row, f"{unit!r} is a unit of {measures}, not of {kind}", "Correct the cell")
         (with_unit if unit else bare).append(row)
         value = values[row] = _in_base(number, scale)
-        if not math.isfinite(value):
-            raise error(row, "the number is too large", "Stay below 1e308")
+        if not is_value(value):
+            raise error(row, "the number is too large", f"Stay between -{LARGEST:g} and {LARGEST:g}")
     if with_unit and bare and not convert:
         odd = min((with_unit, bare), key=len)[0]
         what = f"{len(with_unit)} cells carry a unit and {len(bare)} do not, such as {cells[odd]!r}"

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from leantune.errors import TableError
+from leantune.units import LARGEST, is_value
 
 LONGEST = 1000  # characters
 DEEPEST = 50  # operations inside one another
@@ -90,6 +91,8 @@ class Expression:
             raise self._undefined("takes a logarithm or root of what has none", columns) from None
         if not math.isfinite(result):
             raise self._undefined("is not finite", columns)
+        if not is_value(result):
+            raise self._undefined(f"is beyond {LARGEST:g}", columns)
         return result
 
     def _undefined(self, what: str, columns: Mapping[str, float]) -> TableError:
