@@ -309,15 +309,21 @@ import obstore
 from leantune.checkpoints import store as module
 
 place, folder, moment = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-put, delete = obstore.put, obstore.delete
+write_new, write_whole, delete = module.write_new, module.write_whole, obstore.delete
 
-def dying_put(store, path, *args, **kwargs):
-    if path.endswith(".json") and moment == "before manifest":
+def dying_file(path, chunks):
+    write_new(path, chunks)
+    if path.name == "000001" and moment == "after file":
         os._exit(9)
-    result = put(store, path, *args, **kwargs)
-    if (path.endswith(".json") and moment == "after manifest") or (path.endswith("000001") and moment == "after file"):
+
+def dying_manifest(path, *args, **kwargs):
+    if moment == "before manifest":
         os._exit(9)
-    return result
+    if moment == "within manifest":
+        os.link = lambda *_: os._exit(9)
+    write_whole(path, *args, **kwargs)
+    if moment == "after manifest":
+        os._exit(9)
 
 class Chunks(module._Chunks):
     def __iter__(self):
@@ -330,7 +336,7 @@ def dying_delete(*args):
     delete(*args)
     os._exit(9)
 
-module.obstore.put = dying_put
+module.write_new, module.write_whole = dying_file, dying_manifest
 if moment == "while deleting":
     module.obstore.delete = dying_delete
 if moment == "within a file":
@@ -346,6 +352,7 @@ module.CheckpointStore(place, "study").save("trial-0003", folder)
         ("within a file", "old"),
         ("after file", "old"),
         ("before manifest", "old"),
+        ("within manifest", "old"),
         ("after manifest", "new"),
         ("while deleting", "new"),
     ],
@@ -516,3 +523,21 @@ def test_big_files_do_not_go_through_memory(folder: Path, tmp_path: Path) -> Non
     assert grown < size / 2
     for path in (tmp_path / "there" / "big", _one_object(tmp_path)):
         path.unlink()
+
+
+def test_a_folder_from_before_the_last_boot_is_not_trusted(
+    store: CheckpointStore, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its program had written more since, and nobody knows what of it reached the disk before the power went."""
+    fill(folder, model="saved")
+    store.save(KEY, folder)
+    fill(folder, model="newer")
+    assert store.restore(KEY, folder) == 1
+    assert texts(folder) == {"model": "newer"}
+    boot = tmp_path / "boot"
+    monkeypatch.setattr(module, "_BOOT", boot)
+    for another in ("another boot", None):  # None: nobody tells
+        boot.unlink(missing_ok=True) if another is None else boot.write_text(another)
+        fill(folder, model="")
+        store.restore(KEY, folder)
+        assert texts(folder) == {"model": "saved"}
