@@ -311,6 +311,18 @@ def _local_folder(location: str | Path) -> Path:
     return Path(text).absolute()
 
 
+def place_of(location: str | Path, study: str, key: str) -> Path | None:
+    """The folder of a key's newest generation, its files by number, named in the manifest beside it; None where there
+    is none. Nothing is made.
+    """
+    place = _local_folder(location) / study_folder(study) / key
+    numbers = [int(match[1]) for path in place.glob("*.json") if (match := _MANIFEST.fullmatch(path.name))]
+    if not numbers:
+        return None
+    path = place / f"{max(numbers):08d}.json"
+    return place / Manifest.from_bytes(path.read_bytes(), str(path)).data
+
+
 def study_folder(study: str) -> str:
     """A folder name of the study, different for different studies, also where files ignore case."""
     if _STUDY.fullmatch(study):

@@ -95,7 +95,8 @@ def _work(
     if recommend and end.outcome in (Outcome.OVER, Outcome.ENOUGH):
         recommended, why_none = _recommended(study)
     beside = None if recommended is None else study.comparison(recommended)
-    answer = show.ended(status_of(study), end, recommended, why_none, beside, shown=mode is Mode.LIVE)
+    kept = None if recommended is None else study.checkpoint(recommended)
+    answer = show.ended(status_of(study), end, recommended, why_none, beside, kept, shown=mode is Mode.LIVE)
     lines = [*answer.lines, *_next_lines(study, target, end, recommended, recommend)]
     return replace(answer, lines=lines, code=ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome])
 
@@ -157,8 +158,9 @@ def recommend(target: StudyTarget) -> Answer:
     with target.open() as study:
         recommended, name = study.recommendation(), study.name
         beside, fidelity = study.comparison(recommended), study.problem.fidelity
-    document = {"study": name, **show.recommendation_json(recommended, beside)}
-    return Answer(document, show.recommendation_lines(recommended, beside, fidelity))
+        kept = study.checkpoint(recommended)
+    document = {"study": name, **show.recommendation_json(recommended, beside, kept)}
+    return Answer(document, show.recommendation_lines(recommended, beside, fidelity, kept))
 
 
 def verify(target: StudyTarget, mode: Mode, *, beyond_budget: bool) -> Answer:
@@ -172,13 +174,13 @@ def verify(target: StudyTarget, mode: Mode, *, beyond_budget: bool) -> Answer:
                 if watcher.interrupts.count:
                     raise KeyboardInterrupt from None
                 raise
-        problem, name = study.problem, study.name
+        problem, name, kept = study.problem, study.name, study.checkpoint(checked.recommendation)
         if target.job is not None and problem.budget.usd != allowed:
             from leantune.jobfile.edit import with_budget
 
             # Else the next run would take the raised budget back.
             with_budget(target.job, Budget(usd=problem.budget.usd))
-    return show.verification(name, problem, checked)
+    return show.verification(name, problem, checked, kept)
 
 
 # -- extend, report

@@ -45,7 +45,7 @@ from leantune.strategies.recommending import required
 from leantune.strategies.registry import at_work, check_repeats, default_strategy, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.study.definition import describe, document_of, kept_open, open_or_create, open_unchanged, raised
-from leantune.study.program import FunctionProgram, JobProgram
+from leantune.study.program import FunctionProgram, JobProgram, StudyPlaces
 from leantune.study.trials import AskedTrial, Metrics, RunResult, Snapshot, of_whole_training
 from leantune.study.verification import (
     Verification,
@@ -440,6 +440,20 @@ class Study:
         """The recommendation beside your present setting (`baseline`); None where you gave none."""
         advice = advice or self.recommendation()
         return compared(self._definition, self.history, advice.configuration, advice.fraction, advice.metrics)
+
+    def checkpoint(self, advice: Recommendation | None = None) -> Path | None:
+        """Where the model of the recommendation is on this machine: the checkpoint of the run that verified it, or of
+        one that tested it and was kept; None where there is none.
+        """
+        places = self._places
+        return None if places is None else places.checkpoint_of(advice or self.recommendation(), self.history)
+
+    @property
+    def _places(self) -> StudyPlaces | None:
+        """Where its files lie; None where they do not outlive this object."""
+        if self._program is not None:
+            return self._program.places
+        return None if self._checkpoints is None else StudyPlaces(self.name, self._checkpoints, None)
 
     def ranking(self) -> tuple[RankedTrial, ...]:
         """SpotTune's settings, best first; of other strategies nothing."""
