@@ -334,3 +334,39 @@ def test_where_the_model_is_is_said(tmp_path: Path) -> None:
 def test_where_no_model_was_kept_that_is_null(finished: Path) -> None:
     assert told("recommend", finished)["checkpoint"] is None
     assert told("run", finished)["recommendation"]["checkpoint"] is None
+
+
+def test_failed_trials_are_run_again_once_the_fault_is_put_right(tmp_path: Path) -> None:
+    """The budget and the ledger go on: no more trials, and the dollars of the failures stay."""
+    job = make_job(tmp_path, **{**PRICED, "budget": {"usd": 100, "trials": 3}})
+    (tmp_path / "broken").touch()
+    assert invoke("run", job).exit_code == 3
+    failed = told("status", job)
+    assert failed["trials"]["failed"] == failed["trials"]["total"] == 3
+    (tmp_path / "broken").unlink()
+    assert told("retry", job, 0, 2) == {"study": "digits", "queued": [0, 2]}
+    waiting = told("status", job)
+    assert (waiting["trials"]["queued"], waiting["dollars"]) == (2, failed["dollars"])
+    end = told("run", job)
+    assert (end["trials"]["done"], end["trials"]["failed"], end["trials"]["total"]) == (2, 1, 3)
+    assert end["dollars"]["spent"] > failed["dollars"]["spent"]
+    store = f"sqlite:///{tmp_path}/leantune.db"
+    assert told("retry", "--store", store, "--study", "digits", "--failed") == {"study": "digits", "queued": [1]}
+    assert told("run", job)["trials"]["done"] == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["0"], "it is done, not failed"),
+        (["9"], "there is no trial 9"),
+        ([], "which trials are meant is not clear"),
+        (["0", "--failed"], "which trials are meant is not clear"),
+        (["other.yaml", "0"], "'other.yaml' is no number of a trial"),
+    ],
+)
+def test_what_cannot_be_run_again_is_refused(finished: Path, words: list[str], said: str) -> None:
+    before = told("status", finished)["trials"]
+    result = invoke("retry", finished, *words)
+    assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
+    assert told("status", finished)["trials"] == before

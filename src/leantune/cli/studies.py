@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from leantune.run.loop import End, Outcome
 from leantune.strategies.proposals import Recommendation
 from leantune.study import Study
 from leantune.study.definition import raised
-from leantune.text import budget_words
+from leantune.text import budget_words, listed
 
 CODE_OF_OUTCOME = {
     Outcome.OVER: ExitCode.WELL,
@@ -62,6 +63,16 @@ def warned(job: Job) -> Job:
     for text in job.warnings:
         warn(text)
     return job
+
+
+def named_trials(words: Sequence[str], store: str | None, study: str | None) -> tuple[StudyTarget, list[int]]:
+    """The study and the trials that are meant: a job file, if one is named, then numbers."""
+    numbers = [int(word) for word in words if word.isdecimal()]
+    others = [word for word in words if not word.isdecimal()]
+    if len(others) > 1:
+        hint = "Name one job file, and trials by their numbers: job.yaml 3 7"
+        raise InvalidInput(f"{others[1]!r} is no number of a trial", where="command line", hint=hint)
+    return StudyTarget(Path(others[0]) if others else None, store, study), numbers
 
 
 # -- run, worker
@@ -199,6 +210,26 @@ def extend(target: StudyTarget, new: Budget) -> Answer:
     command = "run" if target.job is not None else "worker"
     lines = [f"Study {name} may now use {budget_words(budget)}", f"Go on:   leantune {command} {named}"]
     return Answer({"study": name, "budget": budget}, lines)
+
+
+def retry(target: StudyTarget, numbers: Sequence[int], *, failed: bool) -> Answer:
+    """Queue failed trials again."""
+    if bool(numbers) == failed:
+        hint = "Give their numbers, or --failed for all that have failed"
+        raise InvalidInput("which trials are meant is not clear", where="command line", hint=hint)
+    with target.open() as study:
+        queued = study.retry(*numbers, failed=failed)
+        name, named = study.name, target.arguments(study)
+    if not queued:
+        return Answer({"study": name, "queued": []}, [f"Study {name}: no trial has failed"])
+    command = "run" if target.job is not None else "worker"
+    lines = [f"Study {name}: queued again: {trials_words(queued)}", f"Go on:   leantune {command} {named}"]
+    return Answer({"study": name, "queued": queued}, lines)
+
+
+def trials_words(numbers: Sequence[int]) -> str:
+    """As in "trials 3, 4 and 7"."""
+    return f"trial{'s' if len(numbers) > 1 else ''} {listed([str(number) for number in numbers])}"
 
 
 def report(target: StudyTarget, output: Path | None, *, show_it: bool) -> Answer:

@@ -420,6 +420,16 @@ class Study:
         self.store.set_budget(new, time=self.clock.now(), cause=cause)
         return new
 
+    def retry(self, *numbers: int, failed: bool = False, cause: str = "run again by the user") -> list[int]:
+        """Queue failed trials to be run again, once what made them fail is put right: those of these numbers, or
+        (failed=True) all. Returns their numbers; the next `optimize` or `run` runs them, from nothing.
+
+        Their failures teach the models nothing any more; the dollars stay spent, and no trial of the budget is used.
+        """
+        if failed:
+            numbers += tuple(trial.number for trial in self.history.trials if trial.state is TrialState.FAILED)
+        return [trial.number for trial in self.store.retry(numbers, time=self.clock.now(), cause=cause)]
+
     def recommendation(self) -> Recommendation:
         """The configuration to use, predicted metrics, the probability of each limit, and why; StudyOver while nothing
         is known.
