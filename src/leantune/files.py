@@ -1,8 +1,11 @@
-"""Files: written whole or not at all; CSVs read row by row, each row with its line; digests of contents."""
+"""Files: written whole or not at all, and so that they survive a power cut; CSVs read row by row, each row with its
+line; digests of contents.
+"""
 
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import io
 import os
@@ -14,12 +17,15 @@ from typing import Any
 
 from leantune.errors import TableError
 
+_NO_SYNC = (errno.EBADF, errno.EINVAL, errno.ENOTSUP)  # of a folder, where the file system has no such thing
 
-def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> None:
+
+def write_whole(path: Path, content: str | bytes, *, durable: bool = False, new: bool = False) -> None:
     """Replace a file in one step: readers, also after this process was killed, find the old content or the new.
 
-    An existing file keeps its permissions. durable: the new content is on the disk before the old one goes, so that it
-    survives a power cut. OSError where it cannot be written; then nothing is left beside the file.
+    An existing file keeps its permissions. durable: the new content is on the disk before the old one goes, and so is
+    its name when this returns, so that it survives a power cut. new: FileExistsError where there is a file already.
+    OSError where it cannot be written; then nothing is left beside the file.
     """
     part = path.with_name(f".{path.name.lstrip('.')}.{os.getpid()}.part")
     try:
@@ -30,11 +36,51 @@ def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> N
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        part.replace(path)
+        if new:
+            os.link(part, path)  # unlike a rename, refuses to replace
+            part.unlink()
+        else:
+            part.replace(path)
+        if durable:
+            sync_folder(path.parent)
     except BaseException:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         raise
+
+
+def write_new(path: Path, chunks: Iterable[bytes]) -> None:
+    """A new file of these bytes, on the disk when this returns; its name is once `sync_folder` was called as well.
+
+    For folders of many files: killed meanwhile, a part of one may be left. FileExistsError where there is one.
+    """
+    with path.open("xb") as file:
+        file.writelines(chunks)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it; the names of new ones are on the disk when this returns."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk. Where nobody can (Windows, some network drives) nothing happens."""
+    if os.name == "nt":
+        return
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+    finally:
+        os.close(opened)
 
 
 def read_bytes(path: Path, hint: str) -> bytes:

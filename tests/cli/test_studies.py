@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -297,3 +298,75 @@ def test_a_place_that_is_not_available_yet_is_refused_and_can_be_looked_at(tmp_p
     assert "'ray'" in result.stderr
     assert not (tmp_path / "leantune.db").exists()
     assert invoke("run", job, "--dry-run").exit_code == 0
+
+
+SAVING = """\
+# $1: lr, which is the accuracy. $2: the checkpoint folder
+echo "model of $1" > "$2/model"
+echo "accuracy=$1 latency=2"
+"""
+
+
+def test_where_the_model_is_is_said(tmp_path: Path) -> None:
+    job = make_job(tmp_path, SAVING, train="sh train.sh {lr} {checkpoint_dir}")
+    lines = invoke("run", job).stdout.splitlines()
+    advice = told("recommend", job)
+    kept = Path(advice["checkpoint"])
+    assert (kept / "model").read_text() == f"model of {advice['configuration']['lr']}\n"
+    assert f"Checkpoint: {kept}" in lines
+    assert f"Checkpoint: {kept}" in invoke("recommend", job).stdout
+    assert told("run", job)["recommendation"]["checkpoint"] == str(kept)
+    verified = Path(told("verify", job)["recommendation"]["checkpoint"])
+    assert verified == kept.parents[1] / "trial-0004" / "checkpoint"
+    assert told("recommend", job)["checkpoint"] == str(verified)
+    assert f"Checkpoint: {verified}" in invoke("verify", job).stdout
+
+    shutil.rmtree(tmp_path / "leantune-runs")  # as on another machine with the same place for checkpoints
+    copy = Path(told("recommend", job)["checkpoint"])
+    assert copy.is_relative_to(tmp_path / "checkpoints" / "digits" / "trial-0004")
+    assert (copy / "000000").read_text() == f"model of {advice['configuration']['lr']}\n"
+    shutil.rmtree(tmp_path / "checkpoints")
+    assert told("recommend", job)["checkpoint"] is None
+    assert "Checkpoint" not in invoke("recommend", job).stdout
+    assert not (tmp_path / "checkpoints").exists(), "looking changes nothing"
+
+
+def test_where_no_model_was_kept_that_is_null(finished: Path) -> None:
+    assert told("recommend", finished)["checkpoint"] is None
+    assert told("run", finished)["recommendation"]["checkpoint"] is None
+
+
+def test_failed_trials_are_run_again_once_the_fault_is_put_right(tmp_path: Path) -> None:
+    """The budget and the ledger go on: no more trials, and the dollars of the failures stay."""
+    job = make_job(tmp_path, **{**PRICED, "budget": {"usd": 100, "trials": 3}})
+    (tmp_path / "broken").touch()
+    assert invoke("run", job).exit_code == 3
+    failed = told("status", job)
+    assert failed["trials"]["failed"] == failed["trials"]["total"] == 3
+    (tmp_path / "broken").unlink()
+    assert told("retry", job, 0, 2) == {"study": "digits", "queued": [0, 2]}
+    waiting = told("status", job)
+    assert (waiting["trials"]["queued"], waiting["dollars"]) == (2, failed["dollars"])
+    end = told("run", job)
+    assert (end["trials"]["done"], end["trials"]["failed"], end["trials"]["total"]) == (2, 1, 3)
+    assert end["dollars"]["spent"] > failed["dollars"]["spent"]
+    store = f"sqlite:///{tmp_path}/leantune.db"
+    assert told("retry", "--store", store, "--study", "digits", "--failed") == {"study": "digits", "queued": [1]}
+    assert told("run", job)["trials"]["done"] == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["0"], "it is done, not failed"),
+        (["9"], "there is no trial 9"),
+        ([], "which trials are meant is not clear"),
+        (["0", "--failed"], "which trials are meant is not clear"),
+        (["other.yaml", "0"], "'other.yaml' is no number of a trial"),
+    ],
+)
+def test_what_cannot_be_run_again_is_refused(finished: Path, words: list[str], said: str) -> None:
+    before = told("status", finished)["trials"]
+    result = invoke("retry", finished, *words)
+    assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
+    assert told("status", finished)["trials"] == before

@@ -204,6 +204,10 @@ FAILING_STUDY = (
     *_both("status", "status", "job.yaml", varying=REAL),
     *_both("recommend", "recommend", "job.yaml"),
     *_both("verify", "verify", "job.yaml"),
+    Step("retry", ("retry", "job.yaml", "1", "0")),
+    *_both("retry-again", "retry", "job.yaml", "1"),
+    Step("retry-json", ("retry", "job.yaml", "--failed", "--json")),
+    Step("retry-none", ("retry", "job.yaml", "--failed")),
 )
 ERRORS = (
     *_both("no-job-file", "run", "none.yaml"),
@@ -346,8 +350,9 @@ DOCTOR = (
     ),
 )
 COMMANDS = (
-    "", "run", "status", "recommend", "verify", "extend", "report", "worker", "replay", "doctor", "schema", "spot",
-    "spot prices", "spot train", "spot simulate", "spot run", "catalog", "catalog show", "catalog refresh",
+    "", "run", "status", "recommend", "verify", "extend", "retry", "report", "worker", "replay", "doctor",
+    "schema", "spot", "spot prices", "spot train", "spot simulate", "spot run", "catalog", "catalog show",
+    "catalog refresh",
 )  # fmt: skip
 HELP = (
     Step("version", ("--version",)),

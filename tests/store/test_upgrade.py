@@ -220,6 +220,7 @@ WRITES: Mapping[str, Callable[[Database, StudyStore], object]] = {
     "renew": lambda _, study: study.renew("w", [0], time=0.0, lease=1.0),
     "add_reports": lambda _, study: study.add_reports([ReportRow(0, 1, 0.0, {})]),
     "record": lambda _, study: study.record(0, [measured(0.5)], time=0.0),
+    "retry": lambda _, study: study.retry([], time=0.0, cause=""),
     "judge": lambda _, study: study.judge([], time=0.0),
     "set_budget": lambda _, study: study.set_budget(Budget(), time=0.0, cause=""),
     "redefine": lambda _, study: study.redefine({}, ""),

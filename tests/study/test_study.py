@@ -281,3 +281,21 @@ def test_a_study_that_was_never_run_is_not_created_to_look_at_it(tmp_path: Path)
     assert not (tmp_path / "job.db").exists()
     with pytest.raises(UnknownStudy, match="no such store"):
         Study.open(f"sqlite:///{tmp_path / 'job.db'}", "both")
+
+
+def test_a_failed_trial_is_run_again(face: Face) -> None:
+    with face.open(trials=1) as study:
+        trial = study.ask()
+        study.tell(trial, failed="no such data", seconds=1.0)
+        assert study.stop_reason is not None
+        assert study.retry(trial.number) == [0]
+        assert study.stop_reason is None, "it is still to be run"
+        assert study.optimize(*face.train).configuration["rate"] == trial["rate"]
+        assert [moved.state for moved in study.history.trial(0).moves[-5:]] == [
+            "running",
+            "failed",
+            "queued",
+            "running",
+            "done",
+        ]
+        assert study.retry(failed=True) == []

@@ -5,6 +5,8 @@
 
 Invariants: a generation exists once its manifest does, so that a crash at any moment leaves the one before it; the
 manifest of the largest number counts; file names appear only inside manifests, so that any name comes back as it was.
+A power cut is such a crash: the files are on the disk, then their names, then the manifest, then its name, and only
+then does anything go. Files are written by `leantune.files`, as obstore brings nothing to the disk.
 """
 
 import hashlib
@@ -18,19 +20,21 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.exceptions import BaseError
 from obstore.store import LocalStore
 
 from leantune.checkpoints.contents import Contents, Manifest, SavedFile, scan
 from leantune.errors import CheckpointError
+from leantune.files import make_folder, sync_folder, write_new, write_whole
 
 ATTEMPTS = 3  # copies of a folder that changes meanwhile
-CHUNK = 4 * 2**20  # bytes of a file in memory at once, times the parts under way
-PARTS = 4
+CHUNK = 4 * 2**20  # bytes of a file in memory at once
 _KEY = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _STUDY = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _MANIFEST = re.compile(r"(\d{8})\.json")
+_PART = re.compile(r"\..*\.part")  # of a manifest whose writer was killed
 _DATA = re.compile(r"(\d{8})-[0-9a-f]{8}")
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 class CheckpointStore:
@@ -45,7 +49,8 @@ class CheckpointStore:
         self._root = _local_folder(location)
         self._study = study_folder(study)
         try:
-            self._store = LocalStore(prefix=self._root, automatic_cleanup=True, mkdir=True)
+            make_folder(self._root)
+            self._store = LocalStore(prefix=self._root, automatic_cleanup=True)
         except OSError as error:
             raise CheckpointError(
                 f"checkpoints cannot be kept in {str(self._root)!r}: {_reason(error)}",
@@ -79,8 +84,9 @@ class CheckpointStore:
     def restore(self, key: str, folder: Path) -> int:
         """Put the newest generation into the folder, and return its number; 0 when there is none.
 
-        A folder that this host saved or restored at that generation is kept: its files are as new or newer. Any
-        other is replaced as a whole, once everything is here and found undamaged. It exists afterwards in any case.
+        A folder that this host saved or restored at that generation since it was booted is kept: what is in it is as
+        new or newer. Any other is replaced as a whole, once everything is here and found undamaged: of a folder from
+        before a power cut it is unknown what reached the disk. It exists afterwards in any case.
         """
         prefix, folder = self._prefix(key), _real(folder)
         with self._outside_errors("restored", key):
@@ -139,11 +145,12 @@ class CheckpointStore:
             raise CheckpointError(f"{key!r} cannot name a checkpoint", where="checkpoints", hint=hint)
         return f"{self._study}/{key}"
 
+    def _names(self, prefix: str) -> list[str]:
+        objects = obstore.list_with_delimiter(self._store, prefix)["objects"]
+        return [meta["path"].rsplit("/", 1)[-1] for meta in objects]
+
     def _manifests(self, prefix: str) -> list[int]:
-        names = (
-            meta["path"].rsplit("/", 1)[-1] for meta in obstore.list_with_delimiter(self._store, prefix)["objects"]
-        )
-        return [int(match[1]) for name in names if (match := _MANIFEST.fullmatch(name))]
+        return [int(match[1]) for name in self._names(prefix) if (match := _MANIFEST.fullmatch(name))]
 
     def _data_folders(self, prefix: str) -> dict[str, int]:
         """Every folder of files, complete or left behind by a crash, with its generation."""
@@ -178,17 +185,22 @@ class CheckpointStore:
                 self._remove_folder(f"{prefix}/{data}")
 
     def _upload(self, data: str, folder: Path, contents: Contents) -> Iterator[SavedFile]:
+        if not contents.files:
+            return
+        place = self._root / data
+        make_folder(place)
         for index, (name, state) in enumerate(contents.files.items()):
             chunks = _Chunks(folder / name)
             path = f"{index:06d}"
-            obstore.put(self._store, f"{data}/{path}", iter(chunks), chunk_size=CHUNK, max_concurrency=PARTS)
+            write_new(place / path, chunks)
             yield SavedFile(name, path, chunks.size, chunks.sha256, state.modified_ns)
+        sync_folder(place)
 
     def _commit(self, prefix: str, manifest: Manifest) -> None:
         path = f"{prefix}/{manifest.generation:08d}.json"
         try:
-            obstore.put(self._store, path, manifest.to_bytes(), mode="create")
-        except AlreadyExistsError:
+            write_whole(self._root / path, manifest.to_bytes(), durable=True, new=True)
+        except FileExistsError:
             self._remove_folder(f"{prefix}/{manifest.data}")
             hint = "Let one process run the trial at a time"
             raise CheckpointError("another process saved the same checkpoint just now", where=path, hint=hint) from None
@@ -197,6 +209,7 @@ class CheckpointStore:
         """Older manifests first, so that no manifest ever names files that are gone."""
         older = [number for number in self._manifests(prefix) if number < manifest.generation]
         self._remove([f"{prefix}/{number:08d}.json" for number in older])
+        self._remove([f"{prefix}/{name}" for name in self._names(prefix) if _PART.fullmatch(name)])
         for name, number in self._data_folders(prefix).items():
             if number <= manifest.generation and name != manifest.data:
                 self._remove_folder(f"{prefix}/{name}")
@@ -309,6 +322,18 @@ def _local_folder(location: str | Path) -> Path:
     return Path(text).absolute()
 
 
+def place_of(location: str | Path, study: str, key: str) -> Path | None:
+    """The folder of a key's newest generation, its files by number, named in the manifest beside it; None where there
+    is none. Nothing is made.
+    """
+    place = _local_folder(location) / study_folder(study) / key
+    numbers = [int(match[1]) for path in place.glob("*.json") if (match := _MANIFEST.fullmatch(path.name))]
+    if not numbers:
+        return None
+    path = place / f"{max(numbers):08d}.json"
+    return place / Manifest.from_bytes(path.read_bytes(), str(path)).data
+
+
 def study_folder(study: str) -> str:
     """A folder name of the study, different for different studies, also where files ignore case."""
     if _STUDY.fullmatch(study):
@@ -322,7 +347,9 @@ def _real(folder: Path) -> Path:
 
 
 def _reason(error: Exception) -> str:
-    """Without the debug text that obstore appends."""
+    """Without numbers of errors, and without the debug text that obstore appends."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     return str(error).split("\n", 1)[0]
 
 
@@ -347,19 +374,25 @@ def _swap(fresh: Path, folder: Path) -> None:
 
 
 def _write_marker(folder: Path, manifest: Manifest) -> None:
-    """Beside the folder, not inside: which generation it is known to hold."""
-    marker, fresh = _beside(folder, "generation"), _beside(folder, "generation.new")
-    fresh.unlink(missing_ok=True)
-    with fresh.open("x", encoding="ascii") as file:  # whatever had the name: a link is not followed
-        file.write(manifest.data)
-    fresh.replace(marker)
+    """Beside the folder, not inside: which generation it is known to hold, as long as this machine is not booted."""
+    write_whole(_beside(folder, "generation"), f"{manifest.data} {_boot()}")
 
 
 def _is_at(folder: Path, manifest: Manifest) -> bool:
     """Whether the folder holds that generation or a later one."""
     try:
-        marked = _beside(folder, "generation").read_text(encoding="ascii")
+        marked, _, boot = _beside(folder, "generation").read_text(encoding="ascii").partition(" ")
     except (FileNotFoundError, UnicodeDecodeError):
+        return False
+    if not boot or boot != _boot():
         return False
     match = _DATA.fullmatch(marked)
     return match is not None and (int(match[1]) > manifest.generation or marked == manifest.data)
+
+
+def _boot() -> str:
+    """What changes whenever the machine is booted; empty where nobody tells."""
+    try:
+        return _BOOT.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

@@ -184,6 +184,38 @@ def extend(
     return studies.extend(studies.StudyTarget(job, store, study), Budget(usd, trials, hours))
 
 
+Trials = Annotated[
+    list[str] | None,
+    Argument(metavar="[JOB] [N]...", help="The study's job file, and numbers of trials.", autocompletion=job_files),
+]
+
+
+@command(
+    app, WELL, STORE_TROUBLE, wrong_input="the command line is wrong, or a trial has not failed; nothing is changed"
+)
+def retry(
+    what: Trials = None,
+    store: Store = None,
+    study: Study = None,
+    failed: bool = Option(False, "--failed", help="All trials that have failed."),
+    as_json: AsJson = False,
+) -> Answer:
+    """Queue failed trials again, once what made them fail is put right.
+
+    The next run starts them, from nothing. Their failures teach the models nothing any more; their dollars stay
+    spent, and they use no other trial of the budget.
+
+    \b
+    Examples:
+      $ leantune retry job.yaml --failed
+      $ leantune retry --store sqlite:///leantune.db --study digits --failed --json
+    """  # noqa: D301 (as above)
+    from leantune.cli import studies
+
+    named, numbers = studies.named_trials(what or (), store, study)
+    return studies.retry(named, numbers, failed=failed)
+
+
 @command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
 def report(
     job: OptionalJobFile = None,

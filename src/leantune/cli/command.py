@@ -21,6 +21,7 @@ import typer
 from leantune.cli.terminal import say
 from leantune.errors import (
     CheckpointError,
+    HistoryError,
     InvalidInput,
     LeanTuneError,
     MissingExtra,
@@ -58,6 +59,7 @@ MEANINGS: Mapping[ExitCode, str] = {
 _ERRORS: tuple[tuple[type[LeanTuneError], ExitCode], ...] = (
     (InvalidInput, ExitCode.WRONG_INPUT),
     (StudyChanged, ExitCode.WRONG_INPUT),
+    (HistoryError, ExitCode.WRONG_INPUT),
     (StudyOver, ExitCode.NOTHING_YET),
     (StoreError, ExitCode.STORE_TROUBLE),
     (CheckpointError, ExitCode.STORE_TROUBLE),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leantune.cli.command import Answer, ExitCode, Json, encoded, picked
@@ -47,9 +48,11 @@ encoded.register(Note, str)
 # -- the recommendation
 
 
-def recommendation_lines(recommended: Recommendation, comparison: Comparison | None, fidelity: Fidelity) -> list[str]:
-    """The configuration to use, what to expect of it, how sure its limits are, why, and how it compares with the user's
-    present setting.
+def recommendation_lines(
+    recommended: Recommendation, comparison: Comparison | None, fidelity: Fidelity, checkpoint: Path | None = None
+) -> list[str]:
+    """The configuration to use, what to expect of it, how sure its limits are, why, how it compares with the user's
+    present setting, and where its model is, if that was kept.
     """
     measured = all(estimate.sd == 0 for estimate in recommended.metrics.values())
     lines = ["Recommended configuration:"]
@@ -63,6 +66,7 @@ def recommendation_lines(recommended: Recommendation, comparison: Comparison | N
     lines.append(recommended.state.words)
     lines.append(f"Why: {recommended.why}")
     lines += [f"Compared: {comparison.words}"] if comparison else []
+    lines += [f"Checkpoint: {checkpoint}"] if checkpoint else []
     return [*lines, *(f"Note: {note}" for note in recommended.notes)]
 
 
@@ -70,15 +74,18 @@ def _sure(probability: float, measured: bool) -> str:
     return ("held" if probability == 1 else "broken") if measured else f"holds with {percent(probability)}"
 
 
-def recommendation_json(recommended: Recommendation, comparison: Comparison | None = None) -> Json:
+def recommendation_json(
+    recommended: Recommendation, comparison: Comparison | None = None, checkpoint: Path | None = None
+) -> Json:
     """The same for a program; a cluster in the configuration is {type, nodes, vcpus, memory_gib, usd_per_hour}.
 
-    baseline: only where the study has one.
+    checkpoint: null where none was kept. baseline: only where the study has one.
     """
     return {
         **picked(recommended, "configuration fraction metrics"),
         "limits": [{"limit": text, "probability": sure} for text, sure in recommended.probabilities.items()],
         **picked(recommended, "state feasible tested why notes"),
+        "checkpoint": checkpoint,
         **comparison_json(comparison),
     }
 
@@ -183,6 +190,7 @@ def ended(
     recommended: Recommendation | None,
     why_none: str,
     comparison: Comparison | None = None,
+    checkpoint: Path | None = None,
     *,
     shown: bool = False,
 ) -> Answer:
@@ -190,13 +198,14 @@ def ended(
     document = {
         **study_json(status),
         **picked(end, "outcome reason"),
-        "recommendation": recommendation_json(recommended, comparison) if recommended else None,
+        "recommendation": recommendation_json(recommended, comparison, checkpoint) if recommended else None,
         "why_no_recommendation": why_none,
     }
+    fidelity = status.problem.fidelity
     lines = [
         f"Study {status.name}: {end.outcome.value}, {end.reason}",
         *([] if shown else study_lines(status)),
-        *(recommendation_lines(recommended, comparison, status.problem.fidelity) if recommended else []),
+        *(recommendation_lines(recommended, comparison, fidelity, checkpoint) if recommended else []),
         *([f"No recommendation: {why_none}"] if why_none else []),
     ]
     return Answer(document, lines)
@@ -272,7 +281,7 @@ def _forecast_lines(place: int, forecast: Forecast, fidelity: Fidelity) -> list[
 # -- a verification
 
 
-def verification(name: str, problem: Problem, checked: Verification) -> Answer:
+def verification(name: str, problem: Problem, checked: Verification, checkpoint: Path | None = None) -> Answer:
     """Whether the limits held in the verifying run, and how its metrics compare with the prediction.
 
     failed: the cause, or empty.
@@ -284,7 +293,7 @@ def verification(name: str, problem: Problem, checked: Verification) -> Answer:
         "metrics": {} if seen is None else seen.metrics,
         **picked(trial, "seconds cost"),
         "limits": [picked(limit, "limit=text value held") for limit in checked.limits],
-        "recommendation": recommendation_json(checked.recommendation),
+        "recommendation": recommendation_json(checked.recommendation, None, checkpoint),
     }
     lines = [_verdict(checked), *aligned((name, exact_text(value)) for name, value in trial.configuration.items())]
     if seen is not None:
@@ -298,6 +307,7 @@ def verification(name: str, problem: Problem, checked: Verification) -> Answer:
     if seen is not None and checked.limits:
         lines.append("Limits:")
         lines += aligned((limit.text, "held" if limit.held else "BROKEN") for limit in checked.limits)
+    lines += [f"Checkpoint: {checkpoint}"] if checkpoint else []
     return Answer(document, lines, ExitCode.WELL if checked.held else ExitCode.BAD_NEWS)
 
 

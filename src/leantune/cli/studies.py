@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from leantune.run.loop import End, Outcome
 from leantune.strategies.proposals import Recommendation
 from leantune.study import Study
 from leantune.study.definition import raised
-from leantune.text import budget_words
+from leantune.text import budget_words, listed
 
 CODE_OF_OUTCOME = {
     Outcome.OVER: ExitCode.WELL,
@@ -64,6 +65,16 @@ def warned(job: Job) -> Job:
     return job
 
 
+def named_trials(words: Sequence[str], store: str | None, study: str | None) -> tuple[StudyTarget, list[int]]:
+    """The study and the trials that are meant: a job file, if one is named, then numbers."""
+    numbers = [int(word) for word in words if word.isdecimal()]
+    others = [word for word in words if not word.isdecimal()]
+    if len(others) > 1:
+        hint = "Name one job file, and trials by their numbers: job.yaml 3 7"
+        raise InvalidInput(f"{others[1]!r} is no number of a trial", where="command line", hint=hint)
+    return StudyTarget(Path(others[0]) if others else None, store, study), numbers
+
+
 # -- run, worker
 
 
@@ -95,7 +106,8 @@ def _work(
     if recommend and end.outcome in (Outcome.OVER, Outcome.ENOUGH):
         recommended, why_none = _recommended(study)
     beside = None if recommended is None else study.comparison(recommended)
-    answer = show.ended(status_of(study), end, recommended, why_none, beside, shown=mode is Mode.LIVE)
+    kept = None if recommended is None else study.checkpoint(recommended)
+    answer = show.ended(status_of(study), end, recommended, why_none, beside, kept, shown=mode is Mode.LIVE)
     lines = [*answer.lines, *_next_lines(study, target, end, recommended, recommend)]
     return replace(answer, lines=lines, code=ExitCode.NOTHING_YET if why_none else CODE_OF_OUTCOME[end.outcome])
 
@@ -157,8 +169,9 @@ def recommend(target: StudyTarget) -> Answer:
     with target.open() as study:
         recommended, name = study.recommendation(), study.name
         beside, fidelity = study.comparison(recommended), study.problem.fidelity
-    document = {"study": name, **show.recommendation_json(recommended, beside)}
-    return Answer(document, show.recommendation_lines(recommended, beside, fidelity))
+        kept = study.checkpoint(recommended)
+    document = {"study": name, **show.recommendation_json(recommended, beside, kept)}
+    return Answer(document, show.recommendation_lines(recommended, beside, fidelity, kept))
 
 
 def verify(target: StudyTarget, mode: Mode, *, beyond_budget: bool) -> Answer:
@@ -172,13 +185,13 @@ def verify(target: StudyTarget, mode: Mode, *, beyond_budget: bool) -> Answer:
                 if watcher.interrupts.count:
                     raise KeyboardInterrupt from None
                 raise
-        problem, name = study.problem, study.name
+        problem, name, kept = study.problem, study.name, study.checkpoint(checked.recommendation)
         if target.job is not None and problem.budget.usd != allowed:
             from leantune.jobfile.edit import with_budget
 
             # Else the next run would take the raised budget back.
             with_budget(target.job, Budget(usd=problem.budget.usd))
-    return show.verification(name, problem, checked)
+    return show.verification(name, problem, checked, kept)
 
 
 # -- extend, report
@@ -197,6 +210,26 @@ def extend(target: StudyTarget, new: Budget) -> Answer:
     command = "run" if target.job is not None else "worker"
     lines = [f"Study {name} may now use {budget_words(budget)}", f"Go on:   leantune {command} {named}"]
     return Answer({"study": name, "budget": budget}, lines)
+
+
+def retry(target: StudyTarget, numbers: Sequence[int], *, failed: bool) -> Answer:
+    """Queue failed trials again."""
+    if bool(numbers) == failed:
+        hint = "Give their numbers, or --failed for all that have failed"
+        raise InvalidInput("which trials are meant is not clear", where="command line", hint=hint)
+    with target.open() as study:
+        queued = study.retry(*numbers, failed=failed)
+        name, named = study.name, target.arguments(study)
+    if not queued:
+        return Answer({"study": name, "queued": []}, [f"Study {name}: no trial has failed"])
+    command = "run" if target.job is not None else "worker"
+    lines = [f"Study {name}: queued again: {trials_words(queued)}", f"Go on:   leantune {command} {named}"]
+    return Answer({"study": name, "queued": queued}, lines)
+
+
+def trials_words(numbers: Sequence[int]) -> str:
+    """As in "trials 3, 4 and 7"."""
+    return f"trial{'s' if len(numbers) > 1 else ''} {listed([str(number) for number in numbers])}"
 
 
 def report(target: StudyTarget, output: Path | None, *, show_it: bool) -> Answer:

@@ -4,15 +4,16 @@
                   ^         |-> revoked -> queued   (never a failure; keeps its checkpoint)
                   |         |-> lost    -> queued   (the worker vanished; same)
                   |         |-> paused  -> queued   (judged midway: waits with its checkpoint until it is chosen again)
-                  |         |-> failed              (the program's own fault: an observation with its cost)
+                  |         |-> failed  -> queued   (its own fault: an observation with its cost; `retry` queues it)
                   |         |-> stopped             (by us, with the prediction that decided it)
                   +---------+                       (taken off its machine by us, to run elsewhere)
 
 A trial that waits, queued or paused, may be paused or stopped as well.
 
 Invariants: trials are numbered 0, 1, 2, ... and stay in that order, never in the order they end; states follow
-LEGAL_MOVES; a trial in a final state never changes; what a trial observed lies at its own snapshots, in increasing
-order; a trial is charged once, however many snapshots it brings.
+LEGAL_MOVES; a trial in a final state never changes, but for a failed one that the user has run again (what its failure
+showed no longer counts, and its dollars are those of that move); what a trial observed lies at its own snapshots, in
+increasing order; a trial is charged once, however many snapshots it brings.
 """
 
 from leantune.history.histories import History, counted_notes, in_order

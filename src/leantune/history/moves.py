@@ -35,12 +35,12 @@ LEGAL_MOVES: Mapping[TrialState, frozenset[TrialState]] = MappingProxyType(
         _S.LOST: frozenset({_S.QUEUED}),
         _S.PAUSED: frozenset({_S.QUEUED, _S.STOPPED}),
         _S.DONE: frozenset(),
-        _S.FAILED: frozenset(),
+        _S.FAILED: frozenset({_S.QUEUED}),  # only when the user has it run again: its result is there otherwise
         _S.STOPPED: frozenset(),
     }
 )
-FINAL_STATES = frozenset(state for state, following in LEGAL_MOVES.items() if not following)
-# The moves of a result that is told directly to `running`, from each state that may still end.
+FINAL_STATES = frozenset({_S.DONE, _S.FAILED, _S.STOPPED})  # with a result, as far as there will be one
+# How a result that is told without further ado gets to `running`, from each state that may still end.
 WAY_TO_RUNNING: Mapping[TrialState, tuple[TrialState, ...]] = MappingProxyType(
     {
         _S.PROPOSED: (_S.QUEUED, _S.RUNNING),

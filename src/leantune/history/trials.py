@@ -150,13 +150,21 @@ def proposed(
 
 
 def moved(trial: Trial, *steps: Move) -> Trial:
-    """The trial after these moves; results come by `recorded`, which also ends a trial."""
-    state = trial.state
-    log = trial.runs
+    """The trial after these moves; results come by `recorded`, which also ends a trial.
+
+    A failed trial that is queued again has no result any more; the dollars that its failure told are those of the move.
+    """
+    state, log = trial.state, trial.runs
+    shown, resumed = trial.observations, trial.resumed_dollars
     for step in steps:
-        log = log.with_move(checked_step(trial.number, state, step))
+        checked = checked_step(trial.number, state, step)
+        if state is TrialState.FAILED:
+            told = told_dollars(shown)
+            checked = checked._replace(dollars=Usd(checked.dollars + max(0.0, told - resumed)))
+            shown, resumed = (), Usd(max(0.0, resumed - told))
+        log = log.with_move(checked)
         state = step.state
-    return _changed(trial, state, log, trial.observations, trial.resumed_dollars)
+    return _changed(trial, state, log, shown, resumed)
 
 
 def recorded(
@@ -172,6 +180,7 @@ def recorded(
         raise IllegalMove(f"it is {trial.state} already", where=where, hint="A trial is told once")
     shown = checked_observations(trial, tuple(observations), end.state)
     most = trial.moved_dollars + told_dollars(shown)
+    resumed_dollars = Usd(trial.resumed_dollars + resumed_dollars)  # of a failure that was run again some may be left
     if not 0 <= resumed_dollars <= most:
         raise HistoryError(
             f"resumed_dollars are {resumed_dollars}",

@@ -54,6 +54,7 @@ from leantune.store.rules import (
     named,
     outdated_proposal,
     positive,
+    retried,
     storable,
     storable_move,
 )
@@ -325,6 +326,17 @@ class Store(ABC):
             for number, trial in after.items():
                 change.put(trial, LatestRun(change.run(number).attempt))
             return [after[judged.number] for judged in changes]
+
+    def retry(self, numbers: Iterable[int], *, time: float, cause: str) -> list[Trial]:
+        """Queue failed trials again: all of them, or (IllegalMove) none when one has not failed.
+
+        What their failures showed is no result any more; what they cost stays spent.
+        """
+        with self._changing() as change:
+            after = [retried(change.trial(number), float(time), cause) for number in sorted(set(numbers))]
+            for trial in after:
+                change.put(trial, LatestRun(change.run(trial.number).attempt))
+            return after
 
     def record(
         self,

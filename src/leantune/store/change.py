@@ -96,7 +96,9 @@ class Change:
                 "changed": self._changes,
             },
         )
-        self._append(trial, moves=len(old.moves), observations=len(old.observations))
+        if len(trial.observations) < len(old.observations):  # its failure is no result any more
+            self.connection.execute(sql.DELETE_OBSERVATIONS, {"study": self.study_id, "trial": trial.number})
+        self._append(trial, moves=len(old.moves), observations=len(old.observations) if trial.observations else 0)
         self.state = replace(self.state, history=self.state.history.with_trial(trial))
 
     def reserve(self, number: int, run: LatestRun) -> None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from leantune.errors import LeaseLost, Outdated, StoreError, UnknownStudy, did_you_mean
+from leantune.errors import IllegalMove, LeaseLost, Outdated, StoreError, UnknownStudy, did_you_mean
 from leantune.history import FINAL_STATES, Move, Observation, Trial, TrialState, moved, recorded
 from leantune.store.encoding import clean, clean_observation
 from leantune.store.rows import Booking, Claim, JudgedMove, Money, StayRow
@@ -33,7 +33,7 @@ def ended(trial: Trial, observations: Sequence[Observation], end: Move, resumed_
 def judged_trial(trial: Trial, judged: JudgedMove, observations: Sequence[Observation], time: float) -> Trial:
     """The trial as it was judged; Outdated when it has moved on since."""
     where = f"trial {trial.number}"
-    if judged.state not in _JUDGED or judged.expected is TrialState.RUNNING:
+    if judged.state not in _JUDGED or judged.expected in (TrialState.RUNNING, TrialState.FAILED):
         raise StoreError(
             f"a {judged.expected} trial is not judged {judged.state}",
             where=where,
@@ -57,6 +57,16 @@ def judged_trial(trial: Trial, judged: JudgedMove, observations: Sequence[Observ
             hint="Observations count dollars of earlier runs again: give those as resumed_dollars",
         )
     return stopped
+
+
+def retried(trial: Trial, time: float, cause: str) -> Trial:
+    """A failed trial, queued to be run again; IllegalMove for any other."""
+    if trial.state is not TrialState.FAILED:
+        hint = "Only failed trials are run again" + (
+            "; enqueue its configuration for another run" if trial.state in FINAL_STATES else ""
+        )
+        raise IllegalMove(f"it is {trial.state}, not failed", where=f"trial {trial.number}", hint=hint)
+    return moved(trial, storable_move(TrialState.QUEUED, time, cause))
 
 
 def _check_no_result(trial: Trial, observations: Sequence[Observation], resumed_dollars: Usd) -> None:

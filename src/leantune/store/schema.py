@@ -166,7 +166,8 @@ moves = sa.Table(
     *_fields(Move),
 )
 
-# What a finished trial showed, by rising share; rows are only ever added.
+# What a finished trial showed, by rising share; rows are only added, but for those of a failed trial that is run again:
+# its moves keep when and why it failed and what that cost.
 observations = sa.Table(
     "observations",
     metadata,

@@ -84,6 +84,7 @@ _THIS_TRIAL = sa.and_(trials.c.study_id == _STUDY, trials.c.number == _NUMBER)
 INSERT_TRIAL = sa.insert(trials)
 INSERT_MOVES = sa.insert(moves)
 INSERT_OBSERVATIONS = sa.insert(observations)
+DELETE_OBSERVATIONS = sa.delete(observations).where(observations.c.study_id == _STUDY, observations.c.number == _NUMBER)
 UPDATE_TRIAL = sa.update(trials).where(_THIS_TRIAL)
 _OPEN_STAYS = sa.and_(
     stays.c.study_id == trials.c.study_id,

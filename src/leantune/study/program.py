@@ -1,4 +1,4 @@
-"""What a study runs: the program of a job file, or a Python function in this process."""
+"""What a study runs: the program of a job file, or a Python function in this process; and where its files lie."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from leantune.checkpoints import Keep
+from leantune.checkpoints.store import place_of
 from leantune.clock import Clock
 from leantune.executors.base import Executor
 from leantune.executors.registry import Charges, Past, ProgramSettings, StudyPlace, executor_module, is_available
-from leantune.history import Trial
+from leantune.executors.run_folder import RunFolder
+from leantune.history import History, Trial, TrialState
 from leantune.jobfile import Job
 from leantune.jobfile.settings import FREE
 from leantune.problem import Problem
@@ -20,12 +22,40 @@ from leantune.run.ledger import TimeRules
 from leantune.run.loop import LoopSettings
 from leantune.space import Cluster
 from leantune.store.study import StudyStore
+from leantune.strategies.proposals import Recommendation
 from leantune.strategies.registry import named_tuner
 from leantune.strategies.tuner import Tuner
 
 if TYPE_CHECKING:
     from leantune.cloud.provider import Offer
     from leantune.worker.client import CurrentTrial
+
+
+@dataclass(frozen=True)
+class StudyPlaces:
+    """runs: the folder of its trials. copies: where copies of their checkpoints lie, by study; None: nowhere."""
+
+    study: str
+    runs: Path
+    copies: Path | None
+
+    def checkpoint(self, number: int) -> Path | None:
+        """Where a trial's checkpoint is: its program's own folder, else the copy; None where there is none."""
+        folder = RunFolder(self.runs, number)
+        if folder.has_checkpoint:
+            return folder.checkpoint
+        return None if self.copies is None else place_of(self.copies, self.study, folder.key)
+
+    def checkpoint_of(self, advice: Recommendation, history: History) -> Path | None:
+        """The model of a recommendation: of the run that verified it, else of the last one that came through."""
+        runs = [trial for trial in history.trials if _trained(trial, advice)]
+        runs.sort(key=lambda trial: (trial.verifies, trial.number), reverse=True)
+        return next((path for trial in runs if (path := self.checkpoint(trial.number)) is not None), None)
+
+
+def _trained(trial: Trial, advice: Recommendation) -> bool:
+    same = trial.configuration == advice.configuration and trial.fraction == advice.fraction
+    return same and trial.state is TrialState.DONE
 
 
 class JobProgram:
@@ -40,6 +70,11 @@ class JobProgram:
         tuner = named_tuner(self.job.strategy, **self.job.strategy_options)
         tuner.check(self.job.problem)
         return tuner
+
+    @property
+    def places(self) -> StudyPlaces:
+        """Where its files lie."""
+        return StudyPlaces(self.job.name, self.job.logs / self.job.name, self.job.checkpoints.at)
 
     @cached_property
     def settings(self) -> ProgramSettings:
@@ -57,8 +92,8 @@ class JobProgram:
             arguments=job.command.arguments,
             clusters=self._clusters,
             folder=job.folder,
-            runs=job.logs / job.name,
-            checkpoints=job.checkpoints.at,
+            runs=self.places.runs,
+            checkpoints=self.places.copies,
             spot=job.run.spot,
             market=job.run.market,
             parallel=job.run.parallel,

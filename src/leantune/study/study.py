@@ -45,7 +45,7 @@ from leantune.strategies.recommending import required
 from leantune.strategies.registry import at_work, check_repeats, default_strategy, named_tuner
 from leantune.strategies.tuner import Over, Tuner, View, Wait
 from leantune.study.definition import describe, document_of, kept_open, open_or_create, open_unchanged, raised
-from leantune.study.program import FunctionProgram, JobProgram
+from leantune.study.program import FunctionProgram, JobProgram, StudyPlaces
 from leantune.study.trials import AskedTrial, Metrics, RunResult, Snapshot, of_whole_training
 from leantune.study.verification import (
     Verification,
@@ -420,6 +420,16 @@ class Study:
         self.store.set_budget(new, time=self.clock.now(), cause=cause)
         return new
 
+    def retry(self, *numbers: int, failed: bool = False, cause: str = "run again by the user") -> list[int]:
+        """Queue failed trials to be run again, once what made them fail is put right: those of these numbers, or
+        (failed=True) all. Returns their numbers; the next `optimize` or `run` runs them, from nothing.
+
+        Their failures teach the models nothing any more; the dollars stay spent, and no trial of the budget is used.
+        """
+        if failed:
+            numbers += tuple(trial.number for trial in self.history.trials if trial.state is TrialState.FAILED)
+        return [trial.number for trial in self.store.retry(numbers, time=self.clock.now(), cause=cause)]
+
     def recommendation(self) -> Recommendation:
         """The configuration to use, predicted metrics, the probability of each limit, and why; StudyOver while nothing
         is known.
@@ -440,6 +450,20 @@ class Study:
         """The recommendation beside your present setting (`baseline`); None where you gave none."""
         advice = advice or self.recommendation()
         return compared(self._definition, self.history, advice.configuration, advice.fraction, advice.metrics)
+
+    def checkpoint(self, advice: Recommendation | None = None) -> Path | None:
+        """Where the model of the recommendation is on this machine: the checkpoint of the run that verified it, or of
+        one that tested it and was kept; None where there is none.
+        """
+        places = self._places
+        return None if places is None else places.checkpoint_of(advice or self.recommendation(), self.history)
+
+    @property
+    def _places(self) -> StudyPlaces | None:
+        """Where its files lie; None where they do not outlive this object."""
+        if self._program is not None:
+            return self._program.places
+        return None if self._checkpoints is None else StudyPlaces(self.name, self._checkpoints, None)
 
     def ranking(self) -> tuple[RankedTrial, ...]:
         """SpotTune's settings, best first; of other strategies nothing."""

@@ -10,7 +10,7 @@ from leantune.errors import HistoryError, IllegalMove, LeaseLost, ObservationErr
 from leantune.history import Move, Observation, ObservationKind, TrialState
 from leantune.store.base import Store
 from leantune.store.rows import Claim, JudgedMove, Money, ReportRow, StayRow
-from leantune.testing.store_samples import FULL, ODD_TEXTS, SMALL, StoreFixtures, always, expired, measured
+from leantune.testing.store_samples import FULL, ODD_TEXTS, SMALL, StoreFixtures, always, expired, failed, measured
 from leantune.units import NO_USD, Seconds, Usd
 
 PAUSED, QUEUED, STOPPED = TrialState.PAUSED, TrialState.QUEUED, TrialState.STOPPED
@@ -79,6 +79,76 @@ class JudgingContract(StoreFixtures):
                     claim, observations=(), state=QUEUED, cause="", time=5.0, dollars=NO_USD, seconds=Seconds(wrong)
                 )
         assert peer.history().trial(1).state is TrialState.RUNNING
+
+    # -- running failed trials again
+
+    def test_a_failed_trial_is_queued_again(self, study: Store, peer: Store) -> None:
+        for _ in range(2):
+            study.propose(SMALL, FULL, time=0.0)
+        for dollars in (0.25, 0.5):
+            claim = self.claim(study, usd=1.0)
+            study.finish(
+                claim,
+                observations=[failed(dollars)],
+                state=TrialState.FAILED,
+                cause="exit code 3",
+                time=2.0,
+                dollars=Usd(dollars),
+                seconds=Seconds(1.0),
+            )
+        spent = peer.money()
+        (trial,) = study.retry([1], time=3.0, cause="the data are here now")
+        assert trial.moves[-1] == Move(QUEUED, 3.0, "the data are here now", Usd(0.5))
+        assert (trial.state, trial.observations, trial.cost, trial.pending) == (QUEUED, (), 0.5, True)
+        assert peer.history().trials == study.history().trials == (study.history().trial(0), trial)
+        assert [number.number for number, _ in peer.history().observations] == [0]
+        assert peer.money() == spent == Money(10.0, 0.75, 0.0)
+        claim = self.claim(peer, usd=1.0)
+        assert (claim.trial.number, claim.attempt) == (1, 2)
+        result = [measured(0.125)]
+        peer.finish(claim, observations=result, state=TrialState.DONE, cause="", time=9.0, dollars=Usd(0.125))
+        again = study.history().trial(1)
+        assert (again.observations, again.cost) == ((measured(0.125),), 0.625)
+        assert study.money() == Money(10.0, 0.875, 0.0)
+        assert [(row.attempt, row.settled) for row in study.ledger() if row.number == 1] == [(1, 0.5), (2, 0.125)]
+
+    def test_dollars_of_earlier_runs_are_counted_once_when_a_failure_is_run_again(self, study: Store) -> None:
+        """An earlier attempt's 0.5 were told again by the failure's 1.25."""
+        study.propose(SMALL, FULL, time=0.0)
+        run = self.claim(study, usd=1.0)
+        study.finish(run, observations=(), state=TrialState.REVOKED, cause="", time=2.0, dollars=Usd(0.5))
+        run, told = self.claim(study, usd=1.0), [failed(1.25)]
+        study.finish(
+            run,
+            observations=told,
+            state=TrialState.FAILED,
+            cause="",
+            time=3.0,
+            dollars=Usd(0.75),
+            resumed_dollars=Usd(0.5),
+        )
+        (trial,) = study.retry([0], time=4.0, cause="")
+        assert (trial.cost, trial.resumed_dollars, study.money().spent) == (1.25, 0.0, 1.25)
+
+    def test_only_what_has_failed_is_run_again_and_all_or_none(self, study: Store, peer: Store) -> None:
+        for _ in range(3):
+            study.propose(SMALL, FULL, time=0.0)
+        study.record(0, [failed(0.5)], time=1.0, state=TrialState.FAILED)
+        study.record(1, [measured(0.5)], time=1.0)
+        before = study.history()
+        for number, state in ((1, "done"), (2, "queued")):
+            with pytest.raises(IllegalMove, match=f"it is {state}, not failed"):
+                study.retry([0, number], time=2.0, cause="")
+        with pytest.raises(UnknownTrial):
+            study.retry([0, 3], time=2.0, cause="")
+        assert peer.history() == study.history() == before
+        assert study.retry([], time=2.0, cause="") == []
+        assert [trial.number for trial in study.retry([0, 0], time=2.0, cause="\x00")] == [0]
+        with pytest.raises(IllegalMove, match="it is queued, not failed"):
+            peer.retry([0], time=3.0, cause="")
+        with pytest.raises(StoreError, match="a failed trial is not judged"):
+            study.record(2, [failed(0.5)], time=4.0, state=TrialState.FAILED)
+            study.judge([JudgedMove(2, TrialState.FAILED, QUEUED, "")], time=5.0)
 
     # -- stopping midway
 

@@ -24,7 +24,8 @@ class StoreWalk:
     def step(self, study: Store) -> None:
         """Do one thing, and let some time pass."""
         self._time += self.random.expovariate(1.0)
-        steps = (self._propose, self._start, self._start, self._rent, self._end, self._renew, self._lose, self._judge)
+        starts = (self._propose, self._start, self._start, self._rent, self._retry)
+        steps = (*starts, self._end, self._renew, self._lose, self._judge)
         self.random.choice(steps)(study)
 
     def _propose(self, study: Store) -> None:
@@ -91,6 +92,13 @@ class StoreWalk:
     def _lose(self, study: Store) -> None:
         for claim in expired(study, self._time):
             assert study.lose(claim, time=self._time, cause="vanished", dollars=Usd(claim.booking.usd / 2))
+
+    def _retry(self, study: Store) -> None:
+        """One that failed is run again, and dollars stay as they were."""
+        numbers = [trial.number for trial in study.history().trials if trial.state is TrialState.FAILED]
+        before = study.money().spent
+        study.retry(self.random.sample(numbers, k=min(1, len(numbers))), time=self._time, cause="again")
+        assert study.money().spent == before
 
     def _judge(self, study: Store) -> None:
         """Some of the trials that wait go on, some never will; a judgement of a running one is refused."""

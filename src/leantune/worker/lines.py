@@ -1,9 +1,9 @@
 """Reports in a training program's output: JSON objects, one on a line, or a last line such as `accuracy=0.93`.
 
-Pure, and prepared for anything: a program may write what it likes, and what is no report is just output. It may also
-report as often as it likes: the first FREELY_KEPT reports are kept however soon they come; after them one in SPACING
-seconds, and each time as many again have been kept the spacing doubles. So a learning curve goes on to its end, and a
-month of reports is some 16,000.
+Pure, and safe with any output: lines that are not reports are just output. A program may report at any rate: the
+first FREELY_KEPT reports are kept however soon they come; after them one in SPACING seconds, and each time as many
+again have been kept the spacing doubles. So a learning curve goes on to its end, and a month of reports is some
+16,000.
 """
 
 import json
