@@ -370,3 +370,33 @@ def test_what_cannot_be_run_again_is_refused(finished: Path, words: list[str], s
     result = invoke("retry", finished, *words)
     assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
     assert told("status", finished)["trials"] == before
+
+
+def test_clean_frees_the_disk_and_keeps_the_model_and_the_store(tmp_path: Path) -> None:
+    job = make_job(tmp_path, SAVING, train="sh train.sh {lr} {checkpoint_dir}", checkpoints={"keep": "all"})
+    assert invoke("run", job).exit_code == 0
+    runs, copies = tmp_path / "leantune-runs" / "digits", tmp_path / "checkpoints" / "digits"
+    (runs / "notes.txt").write_text("mine")
+    advice, status = told("recommend", job), told("status", job)
+    key = Path(advice["checkpoint"]).parent.name
+    before = sorted(tmp_path.rglob("*"))
+    plan = told("clean", job, "--dry-run")
+    assert sorted(tmp_path.rglob("*")) == before
+    assert plan["dry_run"] and plan["bytes"] > 0 and plan["kept"] == advice["checkpoint"]
+    done = told("clean", job)
+    assert done == {**plan, "dry_run": False}
+    assert sorted(path.name for path in runs.iterdir()) == ["notes.txt", key]
+    assert [path.name for path in copies.iterdir()] == [key]
+    assert {path.name for path in (runs / key).iterdir()} <= {"checkpoint", ".checkpoint.generation"}
+    assert (told("recommend", job), told("status", job)["trials"]) == (advice, status["trials"])
+    again = invoke("clean", job)
+    assert "0.0 MB removed" in again.stdout and f"Kept:    {advice['checkpoint']}" in again.stdout
+    assert told("verify", job)["held"]
+
+
+def test_a_study_that_is_not_over_is_not_cleaned(finished: Path) -> None:
+    told("extend", finished, "--trials", 5)
+    before = sorted(finished.parent.rglob("trial-*"))
+    result = invoke("clean", finished)
+    assert (result.exit_code, "the study is not over" in result.stderr) == (2, True)
+    assert sorted(finished.parent.rglob("trial-*")) == before != []

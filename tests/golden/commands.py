@@ -179,6 +179,9 @@ STUDY = (
     Step("worker-json", ("worker", "job.yaml", "--json"), REAL),
     Step("report", ("report", "job.yaml"), REPORT, page="digits-report.html"),
     Step("report-json", ("report", "job.yaml", "-o", "other.html", "--json"), REAL),
+    *_both("clean-dry-run", "clean", "job.yaml", "--dry-run", varying=REAL),
+    Step("clean-json", ("clean", "job.yaml", "--json"), REAL),
+    Step("clean", ("clean", "job.yaml")),
 )
 PRICED_STUDY = (
     *_both("dry-run", "run", "job.yaml", "--dry-run"),
@@ -350,7 +353,7 @@ DOCTOR = (
     ),
 )
 COMMANDS = (
-    "", "run", "status", "recommend", "verify", "extend", "retry", "report", "worker", "replay", "doctor",
+    "", "run", "status", "recommend", "verify", "extend", "retry", "report", "clean", "worker", "replay", "doctor",
     "schema", "spot", "spot prices", "spot train", "spot simulate", "spot run", "catalog", "catalog show",
     "catalog refresh",
 )  # fmt: skip

@@ -240,6 +240,31 @@ def report(
 
 
 @command(
+    app, WELL, STORE_TROUBLE, wrong_input="the command line is wrong, or the study is not over; nothing is removed"
+)
+def clean(
+    job: OptionalJobFile = None,
+    store: Store = None,
+    study: Study = None,
+    dry_run: bool = Option(False, "--dry-run", help="Say what would be removed; remove nothing."),
+    as_json: AsJson = False,
+) -> Answer:
+    """Free the disk of what a study that is over has left here.
+
+    Folders of its trials, their logs, and copies of their checkpoints. The model of the recommendation stays, and so
+    does everything in the store: the study can still be looked at, verified and extended.
+
+    \b
+    Examples:
+      $ leantune clean job.yaml --dry-run
+      $ leantune clean --store sqlite:///leantune.db --study digits --json
+    """  # noqa: D301 (as above)
+    from leantune.cli import studies
+
+    return studies.clean(studies.StudyTarget(job, store, study), dry_run=dry_run)
+
+
+@command(
     app,
     *(WRONG_INPUT, STORE_TROUBLE, INTERRUPTED),
     well="the study is over",

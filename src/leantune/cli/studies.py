@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leantune.cli import show
-from leantune.cli.command import Answer, ExitCode, Json
+from leantune.cli.command import Answer, ExitCode, Json, picked
 from leantune.cli.terminal import Mode, warn
 from leantune.cli.watching import status_of, watching
 from leantune.errors import InvalidInput, StudyOver
@@ -248,3 +248,15 @@ def report(target: StudyTarget, output: Path | None, *, show_it: bool) -> Answer
         webbrowser.open(path.resolve().as_uri())
     document: Json = {"study": name, "report": path.resolve(), "bytes": path.stat().st_size}
     return Answer(document, [f"Report: {path}"])
+
+
+def clean(target: StudyTarget, *, dry_run: bool) -> Answer:
+    """Remove what a study that is over has left on this machine."""
+    with target.open() as study:
+        what, name = study.clean(dry_run=dry_run), study.name
+    document: Json = {"study": name, "dry_run": dry_run, **picked(what, "removed=paths bytes kept")}
+    would = "would be removed" if dry_run else "removed"
+    lines = [f"{'Would remove' if dry_run else 'Removed'} {path}" for path in what.paths]
+    lines.append(f"Study {name}: {what.bytes / 1e6:,.1f} MB {would}")
+    lines += [f"Kept:    {what.kept}, the model of the recommendation"] if what.kept else []
+    return Answer(document, lines)

@@ -15,6 +15,7 @@ study.optimize()
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -58,6 +59,7 @@ from leantune.units import parse_share
 
 if TYPE_CHECKING:
     from leantune.strategies.spottune import RankedTrial
+    from leantune.study.cleaning import Cleaning
 
 IN_MEMORY = "sqlite://"
 LEASE = 60.0  # seconds after which another process takes over the trial of one that vanished
@@ -557,6 +559,29 @@ class Study:
         file = Path(path or f"{self.name}-report.html")
         write_report(view, file)
         return file
+
+    def clean(self, *, dry_run: bool = False) -> Cleaning:
+        """Remove what a study that is over has left on this machine: folders of trials, logs, copies of checkpoints.
+
+        The model of the recommendation stays, and everything in the store. dry_run: only say what would go.
+        InvalidInput while the study is not over, or somebody works on it.
+        """
+        from leantune.run.workers import dead_workers
+        from leantune.study.cleaning import Cleaning, clean, cleaning
+
+        workers, places = self.store.workers(), self._places
+        if self.stop_reason is None or len(dead_workers(workers)) < len(workers):
+            hint = "Run it to its end first: until then its trials need their folders"
+            raise InvalidInput("the study is not over", where=f"study {self.name!r}", hint=hint)
+        if places is None:
+            return Cleaning((), 0, None)
+        kept = None
+        with suppress(StudyOver):  # there is nothing to recommend
+            kept = self.checkpoint()
+        what = cleaning(places, kept)
+        if not dry_run:
+            clean(places, what)
+        return what
 
     def close(self) -> None:
         """Let go of the store; nothing is lost but checkpoints that have no place of their own."""
