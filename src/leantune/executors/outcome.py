@@ -177,12 +177,13 @@ def outcome(
 ) -> Finished:
     """What to make of a run: done, failed, or (interrupted by us, or its lease lost) to be run again.
 
-    restored: where it went on from a checkpoint, the training took longer by what the terms say of that, and what
-    earlier attempts of the trial reported counts where it came to its end by itself without a word. evicted: it had to
-    leave: it is not done if it ended when it was asked to, even with exit code 0 and a report of a part of its
-    training.
+    restored: where it went on from a checkpoint, the training took longer by what the terms say of that. What earlier
+    attempts of the trial reported counts where it came to its end by itself without a word: then it went on from what
+    they left, wherever the program keeps that. evicted: it had to leave: it is not done if it ended when it was asked
+    to, even with exit code 0 and a report of a part of its training.
     """
     _hear_last_lines(log, ending)
+    restored = restored._replace(own=restored.own or _has_nothing_left_to_do(log, ending, terms))
     if restored.own and not ending.why:
         log.fill_in(terms.reported)
     end = Finished(log.trial.number, (), TrialState.DONE, "", ending.seconds, restored.own)
@@ -208,6 +209,11 @@ def outcome(
     last = observe(log.problem, log.trial, {}, seconds=seconds, fraction=at, kind=ObservationKind.FAILED, cause=cause)
     timed_out = ending.why is EndReason.TIMEOUT and not ending.failure
     return end._replace(observations=(*before, last), state=TrialState.FAILED, cause=cause, timed_out=timed_out)
+
+
+def _has_nothing_left_to_do(log: ReportLog, ending: Ending, terms: Terms) -> bool:
+    """Whether it ended well and reported nothing, of a trial whose earlier attempts have."""
+    return bool(terms.reported) and not log.results and not ending.why and not _failure(log, ending, terms)
 
 
 def _good(log: ReportLog, share: Fraction, resumed: bool) -> bool:
