@@ -202,6 +202,7 @@ def test_a_changed_job_is_refused_and_a_raised_budget_taken_over(tmp_path: Path)
     path.write_text(path.read_text().replace("seed: 3", "seed: 4"))
     with pytest.raises(StudyChanged, match="seed was 3 and is 4"):
         Study.from_job(load_job(path))
+    (tmp_path / "trian.py").write_text(PROGRAM)
     path.write_text(path.read_text().replace("train.py", "trian.py"))
     with pytest.raises(StudyChanged, match="train was"):
         Study.from_job(load_job(path))
@@ -215,6 +216,7 @@ def test_a_changed_job_is_refused_and_a_raised_budget_taken_over(tmp_path: Path)
 
 def test_a_training_command_may_be_repaired_while_nothing_came_through(tmp_path: Path) -> None:
     path = write_job(tmp_path)
+    (tmp_path / "trian.py").write_text("raise SystemExit(3)")
     path.write_text(path.read_text().replace("train.py", "trian.py").replace("trials: 3", "trials: 9"))
     opened = Study.from_job(load_job(path))
     assert opened.run().outcome is Outcome.FAILING
@@ -222,7 +224,7 @@ def test_a_training_command_may_be_repaired_while_nothing_came_through(tmp_path:
     path.write_text(path.read_text().replace("trian.py", "train.py"))
     again = Study.from_job(load_job(path))
     assert again.run().outcome is Outcome.OVER
-    assert [trial.state for trial in again.history.trials].count(TrialState.DONE) == 4
+    assert [trial.state for trial in again.history.trials] == [TrialState.DONE] * 9, "the repair cost no trial"
     again.close()
     joined = Study.open(load_job(path).store, "tiny", folder=tmp_path)
     assert joined.job.command == load_job(path).command

@@ -208,7 +208,8 @@ def outcome(
     before = [_measured(log, share, seconds) for share in sound if share in log.results]
     last = observe(log.problem, log.trial, {}, seconds=seconds, fraction=at, kind=ObservationKind.FAILED, cause=cause)
     timed_out = ending.why is EndReason.TIMEOUT and not ending.failure
-    return end._replace(observations=(*before, last), state=TrialState.FAILED, cause=cause, timed_out=timed_out)
+    end = end._replace(observations=(*before, last), state=TrialState.FAILED, cause=cause, timed_out=timed_out)
+    return end._replace(fault="" if log.results or timed_out or _out_of_memory(ending) else failure)
 
 
 def _has_nothing_left_to_do(log: ReportLog, ending: Ending, terms: Terms) -> bool:
@@ -252,9 +253,13 @@ def _failure(log: ReportLog, ending: Ending, terms: Terms) -> str:
         return f"out of memory: {_gib(ending.peak_bytes)} used{_of_machine(log.trial)}"
     if ending.kernel_oom:
         return f"out of memory: the kernel killed it at {_gib(ending.peak_bytes)}"
-    if how and _OUT_OF_MEMORY.search(ending.tail):
-        return f"out of memory: {how}"
-    return how
+    return f"out of memory: {how}" if _out_of_memory(ending) else how
+
+
+def _out_of_memory(ending: Ending) -> bool:
+    """Whether it ended for want of memory, by our word, the kernel's or its own."""
+    said_so = ending.code != 0 and _OUT_OF_MEMORY.search(ending.tail) is not None
+    return ending.why is EndReason.MEMORY or ending.kernel_oom or said_so
 
 
 def _how_it_ended(ending: Ending) -> str:

@@ -37,8 +37,11 @@ def market_of(settings: ProgramSettings) -> Marketplace:
 
 
 def check_settings(settings: ProgramSettings) -> None:
-    """Refuse machines without a price, and those that this machine cannot stand in for."""
+    """Refuse machines without a price, those that this machine cannot stand in for, and a predictor that is not there
+    or lacks its library.
+    """
     market_of(settings)
+    named_or_saved(settings.predictor)
     local.check_settings(settings)
 
 

@@ -43,9 +43,10 @@ class LoopSettings:
     lease: seconds after which a vanished worker's trial is given to another; None where nobody shares the study.
     poll: seconds after which a wait for running trials looks up again; None: only when something happens.
     deterministic: propose in whole batches of `batch`. max_failures: give up when so many trials have failed and none
-    came through. alone: nobody else ever works on the study, so that nobody can vanish. due: by when the best of the
-    paused must be chosen, where there is a deadline; infinite while nobody has paused. keep: whose checkpoints outlive
-    their trials.
+    came through. false_start: seconds within which a failure before any report may be that of the program rather than
+    of its configuration; None: it never is. alone: nobody else ever works on the study, so that nobody can vanish.
+    due: by when the best of the paused must be chosen, where there is a deadline; infinite while nobody has paused.
+    keep: whose checkpoints outlive their trials.
     """
 
     problem: Problem
@@ -57,6 +58,7 @@ class LoopSettings:
     deterministic: bool = False
     batch: int = 1
     max_failures: int | None = 5
+    false_start: float | None = None
     alone: bool = False
     due: Callable[[History], float] | None = None
     keep: Keep = Keep.NONE
