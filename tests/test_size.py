@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MOST_MODULES = 120  # of a local run
+MOST_MODULES = 122  # of a local run
 # As reached, to be lowered and never raised without a reason: what the house must not lose again.
 MOST_VAGUE_NAMES = 0
 MOST_CLASS_NAMES_TWICE = 0

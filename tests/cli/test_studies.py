@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from leantune.history import TrialState
+from leantune.study import Study
 from tests.cli.tiny import PRICED, TRAIN, invoke, left_behind, make_job, told
 
 CHANGED = {"space": {"lr": [0.1, 0.2]}}
@@ -105,8 +107,15 @@ def test_a_dry_run_tells_what_the_run_then_does(tmp_path: Path) -> None:
     assert len(told("run", made, "--dry-run")["proposals"]) == 2
 
 
+BROKEN = """\
+test -e broken && { echo "no such data $$" >&2; exit 3; }
+echo "accuracy=$1 latency=2"
+"""  # of which every run fails of another cause: its process has another number
+
+
 def test_programs_that_fail_again_and_again_end_the_run(tmp_path: Path) -> None:
-    job = make_job(tmp_path, budget={"trials": 20}, space={"lr": [rate / 20 for rate in range(20)]})
+    rates = [rate / 20 for rate in range(20)]
+    job = make_job(tmp_path, BROKEN, budget={"trials": 20}, space={"lr": rates})
     (tmp_path / "broken").touch()
     result = invoke("run", job)
     assert result.exit_code == 1, result.output
@@ -119,11 +128,60 @@ def test_programs_that_fail_again_and_again_end_the_run(tmp_path: Path) -> None:
 
 
 def test_a_study_that_ends_without_a_result_has_nothing_to_recommend(tmp_path: Path) -> None:
-    job = make_job(tmp_path, budget={"trials": 2})
+    job = make_job(tmp_path, BROKEN, budget={"trials": 2})
     (tmp_path / "broken").touch()
     result = invoke("run", job)
     assert result.exit_code == 3, result.output
     assert "No recommendation: there is nothing to recommend yet" in result.stdout
+
+
+@pytest.mark.parametrize("run", [{}, {"parallel": 2}, {"deterministic": True}, {"deterministic": True, "parallel": 2}])
+def test_a_typo_eats_neither_trials_nor_models_and_its_dollars_stay(tmp_path: Path, run: dict[str, object]) -> None:
+    # Each says its own value, and the exit code is the number of a trial.
+    typo = TRAIN.replace("no such data", "lr $1: no such data").replace("exit 3", "exit 1")
+    limits = {"budget": {"usd": 100, "trials": 4}, "run": {"time_limit": "60 s", "grace": "1 s", **run}}
+    half = {"machines": {"half": {"vcpus": 0.5, "memory": "1 GiB", "usd_per_hour": 36}}}
+    job = make_job(tmp_path, typo, space={"lr": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "cluster": half}, **limits)
+    (tmp_path / "broken").touch()
+    document = told("run", job, code=1)
+    assert document["outcome"] == "failing"
+    assert re.search(r"trials \d and \d failed alike", document["reason"])
+    assert "no such data" in document["reason"]
+    assert "both are queued and cost no trial of the budget" in document["reason"]
+    with Study.from_job(job, create=False) as study:
+        assert {trial.state for trial in study.history.trials} == {TrialState.QUEUED}
+        assert not any(trial.observations for trial in study.history.trials)
+        lost = study.store.money().spent
+        assert lost > 0
+        assert lost == sum(row.settled or 0.0 for row in study.store.ledger())
+    (tmp_path / "broken").unlink()
+    assert told("run", job)["trials"]["done"] == 4
+    with Study.from_job(job, create=False) as study:
+        assert [trial.state for trial in study.history.trials] == [TrialState.DONE] * 4
+        assert study.store.money().spent > lost
+
+
+def test_what_fails_for_some_configurations_alone_is_learned(tmp_path: Path) -> None:
+    """The first run fails at once, the next one comes through: the first was no false start, and runs once more."""
+    one_fails = 'test "$1" = 0.4 && { echo "too large" >&2; exit 3; }\necho "accuracy=$1"\n'
+    job = make_job(tmp_path, one_fails, budget={"trials": 8})
+    assert invoke("run", job).exit_code == 0
+    with Study.from_job(job, create=False) as study:
+        failed = [trial for trial in study.history.trials if trial.state is TrialState.FAILED]
+        assert [trial.configuration["lr"] for trial in failed] == [0.4]
+        assert [trial.state for trial in study.history.trials].count(TrialState.DONE) == 7
+
+
+@pytest.mark.parametrize(
+    "program",
+    ['echo "MemoryError" >&2; exit 1\n', "echo '{\"accuracy\": 0.5}'; exit 3\n"],
+    ids=["out of memory", "it had reported"],
+)
+def test_what_is_no_false_start_costs_trials(tmp_path: Path, program: str) -> None:
+    job = make_job(tmp_path, program, run={"max_failures": 3, "grace": "1 s"}, budget={"trials": 8})
+    assert told("run", job, code=1)["reason"] == "3 trials failed and none came through"
+    with Study.from_job(job, create=False) as study:
+        assert [trial.state for trial in study.history.trials] == [TrialState.FAILED] * 3
 
 
 def test_status_and_recommend_by_job_file_and_by_store(finished: Path) -> None:

@@ -351,9 +351,25 @@ def test_a_resumed_run_that_has_nothing_left_to_say_is_done_with_what_was_said_b
     assert outcome(newer, Ending(Seconds(1.0)), RESUMED, Terms(reported=earlier)).observations[0].metrics == {
         "accuracy": 0.8
     }
-    afresh = outcome(ReportLog(problem, trial), Ending(Seconds(1.0)), terms=Terms(reported=earlier))
-    assert afresh.state is TrialState.FAILED, "it started over, and said nothing"
+    failed = outcome(ReportLog(problem, trial), Ending(Seconds(1.0), code=1), terms=Terms(reported=earlier))
+    assert failed.state is TrialState.FAILED, "it did not end well"
     stopped = outcome(
         ReportLog(problem, trial), Ending(Seconds(1.0), why=EndReason.STOP), RESUMED, Terms(reported=earlier)
     )
     assert stopped.state is TrialState.QUEUED, "it was asked to end, and is not done"
+
+
+def test_a_program_that_keeps_its_state_elsewhere_went_on_from_it() -> None:
+    """Without a checkpoint of ours: seconds of the training are those of all attempts, as its metrics are."""
+    problem = Problem(Space(n=integer(0, 9)), maximize("accuracy"), ["latency <= 20"])
+    _, trial = History().propose(problem.space.configuration({"n": 1}), FULL)
+    earlier = {"accuracy": 0.75, "latency": 3.0}
+    terms = Terms(attempt=2, earlier_seconds=Seconds(9.0), reported=earlier)
+    end = outcome(ReportLog(problem, trial), Ending(Seconds(1.0)), terms=terms)
+    assert (end.state, end.resumed) == (TrialState.DONE, True)
+    assert (end.observations[0].metrics, end.observations[0].seconds) == (earlier, 10.0)
+    afresh = ReportLog(problem, trial)
+    afresh.take(FULL, {"accuracy": 0.8}, 1.0)
+    half = outcome(afresh, Ending(Seconds(1.0)), terms=terms)
+    assert (half.state, half.cause) == (TrialState.FAILED, "metric 'latency' was not reported")
+    assert half.resumed is False, "it began anew, and only what it says itself counts"

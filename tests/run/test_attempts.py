@@ -1,4 +1,4 @@
-"""Seeds of programs: the study's own, and others for runs that repeat one."""
+"""Seeds of programs: the study's own, and others for runs that repeat one. What earlier attempts reported last."""
 
 import sys
 from fractions import Fraction
@@ -6,7 +6,10 @@ from pathlib import Path
 
 from leantune.history import History, Trial
 from leantune.jobfile import load_job
-from leantune.run.attempts import SEEDS, seed_of
+from leantune.problem import Problem, maximize
+from leantune.run.attempts import SEEDS, reported_last, seed_of
+from leantune.space import Space, integer
+from leantune.store.rows import ReportRow
 from leantune.study import Study
 from tests.toy import toy_problem
 
@@ -73,3 +76,17 @@ def test_a_program_is_given_another_seed_where_lean_repeats_its_run(tmp_path: Pa
     assert [seed for _, seed in given[:3]] == [3, 3, 3]
     assert 3 not in [seed for _, seed in given[3:]]
     assert "mean of" in advice.why
+
+
+def test_what_was_reported_last_counts_with_or_without_steps_and_in_any_number_of_reports() -> None:
+    problem = Problem(Space(n=integer(0, 9)), maximize("accuracy"), ["latency <= 9"], [Fraction(1, 2), Fraction(1)])
+    _, trial = History().propose(problem.space.configuration({"n": 1}), Fraction(1))
+
+    def row(metrics: dict[str, float], step: float | None = None, share: Fraction | None = None) -> ReportRow:
+        return ReportRow(0, 1, 1.0, metrics, step, share)
+
+    half = row({"accuracy": 0.5, "latency": 1.0}, share=Fraction(1, 2))
+    rows = [row({"accuracy": 0.7}, 1), row({"latency": 2.0, "loss": 1.0}), row({"accuracy": 0.8}), half]
+    assert reported_last(rows, trial, problem) == {"accuracy": 0.8, "latency": 2.0, "loss": 1.0}
+    assert reported_last([*rows, row({}, 2)], trial, problem) == {}, "it diverged at its last step"
+    assert reported_last([half], trial, problem) == {}

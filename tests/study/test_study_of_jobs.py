@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from leantune.errors import JobError, SpaceError, StudyChanged, StudyOver, UnknownStudy
+from leantune.errors import JobError, LeanTuneError, SpaceError, StudyChanged, StudyOver, UnknownStudy
 from leantune.history import TrialState
 from leantune.jobfile import load_job
 from leantune.problem import Budget
 from leantune.run.events import Event, RunStarted
 from leantune.run.loop import Loop, Outcome
+from leantune.store.rows import ReportRow
 from leantune.study import Study
 from leantune.study.forecast import dry_run
 from leantune.study.program import JobProgram
@@ -201,6 +202,7 @@ def test_a_changed_job_is_refused_and_a_raised_budget_taken_over(tmp_path: Path)
     path.write_text(path.read_text().replace("seed: 3", "seed: 4"))
     with pytest.raises(StudyChanged, match="seed was 3 and is 4"):
         Study.from_job(load_job(path))
+    (tmp_path / "trian.py").write_text(PROGRAM)
     path.write_text(path.read_text().replace("train.py", "trian.py"))
     with pytest.raises(StudyChanged, match="train was"):
         Study.from_job(load_job(path))
@@ -214,6 +216,7 @@ def test_a_changed_job_is_refused_and_a_raised_budget_taken_over(tmp_path: Path)
 
 def test_a_training_command_may_be_repaired_while_nothing_came_through(tmp_path: Path) -> None:
     path = write_job(tmp_path)
+    (tmp_path / "trian.py").write_text("raise SystemExit(3)")
     path.write_text(path.read_text().replace("train.py", "trian.py").replace("trials: 3", "trials: 9"))
     opened = Study.from_job(load_job(path))
     assert opened.run().outcome is Outcome.FAILING
@@ -221,7 +224,7 @@ def test_a_training_command_may_be_repaired_while_nothing_came_through(tmp_path:
     path.write_text(path.read_text().replace("trian.py", "train.py"))
     again = Study.from_job(load_job(path))
     assert again.run().outcome is Outcome.OVER
-    assert [trial.state for trial in again.history.trials].count(TrialState.DONE) == 4
+    assert [trial.state for trial in again.history.trials] == [TrialState.DONE] * 9, "the repair cost no trial"
     again.close()
     joined = Study.open(load_job(path).store, "tiny", folder=tmp_path)
     assert joined.job.command == load_job(path).command
@@ -377,3 +380,50 @@ def test_a_gentle_stop_queues_the_running_trial_and_the_same_command_goes_on(tmp
     assert [trial.state for trial in opened.history.trials] == [TrialState.DONE] * 3
     assert [row.attempt for row in opened.store.ledger() if row.number == 1] == [1, 2]
     opened.close()
+
+
+RESUMABLE = """
+import json, pathlib, sys, time
+state = pathlib.Path(sys.argv[1]) / "finished"
+state.parent.mkdir(exist_ok=True)
+if not state.exists():
+    print(json.dumps({"accuracy": 0.75}), flush=True)
+    state.touch()
+    time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["{checkpoint_dir}", "own-{trial}"])
+@pytest.mark.parametrize("strategy", ["lean", "random"])
+def test_killed_between_its_last_report_and_its_end_a_run_is_done_with_what_it_reported(
+    tmp_path: Path, place: str, strategy: str
+) -> None:
+    """Resumed, the program finds that it has nothing left to do, wherever it keeps its state, and exits with 0."""
+    path = write_job(tmp_path, trials=1, strategy=strategy)
+    (tmp_path / "train.py").write_text(RESUMABLE)
+    line = next(line for line in path.read_text().splitlines() if line.startswith("train:"))
+    command = f'train: [{sys.executable}, train.py, "{place}", "{{lr}}", "{{fraction}}"]'
+    path.write_text(path.read_text().replace(line, command))
+    process, began = worker(path), time.monotonic()
+    while not (tmp_path / "leantune.db").exists() or not reports_of(path):
+        assert time.monotonic() - began < 60
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    with Study.from_job(load_job(path)) as study:
+        assert study.run().outcome is Outcome.OVER
+        (trial,) = study.history.trials
+        assert (trial.state, trial.moves[-1].cause) == (TrialState.DONE, "")
+        assert trial.observations[0].metrics == {"accuracy": 0.75}
+        assert [row.attempt for row in study.store.ledger()] == [1, 2]
+        assert trial.cost == pytest.approx(sum(row.settled or 0.0 for row in study.store.ledger()))
+
+
+def reports_of(path: Path) -> list[ReportRow]:
+    """What has been reported by now, of a study that may not be there yet."""
+    try:
+        with Study.from_job(load_job(path), create=False) as study:
+            return study.store.reports()
+    except LeanTuneError:
+        return []

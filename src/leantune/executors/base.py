@@ -145,7 +145,8 @@ class Finished(NamedTuple):
     on at most, 0: from nothing; None: unknown, and what was known before holds. stays: the machines that it had.
     continued: whether it went on from `Terms.continues`, so that seconds and dollars of its observations are those of a
     run from nothing: they include those of what it went on from. timed_out: whether it failed because it exceeded its
-    time limit.
+    time limit. fault: why it failed without having reported anything, where another configuration may fail of the same:
+    neither for want of memory nor of time.
     """
 
     number: int
@@ -159,6 +160,7 @@ class Finished(NamedTuple):
     stays: tuple[StayRow, ...] = ()
     continued: bool = False
     timed_out: bool = False
+    fault: str = ""
 
 
 Event = Begun | Report | CheckpointSaved | MachineLaunched | MachineUpdate | Finished

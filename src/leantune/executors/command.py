@@ -80,6 +80,11 @@ class Command:
         """Its arguments in one normal form, the same for every spelling of the command."""
         return ["".join(_escaped(part) for part in template) for template in self.templates]
 
+    @property
+    def literals(self) -> list[str | None]:
+        """Its arguments that are the same for every trial; None for the others."""
+        return ["".join(map(str, part)) if not _names([part]) else None for part in self.templates]
+
     def unused(self, space: Space) -> list[str]:
         """Parameters that never reach the program by its arguments; the cluster is where it runs, not what it reads.
 

@@ -183,13 +183,14 @@ def outcome(
 ) -> Finished:
     """The verdict on a run: done, failed, or (interrupted by us, or its lease lost) to be run again.
 
-    restored: where it went on from a checkpoint, the training took longer by what the terms say of that, and what
-    earlier attempts of the trial reported counts where it came to its end by itself without a word. evicted: it had to
-    leave: it is not done if it ended when it was asked to, even with exit code 0 and a report of a part of its
-    training.
+    restored: where it went on from a checkpoint, the training took longer by what the terms say of that. What earlier
+    attempts of the trial reported counts where it came to its end by itself without a word: then it went on from what
+    they left, wherever the program keeps that. evicted: it had to leave: it is not done if it ended when it was asked
+    to, even with exit code 0 and a report of a part of its training.
     """
     ending = replace(ending, notes=(*ending.notes, *log.limits.notes))
     _hear_last_lines(log, ending)
+    restored = restored._replace(own=restored.own or _has_nothing_left_to_do(log, ending, terms))
     if restored.own and not ending.why:
         log.fill_in(terms.reported)
     end = Finished(log.trial.number, (), TrialState.DONE, "", ending.seconds, restored.own)
@@ -214,7 +215,13 @@ def outcome(
     before = [_measured(log, share, seconds) for share in sound if share in log.results]
     last = observe(log.problem, log.trial, {}, seconds=seconds, fraction=at, kind=ObservationKind.FAILED, cause=cause)
     timed_out = ending.why is EndReason.TIMEOUT and not ending.failure
-    return end._replace(observations=(*before, last), state=TrialState.FAILED, cause=cause, timed_out=timed_out)
+    end = end._replace(observations=(*before, last), state=TrialState.FAILED, cause=cause, timed_out=timed_out)
+    return end._replace(fault="" if log.results or timed_out or _out_of_memory(ending) else failure)
+
+
+def _has_nothing_left_to_do(log: ReportLog, ending: Ending, terms: Terms) -> bool:
+    """Whether it ended well and reported nothing, of a trial whose earlier attempts have."""
+    return bool(terms.reported) and not log.results and not ending.why and not _failure(log, ending, terms)
 
 
 def _good(log: ReportLog, share: Fraction, resumed: bool) -> bool:
@@ -253,9 +260,13 @@ def _failure(log: ReportLog, ending: Ending, terms: Terms) -> str:
         return f"out of memory: {_gib(ending.peak_bytes)} used{_of_machine(log.trial)}"
     if ending.kernel_oom:
         return f"out of memory: the kernel killed it at {_gib(ending.peak_bytes)}"
-    if how and _OUT_OF_MEMORY.search(ending.tail):
-        return f"out of memory: {how}"
-    return how
+    return f"out of memory: {how}" if _out_of_memory(ending) else how
+
+
+def _out_of_memory(ending: Ending) -> bool:
+    """Whether it ended for want of memory, by our word, the kernel's or its own."""
+    said_so = ending.code != 0 and _OUT_OF_MEMORY.search(ending.tail) is not None
+    return ending.why is EndReason.MEMORY or ending.kernel_oom or said_so
 
 
 def _how_it_ended(ending: Ending) -> str:

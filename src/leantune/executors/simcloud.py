@@ -46,8 +46,11 @@ class SimulatedPlace:
             raise JobError(error.what, where=error.where, hint=error.hint) from None
 
     def check(self) -> None:
-        """Refuse machines without a price, and those that this machine cannot stand in for."""
+        """Refuse machines without a price or larger than this machine, and a predictor that is missing or lacks its
+        library.
+        """
         _ = self.market
+        named_or_saved(self._settings.predictor)
         LocalPlace(self._settings).check()
 
     @property

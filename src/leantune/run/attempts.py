@@ -4,15 +4,16 @@ The terms and the bill of a run follow from that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from leantune.executors.base import Finished, Terms
 from leantune.history import History, Observation, Trial, TrialState
+from leantune.problem import Problem
 from leantune.run.ledger import continued_dollars, dollars, smaller_result
 from leantune.run.workers import Workplace
-from leantune.store.rows import Claim
+from leantune.store.rows import Claim, ReportRow
 from leantune.strategies.proposals import derived_seed
 from leantune.units import NO_SECONDS, SECONDS_PER_HOUR, Seconds, Usd
 
@@ -34,6 +35,22 @@ def seed_of(trial: Trial, history: History, study_seed: int) -> int:
     return derived_seed("repeat", study_seed, trial.configuration.id, str(trial.fraction), repeat) % SEEDS
 
 
+def reported_last(rows: Sequence[ReportRow], trial: Trial, problem: Problem) -> Mapping[str, float]:
+    """What earlier attempts of a trial reported last of its own share, with or without steps: every metric that the
+    problem requires, where they told it. Where a metric was none at a step, nothing before that step counts.
+    """
+    reported: dict[str, float] = {}
+    for row in reversed(rows):
+        if row.fraction not in (None, trial.fraction):
+            continue
+        if row.step is not None and not row.metrics:
+            break
+        reported = {**row.metrics, **reported}
+        if all(name in reported for name in problem.required_metrics):
+            break
+    return reported
+
+
 class Attempts:
     """The attempts of all trials of a study, from the store. curves: what they reported, where a judge reads it."""
 
@@ -52,19 +69,11 @@ class Attempts:
             None if self._settings.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
             self.seconds(trial),
             trial.moved_dollars,
-            self._reported(claim) if claim.attempt > 1 else {},
+            reported_last(self._store.reports(trial.number), trial, self._problem) if claim.attempt > 1 else {},
             self._smaller(trial),
             keep=keep,
             seed=seed_of(trial, self._store.history(), self._settings.seed),
         )
-
-    def _reported(self, claim: Claim) -> Mapping[str, float]:
-        """The last report of earlier attempts of a trial, at its own share."""
-        number, share = claim.trial.number, claim.trial.fraction
-        if self._curves is not None and not self._problem.curves_by_share:
-            return self._curves.latest(number)
-        rows = (row for row in self._store.reports(number) if row.fraction in (None, share))
-        return {name: value for row in rows for name, value in row.metrics.items()}
 
     # -- what is left to do
 

@@ -44,6 +44,7 @@ from leantune.run.events import (
     Waiting,
     no_observer,
 )
+from leantune.run.false_starts import FalseStarts
 from leantune.run.keeping import KeptCheckpoints
 from leantune.run.ledger import dollars
 from leantune.run.proposing import OTHERS_RUN, Proposer
@@ -80,7 +81,9 @@ class Loop:
         self._judge = _new_judge(work) if settings.tuner.judges else None
         curves = None if self._judge is None else self._judge.curves
         self._attempts = Attempts(work, curves)
-        self._proposer = Proposer(work, self._worker.id, self._attempts, {} if curves is None else curves.by_trial)
+        self._false_starts = FalseStarts(work)
+        by_trial = {} if curves is None else curves.by_trial
+        self._proposer = Proposer(work, self._worker.id, self._attempts, by_trial, self._false_starts)
         self._checkpoints = KeptCheckpoints(settings.problem, settings.keep, executor)
         self._heart: Heartbeat | None = None
         self._interrupts = 0
@@ -126,12 +129,16 @@ class Loop:
         self._recover()
         self._drop_lost()
         self._hear()
+        if self._false_starts.end is not None:
+            return self._false_starts.end
         if self._settings.max_failures and not self._succeeded and self._failures >= self._settings.max_failures:
             return End(Outcome.FAILING, f"{self._failures} trials failed and none succeeded")
         due_at = self._due_at()
         if self._judge is not None and self._only is None:
             self._judge.look(self.view, self._claims, due=due_at <= self._clock.now())
         step = self._fill(last)
+        if self._false_starts.withheld and self._is_idle(step) and self._false_starts.close():
+            return None
         if isinstance(step, End) and not self._claims:
             judge = self._judge if step.outcome is Outcome.OVER else None
             goes_on = judge is not None and judge.close(self.view, step.reason)
@@ -141,6 +148,15 @@ class Loop:
         if not self._interrupts:
             self._wait_for_events(due_at)
         return None
+
+    def _is_idle(self, step: End | Waiting | None) -> bool:
+        """Whether nothing runs or is to run here, and nothing will be started by what others do."""
+        if self._claims or step is None or isinstance(step, End):
+            return not self._claims and step is not None
+        if not self._alone:
+            return False
+        queued = (trial.number for trial in self._store.history().pending if trial.state is TrialState.QUEUED)
+        return self._false_starts.withheld.issuperset(queued)  # others wait for room on this machine
 
     def view(self, closed: str = "") -> View:
         """What the tuner may see now."""
@@ -220,6 +236,7 @@ class Loop:
         ]
         if rows:
             self._store.add_reports(rows)
+            self._false_starts.close()
             self._changed(*(row.number for row in rows))
         for report in reports:
             self._observer(ReportReceived(report))
@@ -239,6 +256,8 @@ class Loop:
         if self._judge is not None:
             finished, judged = self._judge.ended(finished, claim, self._continues.get(finished.number))
         finished = _stopped_where_useless(finished, claim.trial)
+        if self._only is None:
+            finished = self._false_starts.checked(finished, claim.trial)
         smaller = self._continues[finished.number] if finished.continued else None
         spent, counted_again = self._attempts.bill(claim, finished, judged=judged is not None, smaller=smaller)
         try:
@@ -290,7 +309,8 @@ class Loop:
                 continue
             look = self._store.look()
             waiting = look.history.trials if self._only is None else (look.history.trial(self._only),)
-            queued = next((trial for trial in waiting if trial.state is TrialState.QUEUED), None)
+            withheld = self._false_starts.withheld
+            queued = next((t for t in waiting if t.state is TrialState.QUEUED and t.number not in withheld), None)
             if queued is not None:
                 queued = self._attempts.rest(queued)
                 if self._booking(queued, look.money, capacity) is not None:
@@ -331,7 +351,9 @@ class Loop:
 
     def _booking(self, trial: Trial, money: Money, capacity: FreeCapacity) -> Booking | None:
         """What is set aside for a run now; pure, as the store asks within its transaction."""
-        if self._only not in (None, trial.number) or not capacity.fits(trial):
+        if self._only not in (None, trial.number) or trial.number in self._false_starts.withheld:
+            return None
+        if not capacity.fits(trial):
             return None
         return self._settings.rules.booking(self._attempts.resumed(trial), money)
 

@@ -20,6 +20,7 @@ from leantune.history import History, Move, Moves, Note, NoteKind, Trial, TrialS
 from leantune.problem import Budget
 from leantune.run.attempts import Attempts
 from leantune.run.events import End, Outcome, TrialProposed, Waiting
+from leantune.run.false_starts import FalseStarts
 from leantune.run.workers import Workplace
 from leantune.store.rows import Look, Money
 from leantune.strategies.baseline import next_test
@@ -35,10 +36,17 @@ QUICK_PROPOSAL = 0.05  # seconds: computing one in vain costs less than waiting 
 class Proposer:
     """One worker's proposals. results: trials that it has seen end; curves: of all trials, by number."""
 
-    def __init__(self, work: Workplace, worker: str, attempts: Attempts, curves: Mapping[int, LearningCurve]) -> None:
+    def __init__(
+        self,
+        work: Workplace,
+        worker: str,
+        attempts: Attempts,
+        curves: Mapping[int, LearningCurve],
+        false_starts: FalseStarts,
+    ) -> None:
         self._store, self._executor, self._clock, self._observer = work.store, work.executor, work.clock, work.observer
         self._settings, self._worker, self._attempts, self._curves = work.settings, worker, attempts, curves
-        self._problem = work.settings.problem
+        self._problem, self._false_starts = work.settings.problem, false_starts
         self._seconds = math.inf  # seconds that the last proposal took
         self._has_turn = False
         self._nothing_more: tuple[object, Over] | None = None  # the state in which the tuner said so
@@ -77,7 +85,9 @@ class Proposer:
         if self._nothing_more is not None and self._nothing_more[0] == state:
             return self.when_idle(End(Outcome.OVER, self._nothing_more[1].why), look.history, mine)
         began = self._clock.now()
-        seen = before_batch(look.history, settings.batch) if settings.deterministic else look.history
+        seen: History | None = look.history
+        if settings.deterministic:
+            seen = before_batch(look.history, settings.batch, self._false_starts.withheld)
         if seen is None:
             return Waiting("the end of the batch")
         # A batch that must not depend on the order of arrival has a limit that does not either.
@@ -151,10 +161,14 @@ def _kept_notes(answer: Proposal, limit: float | None) -> tuple[Note, ...]:
     return tuple(note for note in answer.notes if note.kind is not NoteKind.CUTOFF)
 
 
-def before_batch(history: History, size: int) -> History | None:
-    """The history that the next proposal may see; None while an earlier batch is still running."""
+def before_batch(history: History, size: int, withheld: Container[int] = ()) -> History | None:
+    """The history that the next proposal may see; None while an earlier batch is still running.
+
+    withheld: false starts, which wait for other trials.
+    """
     first = len(history) // size * size
-    if any(trial.pending and trial.state is not TrialState.PAUSED for trial in history.trials[:first]):
+    earlier = (trial for trial in history.trials[:first] if trial.number not in withheld)
+    if any(trial.pending and trial.state is not TrialState.PAUSED for trial in earlier):
         return None
     return History((*history.trials[:first], *map(_unseen, history.trials[first:])))
 

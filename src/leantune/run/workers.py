@@ -43,9 +43,10 @@ class LoopSettings:
     lease: seconds after which a vanished worker's trial is given to another; None where the study is not shared.
     poll: seconds after which a wait for running trials looks up again; None: only when something happens.
     deterministic: propose in whole batches of `batch`. max_failures: give up when so many trials have failed and none
-    succeeded. alone: no other worker ever works on the study, so none can vanish. due: by when the best of the
-    paused must be chosen, where there is a deadline; infinite while none has paused. keep: whose checkpoints outlive
-    their trials.
+    succeeded. false_start: seconds within which a failure before any report may be that of the program rather than of
+    its configuration; None: it never is. alone: no other worker ever works on the study, so none can vanish. due: by
+    when the best of the paused must be chosen, where there is a deadline; infinite while none has paused. keep: whose
+    checkpoints outlive their trials.
     """
 
     problem: Problem
@@ -57,6 +58,7 @@ class LoopSettings:
     deterministic: bool = False
     batch: int = 1
     max_failures: int | None = 5
+    false_start: float | None = None
     alone: bool = False
     due: Callable[[History], float] | None = None
     keep: Keep = Keep.NONE

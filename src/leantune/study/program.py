@@ -25,10 +25,13 @@ from leantune.store.study import StudyStore
 from leantune.strategies.proposals import Recommendation
 from leantune.strategies.registry import named_tuner
 from leantune.strategies.tuner import Tuner
+from leantune.study.preflight import preflight
 
 if TYPE_CHECKING:
     from leantune.cloud.provider import Offer
     from leantune.worker.client import CurrentTrial
+
+FALSE_START_SECONDS = 5.0  # within which a program fails that lacks a file, a library or an option
 
 
 @dataclass(frozen=True)
@@ -144,8 +147,11 @@ class JobProgram:
         return on_machine
 
     def check_place(self) -> None:
-        """Refuse a job that cannot be run: at a place that is not available, or on a cluster larger than the host."""
+        """Refuse a job that cannot be run: at a place that is not available, on a cluster larger than the host, or
+        without what its program needs.
+        """
         self.place.check()
+        preflight(self.job)
 
     def executor(self, store: StudyStore, clock: Clock) -> Executor:
         """Runs the program; a simulated market goes on from what the store holds."""
@@ -165,6 +171,7 @@ class JobProgram:
             deterministic=run.deterministic,
             batch=run.parallel,
             max_failures=run.max_failures,
+            false_start=FALSE_START_SECONDS * self.rules.speed,
             keep=self.job.checkpoints.keep,
         )
 
