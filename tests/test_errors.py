@@ -7,6 +7,7 @@ import pytest
 
 from leantune import errors
 from leantune.errors import (
+    LONGEST_TEXT,
     HistoryError,
     IllegalMove,
     InvalidInput,
@@ -60,3 +61,12 @@ def test_an_optional_library_that_is_missing_is_named_with_its_extra() -> None:
     with pytest.raises(MissingExtra, match="this needs the library absent") as refused:
         errors.needed("no_such_library", "this needs the library absent", where="here", extra="spot")
     assert (refused.value.where, refused.value.hint) == ("here", "pip install 'leantune[spot]'")
+
+
+def test_a_long_text_is_told_without_its_middle() -> None:
+    error = LeanTuneError(f"begin {'x' * 70_000} end", where="y" * 70_000, hint="z" * 70_000)
+    assert len(str(error)) < 3 * (LONGEST_TEXT + 20)
+    assert error.what.startswith("begin xxx")
+    assert error.what.endswith("xxx end")
+    assert " [...] " in error.hint
+    assert LeanTuneError("a" * LONGEST_TEXT).what == "a" * LONGEST_TEXT

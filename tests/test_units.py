@@ -61,7 +61,7 @@ def test_says_what_is_wrong_and_right(text: str, kind: Kind, says: str) -> None:
     assert caught.value.hint.startswith("Write")
 
 
-@given(st.floats(1e-6, 1e9), st.sampled_from([(kind, unit) for kind in UNITS for unit in UNITS[kind] if unit != "$"]))
+@given(st.floats(1e-6, 3e4), st.sampled_from([(kind, unit) for kind in UNITS for unit in UNITS[kind] if unit != "$"]))
 def test_every_unit_is_read_back(number: float, named: tuple[Kind, str]) -> None:
     kind, unit = named
     assert parse_quantity(f"{number!r} {unit}", kind) == number * UNITS[kind][unit]

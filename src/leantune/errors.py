@@ -33,6 +33,8 @@ import importlib
 import types
 from collections.abc import Iterable
 
+LONGEST_TEXT = 2000  # characters of what an error says, of where, and of the hint
+
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The begin of a hint about an unknown name: the most similar known name, or nothing."""
@@ -41,14 +43,20 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return "".join(f"Did you mean {close!r}? " for close in get_close_matches(name, list(names), n=1))
 
 
+def _shortened(text: str) -> str:
+    """Text that may repeat what somebody gave: without its middle where nobody would read on."""
+    half = LONGEST_TEXT // 2
+    return text if len(text) <= LONGEST_TEXT else f"{text[:half]} [...] {text[-half:]}"
+
+
 class LeanTuneError(Exception):
     """Base of all errors: reads as "what (where). hint"."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.where = where
-        self.hint = hint
+        super().__init__(_shortened(what))
+        self.what = _shortened(what)
+        self.where = _shortened(where)
+        self.hint = _shortened(hint)
 
     def __str__(self) -> str:
         """One line: what is wrong, where, and what would be right."""
@@ -69,7 +77,7 @@ class InvalidInput(LeanTuneError, ValueError):  # noqa: N818 - reads as what it 
     ) -> None:
         super().__init__(what, where=where, hint=hint)
         self.path = path
-        self.job_hint = job_hint or hint
+        self.job_hint = _shortened(job_hint or hint)
 
 
 class SpaceError(InvalidInput):

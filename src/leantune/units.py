@@ -47,6 +47,10 @@ _RIGHT: Mapping[Kind, str] = MappingProxyType(
         "memory": "Write a size in GiB (2^30 bytes), GB (10^9), MiB, MB, TiB or TB, such as '2 GiB'",
     }
 )
+# Beyond these no machine, budget or clock has any use for an amount; so that nothing overflows later on.
+_MOST: Mapping[Kind, tuple[float, str]] = MappingProxyType(
+    {"time": (36500 * _DAY, "36500 days"), "money": (1e12, "1e12 USD"), "memory": (1e9, "1e9 GiB")}
+)
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _QUANTITY = re.compile(rf"(?P<dollar>\$?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\d\s]\S*)?")
 
@@ -70,8 +74,10 @@ def parse_quantity(text: str, kind: Kind) -> float:
         what = f"unknown unit {match['unit']!r}" if unit else f"{text.strip()!r} has no unit"
         raise InvalidInput(what, where=f"{kind} {text.strip()!r}", hint=_RIGHT[kind])
     value = float(match["number"]) * factor
-    if not math.isfinite(value):
-        raise InvalidInput(f"{text.strip()!r} is too large a number", where=kind, hint=_RIGHT[kind])
+    if not abs(value) <= _MOST[kind][0]:
+        raise InvalidInput(
+            f"{text.strip()!r} is too large a number: at most {_MOST[kind][1]}", where=kind, hint=_RIGHT[kind]
+        )
     return value
 
 

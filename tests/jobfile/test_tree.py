@@ -80,7 +80,7 @@ def test_the_span_is_where_the_text_stands() -> None:
         ("a: \ud800", "the file is not YAML: unacceptable character", 1, "UTF-8"),
         ("%YAML 9.9\n---\na: 1", "the file is not YAML: found incompatible YAML document", 1, ""),
         ('a: "\\UFFFFFFFF"', "the file is not YAML: ", 0, "escapes"),
-        ("[" * 600, "the file is nested too deeply", 0, "few levels"),
+        ("a: 1\nb: " + "[" * 600, "the file is nested too deeply", 2, "few levels"),
         ("a: 1\nb: 2\na: 3", "the key 'a' comes twice", 3, "on line 1 as well"),
         ("a: 1\n? [x]\n: y", "a key is not a text", 2, "key: value"),
         ("a: &x 1\nb: *x", "anchors and aliases (&x) are not used here", 1, "Write it out"),

@@ -300,7 +300,8 @@ def read_tree(
         place = where if position is None else Where(source, text.count("\n", 0, position) + 1)
         raise place.error(f"the file is not YAML: {what}", "Is it the right file? Save it as UTF-8 text") from None
     except RecursionError:
-        raise where.error("the file is nested too deeply", "A job file has few levels") from None
+        place = Where(source, _deepest_line(text))
+        raise place.error("the file is nested too deeply", "A job file has few levels") from None
     except (ValueError, OverflowError) as error:  # an escape such as "\UFFFFFFFF" that stands for no character
         raise where.error(f"the file is not YAML: {error}", "Look at its escapes (\\)") from None
     if root is None:
@@ -342,6 +343,12 @@ def _mapping(pairs: _Nodes, where: Where) -> dict[str, Entry]:
             raise place.error(f"the key {name!r} comes twice", f"It is on line {first} as well")
         entries[name] = _entry(value_node, place)
     return entries
+
+
+def _deepest_line(text: str) -> int:
+    """Number of the line with the most brackets and indentation."""
+    depths = [sum(map(line.count, "[{")) + len(line) - len(line.lstrip(" -")) for line in text.split("\n")]
+    return depths.index(max(depths)) + 1
 
 
 def _scalar(node: ScalarNode, where: Where) -> Scalar:

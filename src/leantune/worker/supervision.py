@@ -31,6 +31,7 @@ from leantune.worker.output import LONGEST_LINE, LineSplitter, LogFile
 from leantune.worker.program import CHUNK, Program
 
 MEMORY_PERIOD = 0.1  # seconds between looks at the memory of a machine
+LONGEST_POLL = 86400.0  # seconds; the kernel counts milliseconds to 24 days
 PARENT_PERIOD = 1.0  # seconds between looks whether the worker still exists
 MOST_LEFTOVER = 16 << 20  # bytes read from a program's pipes after its end
 LINE_SHOWN = 4096  # bytes of the last lines
@@ -117,7 +118,7 @@ class Supervision:
                 wake = min(wake, looks[index][0])
             if self._outbox.waiting:
                 poll.register(1, select.POLLOUT)
-            for file, _ in poll.poll(None if wake == inf else max(0.0, wake - now) * 1000.0):
+            for file, _ in poll.poll(None if wake == inf else min(max(0.0, wake - now), LONGEST_POLL) * 1000.0):
                 if file == 1:
                     poll.unregister(1)
                 elif not readers[file](file):
