@@ -55,6 +55,7 @@ class ProgramSettings:
     says. trained_seconds: how long the study has trained already, and past: what it has stored; a simulated market
     goes on from there. on_machine: puts a trial on a machine that its configuration does not name, None where it names
     one. course: how far trials go, for the choice of machines. predictor: of revocations, a name or a file.
+    kept_variables: of our store, which the program is to have all the same.
     """
 
     study: str
@@ -72,6 +73,7 @@ class ProgramSettings:
     on_machine: Callable[[Trial, Offer], Trial] | None = None
     course: Course | None = None
     predictor: str = DEFAULT_PREDICTOR
+    kept_variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

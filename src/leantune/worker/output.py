@@ -1,6 +1,8 @@
 """What a program writes: cut into lines, and kept in a log. A bounded amount of it is held, however much it is."""
 
 import os
+import stat
+from contextlib import suppress
 
 LONGEST_LINE = 64 * 1024  # bytes of a line that are looked at
 TAIL = 4096  # bytes that are kept of the end
@@ -56,7 +58,7 @@ class LogFile:
         self.error = ""
         self.cut = 0
         try:
-            self._head = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            self._head = _private(path)
         except OSError as error:
             self.error = error.strerror or str(error)
 
@@ -75,7 +77,7 @@ class LogFile:
 
     def _write_ring(self, data: bytes) -> None:
         if self._ring < 0:
-            self._ring = os.open(self._ring_path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            self._ring = _private(self._ring_path)
         kept = data[-self._ring_size :]
         position = (self._ringed + len(data) - len(kept)) % self._ring_size
         until_end = self._ring_size - position
@@ -107,6 +109,15 @@ class LogFile:
             for position in range(start, stop, _COPY):
                 _write_all(self._head, os.pread(self._ring, min(_COPY, stop - position), position))
         os.unlink(self._ring_path)  # noqa: PTH108 - pathlib takes 5 ms to load
+
+
+def _private(path: str) -> int:
+    """An empty file that only its owner may read, also where it was there before: a program may print its keys."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        with suppress(OSError):  # a file system without rights
+            os.fchmod(file, 0o600)
+    return file
 
 
 def _write_all(file: int, data: bytes, position: int | None = None) -> None:
