@@ -37,6 +37,9 @@ Store = Annotated[
 Study = Annotated[
     str | None, typer.Option(metavar="NAME", help="The study's name in that store.", autocompletion=study_names)
 ]
+Trust = Annotated[
+    str, typer.Option(metavar="SHA", help="With --store: accept the command with this SHA-256, now and later.")
+]
 Plain = Annotated[bool, typer.Option("--plain", help="Print plain lines, also on a terminal.")]
 
 
@@ -141,6 +144,7 @@ def verify(
     store: Store = None,
     study: Study = None,
     beyond_budget: bool = Option(False, "--beyond-budget", help="Raise the budget where it does not cover this run."),
+    trust: Trust = "",
     as_json: AsJson = False,
     plain: Plain = False,
 ) -> Answer:
@@ -156,7 +160,7 @@ def verify(
     from leantune.cli import studies
 
     mode = mode_of(plain=plain, as_json=as_json)
-    return studies.verify(studies.StudyTarget(job, store, study), mode, beyond_budget=beyond_budget)
+    return studies.verify(studies.StudyTarget(job, store, study, trust), mode, beyond_budget=beyond_budget)
 
 
 @command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
@@ -218,12 +222,14 @@ def worker(
     store: Store = None,
     study: Study = None,
     parallel: int | None = Option(None, min=1, help="Runs at once on this worker [default: the job's]."),
+    trust: Trust = "",
     as_json: AsJson = False,
     plain: Plain = False,
 ) -> Answer:
     """Join a study from another terminal or machine.
 
-    With --store and --study the job file is the one kept in the store; its programs start in the present folder.
+    With --store and --study the job file is the one kept in the store; its programs start in the present folder. Its
+    command must be one that you have run or accepted before: else it is shown, and --trust accepts it.
 
     \b
     Examples:
@@ -232,7 +238,8 @@ def worker(
     """  # noqa: D301 (as above)
     from leantune.cli import studies
 
-    return studies.worker(studies.StudyTarget(job, store, study), mode_of(plain=plain, as_json=as_json), parallel)
+    target = studies.StudyTarget(job, store, study, trust)
+    return studies.worker(target, mode_of(plain=plain, as_json=as_json), parallel)
 
 
 DEFAULT_ITERATIONS = 44  # tests of a replay without a budget

@@ -31,17 +31,24 @@ EXTENSION = 1.5  # times the budget, in the line that says how to extend a study
 
 @dataclass(frozen=True)
 class StudyTarget:
-    """Which study is meant: that of a job file, or one by its store and name."""
+    """Which study is meant: that of a job file, or one by its store and name.
+
+    trust: the SHA-256 of the store's text that the user accepts.
+    """
 
     job: Path | None
     store: str | None = None
     study: str | None = None
+    trust: str = ""
 
     def __post_init__(self) -> None:
         given = (self.job is not None, self.store is not None, self.study is not None)
         if given not in ((True, False, False), (False, True, True)):
             hint = "Give either a job file, or both --store URL and --study NAME"
             raise InvalidInput("which study is meant is not clear", where="command line", hint=hint)
+        if self.trust and self.job is not None:
+            hint = "Leave it out: a job file of your own needs no other word"
+            raise InvalidInput("--trust is about a job that comes from a store", where="command line", hint=hint)
 
     def open(self, *, to_run: bool = False) -> Study:
         """The study. to_run: created if need be, once the job is known to fit this place."""
@@ -49,6 +56,22 @@ class StudyTarget:
             return Study.open(self.store or "", self.study or "")
         job = load_job(self.job)
         return Study.from_job(warned(job) if to_run else job, create=to_run)
+
+    def open_here(self, *, to_run: bool = False) -> Study:
+        """The study, to start its program here: a command that comes from a store must have been accepted."""
+        from leantune.cli import trust
+
+        study = self.open(to_run=to_run)
+        try:
+            own = None if self.job is None else load_job(self.job)
+            if own is not None:
+                trust.accept_own(own)
+            if own is None or trust.sha_of(own) != trust.sha_of(study.job):
+                trust.check_stored(study.job, self.trust)
+        except BaseException:
+            study.close()
+            raise
+        return study
 
     def arguments(self, study: Study) -> str:
         """How the study is named on a command line; never with a password."""
@@ -77,13 +100,13 @@ def dry_run(path: Path) -> Answer:
 
 def run(target: StudyTarget, mode: Mode) -> Answer:
     """Work on the job's study until it is over, and recommend."""
-    with target.open(to_run=True) as study:
+    with target.open_here(to_run=True) as study:
         return _work(study, target, mode)
 
 
 def worker(target: StudyTarget, mode: Mode, parallel: int | None) -> Answer:
     """Join a study that exists."""
-    with target.open() as study:
+    with target.open_here() as study:
         return _work(study, target, mode, parallel, recommend=False)
 
 
@@ -163,7 +186,7 @@ def recommend(target: StudyTarget) -> Answer:
 
 def verify(target: StudyTarget, mode: Mode, *, beyond_budget: bool) -> Answer:
     """Run the recommendation on all the data, and say whether the limits held."""
-    with target.open() as study:
+    with target.open_here() as study:
         allowed = study.store.budget().usd
         with watching(study, mode) as watcher:
             try:
