@@ -346,8 +346,8 @@ DOCTOR = (
     ),
 )
 COMMANDS = (
-    "", "run", "status", "recommend", "verify", "extend", "report", "worker", "replay", "doctor", "schema", "spot",
-    "spot prices", "spot train", "spot simulate", "spot run", "catalog", "catalog show", "catalog refresh",
+    "", "run", "status", "recommend", "verify", "extend", "report", "worker", "logs", "replay", "doctor", "schema",
+    "spot", "spot prices", "spot train", "spot simulate", "spot run", "catalog", "catalog show", "catalog refresh",
 )  # fmt: skip
 HELP = (
     Step("version", ("--version",)),

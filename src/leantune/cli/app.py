@@ -40,6 +40,9 @@ Study = Annotated[
 Trust = Annotated[
     str, typer.Option(metavar="SHA", help="With --store: accept the command with this SHA-256, now and later.")
 ]
+LogFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Append to this file what this worker decides, and when.")
+]
 Plain = Annotated[bool, typer.Option("--plain", help="Print plain lines, also on a terminal.")]
 
 
@@ -79,6 +82,7 @@ def leantune_command(
 def run(
     job: Annotated[Path, typer.Argument(metavar="JOB", help="The job file.", autocompletion=job_files)],
     dry_run: bool = Option(False, "--dry-run", help="Say what would be run first and what it may cost; start nothing."),
+    log_file: LogFile = None,
     as_json: AsJson = False,
     plain: Plain = False,
 ) -> Answer:
@@ -94,10 +98,12 @@ def run(
       $ leantune run job.yaml --json
     """  # noqa: D301 (as above)
     from leantune.cli import studies
+    from leantune.cli.logs import logging_to
 
     if dry_run:
         return studies.dry_run(job)
-    return studies.run(studies.StudyTarget(job), mode_of(plain=plain, as_json=as_json))
+    with logging_to(log_file):
+        return studies.run(studies.StudyTarget(job), mode_of(plain=plain, as_json=as_json))
 
 
 @command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
@@ -145,6 +151,7 @@ def verify(
     study: Study = None,
     beyond_budget: bool = Option(False, "--beyond-budget", help="Raise the budget where it does not cover this run."),
     trust: Trust = "",
+    log_file: LogFile = None,
     as_json: AsJson = False,
     plain: Plain = False,
 ) -> Answer:
@@ -158,9 +165,11 @@ def verify(
       $ leantune verify job.yaml --beyond-budget --json
     """  # noqa: D301 (as above)
     from leantune.cli import studies
+    from leantune.cli.logs import logging_to
 
     mode = mode_of(plain=plain, as_json=as_json)
-    return studies.verify(studies.StudyTarget(job, store, study, trust), mode, beyond_budget=beyond_budget)
+    with logging_to(log_file):
+        return studies.verify(studies.StudyTarget(job, store, study, trust), mode, beyond_budget=beyond_budget)
 
 
 @command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
@@ -223,6 +232,7 @@ def worker(
     study: Study = None,
     parallel: int | None = Option(None, min=1, help="Runs at once on this worker [default: the job's]."),
     trust: Trust = "",
+    log_file: LogFile = None,
     as_json: AsJson = False,
     plain: Plain = False,
 ) -> Answer:
@@ -237,9 +247,36 @@ def worker(
       $ leantune worker --store sqlite:///leantune.db --study digits --parallel 2
     """  # noqa: D301 (as above)
     from leantune.cli import studies
+    from leantune.cli.logs import logging_to
 
     target = studies.StudyTarget(job, store, study, trust)
-    return studies.worker(target, mode_of(plain=plain, as_json=as_json), parallel)
+    with logging_to(log_file):
+        return studies.worker(target, mode_of(plain=plain, as_json=as_json), parallel)
+
+
+@command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
+def logs(
+    job: OptionalJobFile = None,
+    store: Store = None,
+    study: Study = None,
+    workers: bool = Option(False, "--worker", help="What workers decided instead, from the store."),
+    as_json: AsJson = False,
+) -> Answer:
+    """Say where the programs' output is kept, or what workers decided.
+
+    With --worker: time, worker, trial, attempt and decision of every move, without what programs said.
+
+    \b
+    Examples:
+      $ leantune logs job.yaml
+      $ leantune logs job.yaml --worker
+      $ leantune logs --store sqlite:///leantune.db --study digits --worker --json
+    """  # noqa: D301 (as above)
+    from leantune.cli import logs as logging
+    from leantune.cli import studies
+
+    target = studies.StudyTarget(job, store, study)
+    return logging.workers(target) if workers else logging.programs(target)
 
 
 DEFAULT_ITERATIONS = 44  # tests of a replay without a budget

@@ -46,6 +46,7 @@ from leantune.run.events import (
 )
 from leantune.run.keeping import KeptCheckpoints
 from leantune.run.ledger import dollars
+from leantune.run.logs import log_end, logged
 from leantune.run.proposing import OTHERS_RUN, Proposer
 from leantune.run.workers import Heartbeat, LoopSettings, Workplace, dead_workers, this_worker
 from leantune.store.rows import Booking, Claim, Money, ReportRow
@@ -70,10 +71,11 @@ class Loop:
     def __init__(
         self, store: Store, settings: LoopSettings, executor: Executor, clock: Clock, observer: Observer = nobody
     ) -> None:
+        self._worker = this_worker(settings.rules.parallel, clock)
+        observer = logged(self._worker.id, observer)
         work = Workplace(store, settings, executor, clock, observer)
         self._store, self._settings, self._executor = store, settings, executor
         self._clock, self._observer = clock, observer
-        self._worker = this_worker(settings.rules.parallel, clock)
         self._lease = FOREVER if settings.lease is None else settings.lease
         self._claims: dict[int, Claim] = {}
         self._continues: dict[int, tuple[Trial, Observation] | None] = {}  # what each running trial may go on from
@@ -115,6 +117,7 @@ class Loop:
                         self._await_bills(end)
                         if end.outcome is Outcome.OVER:
                             self._checkpoints.close(self._store.history())
+                        log_end(self._worker.id, end)
                         return end
         finally:
             self._give_back("its worker ended")
