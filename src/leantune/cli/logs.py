@@ -46,7 +46,7 @@ def logging_to(path: Path | None) -> Iterator[None]:
         yield
         return
     try:
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     except OSError as error:
         what, hint = f"the log file cannot be written: {error.strerror}", "Name another file with --log-file"
         raise InvalidInput(what, where=str(path), hint=hint) from None

@@ -7,6 +7,7 @@ The module of a place is imported when trials are run there, not when a job file
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from leantune.rent.placement import Course
 
 DEFAULT = "local"
+PROC = Path("/proc/self")
 DEFAULT_PREDICTOR = "online-hazard"
 DEFAULT_RENTED = "simcloud"  # where `spot: true` is all that is said
 
@@ -137,14 +139,32 @@ def is_available(name: str) -> bool:
     return bool(PLACES[name].module)
 
 
+def runs_programs() -> bool:
+    """Whether this system has what wardens of programs need: file locks, limits, /proc."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        import_module("fcntl")
+        import_module("resource")
+    except ImportError:
+        return False
+    return PROC.is_dir()
+
+
 def executor_module(name: str) -> ExecutorModule:
-    """The module of a place, imported; JobError where it is not available."""
+    """The module of a place, imported; JobError where it is not available, or needs another system than this one."""
     if not is_available(name):
         first, *others = (place for place in PLACES if is_available(place))
         raise JobError(
             f"running on {name!r} is not available in this version",
             where="run.on",
             hint=f"Write on: {first} (or {', '.join(others)}), with machine sizes that this host can give",
+        )
+    if not runs_programs():
+        raise JobError(
+            f"programs are run on Linux only, and this is {sys.platform}",
+            where=f"run.on: {name}",
+            hint="Use a Linux machine, WSL 2 or a container; here Python functions can be tuned: study.optimize(train)",
         )
     return cast(ExecutorModule, import_module(PLACES[name].module))
 
