@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leantune.cli import trust
+from leantune.cli import studies as trust
 from leantune.jobfile import Job, load_job
 from tests.cli.tiny import PRICED, invoke, make_job, told
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from leantune.executors.environment import inherited
+from leantune.executors.base import inherited
 from leantune.executors.local import LocalExecutor
 from leantune.executors.registry import ProgramSettings
 from leantune.history import TrialState

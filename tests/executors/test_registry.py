@@ -92,4 +92,4 @@ def test_reading_a_job_file_loads_no_executor() -> None:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     rooms = ("leantune.executors.", "leantune.revocation", "leantune.rent")
     loaded = {name.rpartition(".")[2] for name in found if name.startswith(rooms)}
-    assert loaded <= {"base", "command", "registry", "environment"}
+    assert loaded <= {"base", "command", "registry"}

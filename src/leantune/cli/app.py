@@ -5,6 +5,7 @@ Exit codes are those of `leantune.cli.command`, for every command.
 
 import io
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -44,6 +45,14 @@ LogFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Append to this file what this worker decides, and when.")
 ]
 Plain = Annotated[bool, typer.Option("--plain", help="Print plain lines, also on a terminal.")]
+
+
+def _logging_to(path: Path | None) -> AbstractContextManager[None]:
+    if path is None:
+        return nullcontext()
+    from leantune.cli.logs import logging_to
+
+    return logging_to(path)
 
 
 def _print_version(wanted: bool) -> None:
@@ -98,11 +107,10 @@ def run(
       $ leantune run job.yaml --json
     """  # noqa: D301 (as above)
     from leantune.cli import studies
-    from leantune.cli.logs import logging_to
 
     if dry_run:
         return studies.dry_run(job)
-    with logging_to(log_file):
+    with _logging_to(log_file):
         return studies.run(studies.StudyTarget(job), mode_of(plain=plain, as_json=as_json))
 
 
@@ -165,10 +173,9 @@ def verify(
       $ leantune verify job.yaml --beyond-budget --json
     """  # noqa: D301 (as above)
     from leantune.cli import studies
-    from leantune.cli.logs import logging_to
 
     mode = mode_of(plain=plain, as_json=as_json)
-    with logging_to(log_file):
+    with _logging_to(log_file):
         return studies.verify(studies.StudyTarget(job, store, study, trust), mode, beyond_budget=beyond_budget)
 
 
@@ -247,10 +254,9 @@ def worker(
       $ leantune worker --store sqlite:///leantune.db --study digits --parallel 2
     """  # noqa: D301 (as above)
     from leantune.cli import studies
-    from leantune.cli.logs import logging_to
 
     target = studies.StudyTarget(job, store, study, trust)
-    with logging_to(log_file):
+    with _logging_to(log_file):
         return studies.worker(target, mode_of(plain=plain, as_json=as_json), parallel)
 
 

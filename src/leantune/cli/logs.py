@@ -40,11 +40,8 @@ class _FileHandler(logging.Handler):
 
 
 @contextmanager
-def logging_to(path: Path | None) -> Iterator[None]:
+def logging_to(path: Path) -> Iterator[None]:
     """Within the block what this worker decides is appended to the file, which only its owner may read."""
-    if path is None:
-        yield
-        return
     try:
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     except OSError as error:

@@ -13,8 +13,7 @@ from typing import Any, cast
 
 from leantune.clock import Clock
 from leantune.errors import InvalidInput
-from leantune.executors.base import Begun, Event, Finished, Report, Terms, cores_for
-from leantune.executors.environment import inherited
+from leantune.executors.base import Begun, Event, Finished, Report, Terms, cores_for, inherited
 from leantune.executors.keeper import Checkpoints, Keeper
 from leantune.executors.machine import CoreLocks, HeldLocks, thread_environment, try_lock
 from leantune.executors.outcome import Ending, ReportLog, Restored, outcome

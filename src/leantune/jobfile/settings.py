@@ -12,8 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from leantune.checkpoints import Keep
 from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
-from leantune.executors.base import GRACE
-from leantune.executors.environment import belongs_to_store
+from leantune.executors.base import GRACE, belongs_to_store
 from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES
 from leantune.jobfile import json_schema as js
 from leantune.jobfile.tree import Entry, Reader, readers_of

@@ -13,7 +13,6 @@ import logging
 from leantune.errors import without_passwords
 from leantune.history import Move, Trial, TrialState
 from leantune.run.events import (
-    End,
     Event,
     MachineRented,
     Observer,
@@ -75,11 +74,6 @@ def logged(worker: str, observer: Observer) -> Observer:
         observer(event)
 
     return both
-
-
-def log_end(worker: str, end: End) -> None:
-    """A worker's loop has ended."""
-    _log(f"ended, {end.outcome.value}: {end.reason}", worker)
 
 
 def _log(words: str, worker: str, trial: str = "", attempt: str = "") -> None:

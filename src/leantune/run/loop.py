@@ -13,6 +13,7 @@ run and may not record it.
 
 from __future__ import annotations
 
+import logging
 import math
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
@@ -46,7 +47,6 @@ from leantune.run.events import (
 )
 from leantune.run.keeping import KeptCheckpoints
 from leantune.run.ledger import dollars
-from leantune.run.logs import log_end, logged
 from leantune.run.proposing import OTHERS_RUN, Proposer
 from leantune.run.workers import Heartbeat, LoopSettings, Workplace, dead_workers, this_worker
 from leantune.store.rows import Booking, Claim, Money, ReportRow
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
 __all__ = ["End", "Loop", "LoopSettings", "Outcome"]
 
+LOGGER = logging.getLogger("leantune.run")
 FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that shares its study with nobody
 RECOVERY_SECONDS = 1.0  # between looks for vanished workers
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.5  # seconds between looks at the store while others work
@@ -72,7 +73,10 @@ class Loop:
         self, store: Store, settings: LoopSettings, executor: Executor, clock: Clock, observer: Observer = nobody
     ) -> None:
         self._worker = this_worker(settings.rules.parallel, clock)
-        observer = logged(self._worker.id, observer)
+        if LOGGER.isEnabledFor(logging.INFO):
+            from leantune.run.logs import logged
+
+            observer = logged(self._worker.id, observer)
         work = Workplace(store, settings, executor, clock, observer)
         self._store, self._settings, self._executor = store, settings, executor
         self._clock, self._observer = clock, observer
@@ -117,7 +121,7 @@ class Loop:
                         self._await_bills(end)
                         if end.outcome is Outcome.OVER:
                             self._checkpoints.close(self._store.history())
-                        log_end(self._worker.id, end)
+                        LOGGER.info("ended, %s: %s", end.outcome.value, end.reason, extra={"worker": self._worker.id})
                         return end
         finally:
             self._give_back("its worker ended")
