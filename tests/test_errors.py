@@ -16,6 +16,7 @@ from leantune.errors import (
     ObservationError,
     ProblemError,
     SpaceError,
+    StoreError,
     StrategyError,
     TableError,
     UnknownTrial,
@@ -70,3 +71,25 @@ def test_a_long_text_is_told_without_its_middle() -> None:
     assert error.what.endswith("xxx end")
     assert " [...] " in error.hint
     assert LeanTuneError("a" * LONGEST_TEXT).what == "a" * LONGEST_TEXT
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://u:s3cret@host/db",
+        "https://u:s3c@s3cret@host",
+        "x+y://u:s3cret with blanks@host",
+        "ftp://u@corp:s3cret/?#@host",
+        "postgresql://u@host/db?password=s3cret&sslmode=require",
+        "postgresql://u@host/db?x=1&SSLPASSWORD=s3cret",
+    ],
+)
+def test_no_error_repeats_the_password_of_an_address(address: str) -> None:
+    for error in (LeanTuneError(address), StoreError("bad", where=address), InvalidInput(repr(address), hint=address)):
+        assert "s3c" not in f"{error} {error!r} {error.args} {error.what} {error.where} {error.hint}"
+        assert "host" in str(error)
+
+
+def test_addresses_without_a_password_stay_as_they_are() -> None:
+    for text in ("postgresql://user@host/database", "http://host:80/x?y=1", "a: b@c", "sqlite:////data/a@b.db"):
+        assert str(LeanTuneError(text)) == text

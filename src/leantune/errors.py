@@ -26,10 +26,11 @@
     ├── NoTrial                            current_trial() outside of a trial
     └── MissingExtra (also an ImportError) an optional library is not installed
 
-Every error says what is wrong, where, and what would be right.
+Every error says what is wrong, where, and what would be right. None repeats the password of an address.
 """
 
 import importlib
+import re
 import types
 from collections.abc import Iterable
 
@@ -49,14 +50,23 @@ def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[:half]} [...] {text[-half:]}"
 
 
+_USER_PASSWORD = re.compile(r"(://[^\s:/]*):[^\n]*@")  # to the last @: one within a password may not be escaped
+_NAMED_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&\s'\"]*", re.IGNORECASE)
+
+
+def without_passwords(text: str) -> str:
+    """The text, with *** for the passwords of the addresses in it (scheme://user:password@host?password=...)."""
+    if "://" not in text:
+        return text
+    return _NAMED_PASSWORD.sub(r"\1***", _USER_PASSWORD.sub(r"\1:***@", text))
+
+
 class LeanTuneError(Exception):
     """Base of all errors: reads as "what (where). hint"."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
-        super().__init__(_shortened(what))
-        self.what = _shortened(what)
-        self.where = _shortened(where)
-        self.hint = _shortened(hint)
+        self.what, self.where, self.hint = (_shortened(without_passwords(text)) for text in (what, where, hint))
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         """One line: what is wrong, where, and what would be right."""

@@ -31,7 +31,7 @@ def write_whole(path: Path, content: str | bytes, *, durable: bool = False, new:
     try:
         with part.open("wb") as file:
             with suppress(FileNotFoundError):
-                os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
+                part.chmod(path.stat().st_mode & 0o7777)
             file.write(content.encode("utf-8") if isinstance(content, str) else content)
             if durable:
                 file.flush()

@@ -49,7 +49,7 @@ def examples() -> list[str]:
 
 def test_the_commands_are_those_of_the_product() -> None:
     of_studies = ["run", "status", "recommend", "verify", "extend", "retry", "report"]
-    assert [*of_studies, "clean", "worker", "replay", "doctor", "schema"] == COMMANDS
+    assert [*of_studies, "clean", "worker", "logs", "replay", "doctor", "schema"] == COMMANDS
     assert OF_GROUPS == [
         "spot prices",
         "spot train",

@@ -353,8 +353,8 @@ DOCTOR = (
     ),
 )
 COMMANDS = (
-    "", "run", "status", "recommend", "verify", "extend", "retry", "report", "clean", "worker", "replay", "doctor",
-    "schema", "spot", "spot prices", "spot train", "spot simulate", "spot run", "catalog", "catalog show",
+    "", "run", "status", "recommend", "verify", "extend", "retry", "report", "clean", "worker", "logs", "replay",
+    "doctor", "schema", "spot", "spot prices", "spot train", "spot simulate", "spot run", "catalog", "catalog show",
     "catalog refresh",
 )  # fmt: skip
 HELP = (

@@ -232,6 +232,14 @@ def test_stores(store: str, url: str) -> None:
         ("'postgresql://[u'", "this is not a URL", "postgresql://user@host"),
         ("postgresql://u:secret@h/d", "there is a password in the URL", "PGPASSWORD"),
         ("postgresql://u@h/d?password=secret", "there is a password in the URL", "PGPASSWORD"),
+        ("postgresql://u@h/d?sslpassword=secret", "there is a password in the URL", "PGPASSWORD"),
+        ("postgresql://u:sec/ret@h/d", "there is a password in the URL", "PGPASSWORD"),
+        ("'postgresql://u:sec?r#et@h/d'", "there is a password in the URL", "PGPASSWORD"),
+        ("postgresql://u:sec@ret@h/d", "there is a password in the URL", "PGPASSWORD"),
+        ("postgresql://u:@secret@h/d", "there is a password in the URL", "PGPASSWORD"),
+        ("mysql://u:secret@h/d", "'mysql://u:***@h/d' is not a store", "postgresql://user@host/database"),
+        ("'mysql://u:sec ret@se/c@h/d'", "'mysql://u:***@h/d' is not a store", "postgresql://user@host/database"),
+        ("'sqlite://u:secret@h/d'", "'sqlite://u:***@h/d' names no file, so that the study would be lost", "sqlite"),
     ],
 )
 def test_a_bad_store_is_refused(store: str, what: str, hint: str) -> None:
@@ -301,3 +309,28 @@ def test_a_file_is_no_folder_of_checkpoints(tmp_path: Path) -> None:
     for line in (f"{tmp_path}/model.bin", f"{{at: {tmp_path}/model.bin, keep: all}}"):
         error = refused(text(checkpoints=f"checkpoints: {line}"))
         assert "model.bin' is a file" in error.what and "line 7, checkpoints" in error.where
+
+
+def test_variables_that_programs_keep() -> None:
+    assert parsed().run.environment.keep == ()
+    job = parsed(run="run: {environment: {keep: [PGHOST, PGPASSWORD, PGHOST]}}")
+    assert job.run.environment.keep == ("PGHOST", "PGPASSWORD")
+    assert parsed(run="run: {environment: {}}").run == parsed().run
+
+
+@pytest.mark.parametrize(
+    ("environment", "what", "key", "hint"),
+    [
+        (
+            "{keep: [HF_TOKEN]}",
+            "'HF_TOKEN' is not taken from programs",
+            ".keep item 1",
+            "all variables but the store's, PG*",
+        ),
+        ("{keep: PGHOST}", "'PGHOST' where a list is expected", ".keep", "keep: [PGHOST]"),
+        ("{drop: [HOME]}", "unknown key 'drop'", ".drop", "Known keys: keep"),
+        ("[PGHOST]", "a list where a mapping is expected", "", "keep: [PGHOST]"),
+    ],
+)
+def test_a_bad_environment_is_refused(environment: str, what: str, key: str, hint: str) -> None:
+    check_refused(text(run=f"run: {{environment: {environment}}}"), what, f"line 7, run.environment{key}", hint)

@@ -36,6 +36,9 @@ SECRET = "s3cr3t"
         ("sqlite://", "sqlite://"),
         (f"postgresql://me:{SECRET}@host:5433/db", "postgresql://me@host:5433/db"),
         (f"postgres://me:{SECRET}@host/db", "postgresql://me@host/db"),
+        (f"postgresql://me@corp:{SECRET}%40x@host/db", "postgresql://me%40corp@host/db"),
+        ("postgresql://host:5432/db", "postgresql://host:5432/db"),
+        (f"postgresql://me@host/db?PASSWORD={SECRET}", "postgresql://me@host/db"),
         (
             f"postgresql+psycopg://me@host/db?password={SECRET}&sslmode=require",
             "postgresql://me@host/db?sslmode=require",
@@ -54,6 +57,9 @@ def test_addresses_and_how_they_are_shown(given: str, shown: str) -> None:
         f"mysql://me:{SECRET}@host/db",
         f"postgresql+asyncpg://me:{SECRET}@host/db",
         f"postgresql://me:{SECRET}@host:{SECRET}/db",
+        f"postgresql://me:first@{SECRET}@host/db",
+        f"postgresql://me:first@{SECRET}/{SECRET}@host/db",
+        f"postgresql://me:first@host/{SECRET}?{SECRET}@host/db",
         f"sqlite://me:{SECRET}@host/a.db",
         None,
     ],
@@ -61,7 +67,7 @@ def test_addresses_and_how_they_are_shown(given: str, shown: str) -> None:
 def test_other_addresses_are_refused(wrong: str) -> None:
     with pytest.raises(StoreError) as error:
         parse_url(wrong)
-    assert "sqlite:///" in error.value.hint
+    assert "sqlite:///" in error.value.hint or "Write %40 for each @" in error.value.hint
     assert SECRET not in str(error.value)
     assert error.value.__context__ is None or error.value.__suppress_context__
 

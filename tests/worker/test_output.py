@@ -1,6 +1,7 @@
 """Lines out of bytes; logs: the beginning and the end, and full disks."""
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,3 +112,14 @@ def test_a_log_that_cannot_be_opened(tmp_path: Path) -> None:
     log.write(b"x")
     log.close()
     assert log.error == "No such file or directory"
+
+
+def test_only_the_owner_may_read_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.touch(mode=0o644)
+    log = LogFile(str(path), 20)
+    log.write(b"0123456789 and more than fits")
+    assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
+    assert len(list(tmp_path.iterdir())) == 2
+    log.close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

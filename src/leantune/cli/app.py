@@ -5,6 +5,7 @@ Exit codes are those of `leantune.cli.command`, for every command.
 
 import io
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -37,7 +38,21 @@ Store = Annotated[
 Study = Annotated[
     str | None, typer.Option(metavar="NAME", help="The study's name in that store.", autocompletion=study_names)
 ]
+Trust = Annotated[
+    str, typer.Option(metavar="SHA", help="With --store: accept the command with this SHA-256, now and later.")
+]
+LogFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Append to this file what this worker decides, and when.")
+]
 Plain = Annotated[bool, typer.Option("--plain", help="Print plain lines, also on a terminal.")]
+
+
+def _logging_to(path: Path | None) -> AbstractContextManager[None]:
+    if path is None:
+        return nullcontext()
+    from leantune.cli.logs import logging_to
+
+    return logging_to(path)
 
 
 def _print_version(wanted: bool) -> None:
@@ -76,6 +91,7 @@ def leantune_command(
 def run(
     job: Annotated[Path, typer.Argument(metavar="JOB", help="The job file.", autocompletion=job_files)],
     dry_run: bool = Option(False, "--dry-run", help="Say what would be run first and what it may cost; start nothing."),
+    log_file: LogFile = None,
     as_json: AsJson = False,
     plain: Plain = False,
 ) -> Answer:
@@ -94,7 +110,8 @@ def run(
 
     if dry_run:
         return studies.dry_run(job)
-    return studies.run(studies.StudyTarget(job), mode_of(plain=plain, as_json=as_json))
+    with _logging_to(log_file):
+        return studies.run(studies.StudyTarget(job), mode_of(plain=plain, as_json=as_json))
 
 
 @command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
@@ -141,6 +158,8 @@ def verify(
     store: Store = None,
     study: Study = None,
     beyond_budget: bool = Option(False, "--beyond-budget", help="Raise the budget where it does not cover this run."),
+    trust: Trust = "",
+    log_file: LogFile = None,
     as_json: AsJson = False,
     plain: Plain = False,
 ) -> Answer:
@@ -156,7 +175,8 @@ def verify(
     from leantune.cli import studies
 
     mode = mode_of(plain=plain, as_json=as_json)
-    return studies.verify(studies.StudyTarget(job, store, study), mode, beyond_budget=beyond_budget)
+    with _logging_to(log_file):
+        return studies.verify(studies.StudyTarget(job, store, study, trust), mode, beyond_budget=beyond_budget)
 
 
 @command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
@@ -275,12 +295,15 @@ def worker(
     store: Store = None,
     study: Study = None,
     parallel: int | None = Option(None, min=1, help="Runs at once on this worker [default: the job's]."),
+    trust: Trust = "",
+    log_file: LogFile = None,
     as_json: AsJson = False,
     plain: Plain = False,
 ) -> Answer:
     """Join a study from another terminal or machine.
 
-    With --store and --study the job file is the one kept in the store; its programs start in the present folder.
+    With --store and --study the job file is the one kept in the store; its programs start in the present folder. Its
+    command must be one that you have run or accepted before: else it is shown, and --trust accepts it.
 
     \b
     Examples:
@@ -289,7 +312,34 @@ def worker(
     """  # noqa: D301 (as above)
     from leantune.cli import studies
 
-    return studies.worker(studies.StudyTarget(job, store, study), mode_of(plain=plain, as_json=as_json), parallel)
+    target = studies.StudyTarget(job, store, study, trust)
+    with _logging_to(log_file):
+        return studies.worker(target, mode_of(plain=plain, as_json=as_json), parallel)
+
+
+@command(app, WELL, WRONG_INPUT, STORE_TROUBLE)
+def logs(
+    job: OptionalJobFile = None,
+    store: Store = None,
+    study: Study = None,
+    workers: bool = Option(False, "--worker", help="What workers decided instead, from the store."),
+    as_json: AsJson = False,
+) -> Answer:
+    """Say where the programs' output is kept, or what workers decided.
+
+    With --worker: time, worker, trial, attempt and decision of every move, without what programs said.
+
+    \b
+    Examples:
+      $ leantune logs job.yaml
+      $ leantune logs job.yaml --worker
+      $ leantune logs --store sqlite:///leantune.db --study digits --worker --json
+    """  # noqa: D301 (as above)
+    from leantune.cli import logs as logging
+    from leantune.cli import studies
+
+    target = studies.StudyTarget(job, store, study)
+    return logging.workers(target) if workers else logging.programs(target)
 
 
 DEFAULT_ITERATIONS = 44  # tests of a replay without a budget

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leantune.cli import show
 from leantune.cli.command import Answer, ExitCode, Json, picked
-from leantune.cli.terminal import Mode, warn
+from leantune.cli.terminal import Mode, say, warn
 from leantune.cli.watching import status_of, watching
+from leantune.cloud.catalog_tables import user_folder
 from leantune.errors import InvalidInput, StudyOver
+from leantune.files import write_whole
 from leantune.jobfile import Job, load_job
 from leantune.problem import Budget
 from leantune.run.loop import End, Outcome
+from leantune.space import Clusters, Space
 from leantune.strategies.proposals import Recommendation
 from leantune.study import Study
 from leantune.study.definition import raised
@@ -27,22 +33,30 @@ CODE_OF_OUTCOME = {
     Outcome.FAILING: ExitCode.BAD_NEWS,
     Outcome.INTERRUPTED: ExitCode.INTERRUPTED,
 }
+OPTION = "--trust"
 EXTENSION = 1.5  # times the budget, in the line that says how to extend a study
 
 
 @dataclass(frozen=True)
 class StudyTarget:
-    """Which study is meant: that of a job file, or one by its store and name."""
+    """Which study is meant: that of a job file, or one by its store and name.
+
+    trust: the SHA-256 of the store's text that the user accepts.
+    """
 
     job: Path | None
     store: str | None = None
     study: str | None = None
+    trust: str = ""
 
     def __post_init__(self) -> None:
         given = (self.job is not None, self.store is not None, self.study is not None)
         if given not in ((True, False, False), (False, True, True)):
             hint = "Give either a job file, or both --store URL and --study NAME"
             raise InvalidInput("which study is meant is not clear", where="command line", hint=hint)
+        if self.trust and self.job is not None:
+            hint = "Leave it out: a job file of your own needs no other word"
+            raise InvalidInput("--trust is about a job that comes from a store", where="command line", hint=hint)
 
     def open(self, *, to_run: bool = False) -> Study:
         """The study. to_run: created if need be, once the job is known to fit this place."""
@@ -50,6 +64,20 @@ class StudyTarget:
             return Study.open(self.store or "", self.study or "")
         job = load_job(self.job)
         return Study.from_job(warned(job) if to_run else job, create=to_run)
+
+    def open_here(self, *, to_run: bool = False) -> Study:
+        """The study, to start its program here: a command that comes from a store must have been accepted."""
+        study = self.open(to_run=to_run)
+        try:
+            own = None if self.job is None else load_job(self.job)
+            if own is not None:
+                accept_own(own)
+            if own is None or sha_of(own) != sha_of(study.job):
+                check_stored(study.job, self.trust)
+        except BaseException:
+            study.close()
+            raise
+        return study
 
     def arguments(self, study: Study) -> str:
         """The options that name the study on a command line; never with a password."""
@@ -88,13 +116,13 @@ def dry_run(path: Path) -> Answer:
 
 def run(target: StudyTarget, mode: Mode) -> Answer:
     """Work on the job's study until it is over, and recommend."""
-    with target.open(to_run=True) as study:
+    with target.open_here(to_run=True) as study:
         return _work(study, target, mode)
 
 
 def worker(target: StudyTarget, mode: Mode, parallel: int | None) -> Answer:
     """Join a study that exists."""
-    with target.open() as study:
+    with target.open_here() as study:
         return _work(study, target, mode, parallel, recommend=False)
 
 
@@ -176,7 +204,7 @@ def recommend(target: StudyTarget) -> Answer:
 
 def verify(target: StudyTarget, mode: Mode, *, beyond_budget: bool) -> Answer:
     """Run the recommendation on all the data, and say whether the limits held."""
-    with target.open() as study:
+    with target.open_here() as study:
         allowed = study.store.budget().usd
         with watching(study, mode) as watcher:
             try:
@@ -260,3 +288,85 @@ def clean(target: StudyTarget, *, dry_run: bool) -> Answer:
     lines.append(f"Study {name}: {what.bytes / 1e6:,.1f} MB {would}")
     lines += [f"Kept:    {what.kept}, the model of the recommendation"] if what.kept else []
     return Answer(document, lines)
+
+
+# -- which commands this user lets a store start here: whoever may write to a shared database may change the job in it.
+# What was accepted is a file for each text, named after its SHA-256, in `accepted` in the user's folder; deleting it
+# takes the word back. A job file of the user's own is accepted by being run.
+
+
+def accepted_folder() -> Path:
+    """Where the texts lie that this user has accepted."""
+    return user_folder() / "accepted"
+
+
+def started_text(job: Job) -> str:
+    """All of a job that says what is started and which files are written: its command, what may stand in the command's
+    places besides numbers, the store's variables that it is given, the folders of logs and checkpoints.
+
+    The same for every spelling of a job, whatever its budget, limits and ranges of numbers are.
+    """
+    document = {
+        "train": job.command.template,
+        "words": {name: words for name, words in _words(job.full_space).items() if words},
+        "keep": sorted(job.run.environment.keep),
+        "folders": [_relative(job.logs, job.folder), _relative(job.checkpoints.at, job.folder)],
+    }
+    return json.dumps(document, sort_keys=True)
+
+
+def sha_of(job: Job) -> str:
+    """The SHA-256 by which a job's text is accepted."""
+    return hashlib.sha256(started_text(job).encode()).hexdigest()
+
+
+def accept_own(job: Job) -> None:
+    """The user runs a job file of their own. Where that cannot be kept, a worker with --store will ask."""
+    with suppress(OSError):
+        _keep(job)
+
+
+def check_stored(job: Job, trusted: str) -> None:
+    """Say what a store has this machine start; InvalidInput unless the user has accepted that text, or does so now.
+
+    trusted: the SHA-256 given with --trust, or nothing.
+    """
+    sha, command = sha_of(job), shlex.join(job.command.template)
+    say(f"command: {command}\nSHA-256: {sha}", err=True)
+    if trusted and trusted.lower() != sha:
+        what, hint = f"the store's text is not the one of {OPTION}", "Read the command again: somebody has changed it"
+        raise InvalidInput(what, where=f"study {job.name!r}", hint=f"{hint}. To accept it: {OPTION} {sha}")
+    if not trusted and not (accepted_folder() / sha).is_file():
+        what = f"you have not accepted this command before: {command}"
+        hint = f"It comes from the store and would run as you. Where it is what you want: {OPTION} {sha}"
+        raise InvalidInput(what, where=f"study {job.name!r}", hint=hint)
+    if trusted:
+        try:
+            _keep(job)
+        except OSError as error:
+            warn(f"that you accept it cannot be kept in {accepted_folder()}: {error.strerror}")
+
+
+def _keep(job: Job) -> None:
+    folder, sha = accepted_folder(), sha_of(job)
+    if not (folder / sha).is_file():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(folder / sha, started_text(job) + "\n")
+
+
+def _words(space: Space) -> dict[str, list[str]]:
+    """What parameters that are no numbers may put into a command, whatever its order in the job file."""
+    words = {}
+    for name, parameter in space.parameters.items():
+        options = parameter.as_json().get("options", [])
+        assert isinstance(options, list)
+        given = (
+            {option.type for option in parameter.options} if isinstance(parameter, Clusters) else set(map(str, options))
+        )
+        words[name] = sorted(given)
+    return words
+
+
+def _relative(path: Path, folder: Path) -> str:
+    """The same on every machine for a folder inside of the job's own."""
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)

@@ -9,7 +9,7 @@ The loop drives an executor like this:
 """
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -20,6 +20,7 @@ from leantune.history import Observation, Trial, TrialState
 from leantune.store.rows import StayRow
 from leantune.units import NO_SECONDS, NO_USD, Seconds, Usd
 
+STORE_PREFIX = "PG"  # how the names begin of all variables that PostgreSQL's client library reads
 GRACE = Seconds(30.0)  # between SIGTERM and SIGKILL, by default
 GATHER_SECONDS = 0.1  # for which news that is no end may wait for more of it before `wait` returns
 
@@ -326,3 +327,16 @@ class BaseExecutor(Executor):
             running = ", ".join(map(str, sorted(self.running))) or "none"
             where = type(self).__name__
             raise UnknownTrial(f"trial {number} is not running", where=where, hint=f"Running: {running}")
+
+
+# -- what programs inherit of the environment that LeanTune itself was started in
+
+
+def belongs_to_store(name: str) -> bool:
+    """Whether a variable is one of those that our store uses: a password of the store is no program's business."""
+    return name.startswith(STORE_PREFIX)
+
+
+def inherited(variables: Mapping[str, str], keep: Collection[str] = ()) -> dict[str, str]:
+    """All of them but the store's own; keep: names of those that the programs need themselves."""
+    return {name: value for name, value in variables.items() if name in keep or not belongs_to_store(name)}

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from leantune.clock import Clock
 from leantune.errors import InvalidInput
-from leantune.executors.base import Begun, Event, Finished, Report, Terms, cores_for
+from leantune.executors.base import Begun, Event, Finished, Report, Terms, cores_for, inherited
 from leantune.executors.keeper import Checkpoints, Keeper
 from leantune.executors.machine import CoreLocks, HeldLocks, thread_environment, try_lock
 from leantune.executors.outcome import Ending, ReportLog, Restored, outcome
@@ -235,7 +235,8 @@ class LocalRun:
 
     def _environment(self, trial_file: Path) -> dict[str, str]:
         cluster = self.trial.configuration.cluster
-        variables = {"PYTHONUNBUFFERED": "1", **os.environ}  # reports are stamped when they arrive, not when it flushes
+        own = inherited(os.environ, self._place.settings.kept_variables)
+        variables = {"PYTHONUNBUFFERED": "1", **own}  # reports are stamped when they arrive, not when it flushes
         if cluster is not None:
             variables |= thread_environment(cluster.vcpus)
         # A command that nothing else provides may come from the environment that LeanTune itself is installed in.

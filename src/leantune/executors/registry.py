@@ -7,6 +7,7 @@ gives the place for one study (`StudyPlace`).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from leantune.rent.placement import Course
 
 DEFAULT = "local"
+PROC = Path("/proc/self")
 DEFAULT_PREDICTOR = "online-hazard"
 DEFAULT_RENTED = "simcloud"  # with `spot: true` and nothing else
 
@@ -58,6 +60,7 @@ class ProgramSettings:
     clusters: what trials may run on, each once. checkpoints: the folder of checkpoints. spot, market: as the job file
     says. on_machine: puts a trial on a machine that its configuration does not name, None where it names
     one. course: how far trials go, for the choice of machines. predictor: of revocations, a name or a file.
+    kept_variables: of our store, which the program is to have all the same.
     """
 
     study: str
@@ -73,6 +76,7 @@ class ProgramSettings:
     on_machine: Callable[[Trial, Offer], Trial] | None = None
     course: Course | None = None
     predictor: str = DEFAULT_PREDICTOR
+    kept_variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,13 +148,31 @@ def is_available(name: str) -> bool:
     return bool(PLACES[name].module)
 
 
+def runs_programs() -> bool:
+    """Whether this system has what wardens of programs need: file locks, limits, /proc."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        import_module("fcntl")
+        import_module("resource")
+    except ImportError:
+        return False
+    return PROC.is_dir()
+
+
 def executor_module(name: str) -> ExecutorModule:
-    """The module of a place, imported; JobError where it is not available."""
+    """The module of a place, imported; JobError where it is not available, or needs another system than this one."""
     if not is_available(name):
         first, *others = (place for place in PLACES if is_available(place))
         raise JobError(
             f"running on {name!r} is not available in this version",
             where="run.on",
             hint=f"Write on: {first} (or {', '.join(others)}), with machine sizes that this host can give",
+        )
+    if not runs_programs():
+        raise JobError(
+            f"programs are run on Linux only, and this is {sys.platform}",
+            where=f"run.on: {name}",
+            hint="Use a Linux machine, WSL 2 or a container; here Python functions can be tuned: study.optimize(train)",
         )
     return cast(ExecutorModule, import_module(PLACES[name].module))

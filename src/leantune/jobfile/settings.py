@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from leantune.checkpoints import Keep
 from leantune.cloud.market_settings import GENERATED, MarketSettings, Regime
-from leantune.executors.base import GRACE
+from leantune.executors.base import GRACE, belongs_to_store
 from leantune.executors.registry import DEFAULT, DEFAULT_PREDICTOR, DEFAULT_RENTED, PLACES
 from leantune.jobfile import json_schema as js
 from leantune.jobfile.tree import Entry, Reader, readers_of
@@ -21,6 +22,8 @@ OWN, FREE = "own", "free"
 _MACHINE_HINT = "Write machine: free, or leave it out: the machine is then part of the configuration"
 _PREDICTOR_HINT = "Name a predictor of revocations, such as predictor: online-hazard, or a file of leantune spot train"
 DEFAULT_STORE = "sqlite:///leantune.db"
+_SECRETS = ("password", "sslpassword")
+_PASSWORD = re.compile(r"[^:/]*:(?:[^@]+@|@[^@]*@)")  # user:password@, with whatever is in it
 DEFAULT_CHECKPOINTS = "./checkpoints"
 BUDGET_HINT = "Give at least one limit: budget: {usd: 5, trials: 44, hours: 8}"
 _STOP_HINT = "Write stop: {regret: 0.01}, a share of the goal, or stop: never"
@@ -29,6 +32,9 @@ _RUN_HINT = "Write run: {on: local, parallel: 2, time_limit: 20 min}"
 _MARKET_HINT = "Write market: {prices: generated, regime: volatile, seed: 0, speed: 60}"
 _SPEED_HINT = "Write the seconds of the market in one real second, such as speed: 60"
 _KEEP_HINT = "Write checkpoints: {at: ./checkpoints, keep: best}, or keep: all, or keep: none"
+_ENVIRONMENT_HINT = (
+    "Programs get all variables but the store's, PG*; write environment: {keep: [PGHOST]} for those they need"
+)
 _FOLDER_HINT = "Name a folder, such as ./checkpoints"
 _STORE_HINT = "Write sqlite:///leantune.db, or postgresql://user@host/database"
 
@@ -67,6 +73,30 @@ def _market(entry: Entry) -> MarketSettings:
     return MarketSettings(**given)
 
 
+@dataclass(frozen=True)
+class Environment:
+    """What programs get of the environment. keep: variables of our store that they are to have all the same."""
+
+    keep: tuple[str, ...] = ()
+
+
+@js.reads(js.items(js.TEXT), _ENVIRONMENT_HINT)
+def _kept_variables(entry: Entry) -> tuple[str, ...]:
+    names = [(item, item.text(_ENVIRONMENT_HINT)) for item in entry.items(_ENVIRONMENT_HINT)]
+    for item, name in names:
+        if not belongs_to_store(name):
+            raise item.error(f"{name!r} is not taken from programs", f"Leave it out. {_ENVIRONMENT_HINT}")
+    return tuple(dict.fromkeys(name for _, name in names))
+
+
+_ENVIRONMENT: dict[str, Reader] = {"keep": _kept_variables}
+
+
+@js.reads(js.table(_ENVIRONMENT))
+def _environment(entry: Entry) -> Environment:
+    return Environment(**entry.read(_ENVIRONMENT, _ENVIRONMENT_HINT))
+
+
 _place = partial(Entry.word, words=PLACES, what="there is no place {} to run", hint=f"Write on: {DEFAULT}")
 _machine = partial(Entry.word, words=(OWN, FREE), what="a machine is not {}", hint=_MACHINE_HINT)
 _count = partial(Entry.whole, hint="Write a whole number of at least 1", least=1)
@@ -81,7 +111,7 @@ class RunSettings:
     parallel: trials at once on one worker. time_limit, grace, lease: in seconds. deterministic: wait for whole batches,
     so that the same trials come out with any number of workers. logs: folder of the trials' logs. max_failures:
     failures in a row after which the study stops. market: of simulated machines, and only of those. predictor: of
-    revocations, by name or file.
+    revocations, by name or file. environment: what programs get of it.
     """
 
     on: Annotated[str, _place] = DEFAULT
@@ -96,6 +126,7 @@ class RunSettings:
     max_failures: Annotated[int, _count] = 5
     market: Annotated[MarketSettings | None, _market] = None
     predictor: Annotated[str, partial(Entry.text, hint=_PREDICTOR_HINT)] = DEFAULT_PREDICTOR
+    environment: Annotated[Environment, _environment] = Environment()
 
 
 @js.reads(js.table(readers_of(RunSettings)), _RUN_HINT)
@@ -187,10 +218,11 @@ def _without_password(entry: Entry, url: str) -> str:
     """A job file is kept beside the trials and shown in reports: no place for a secret."""
     try:
         parts = urlsplit(url)
-        secret = parts.password or any(name == "password" for name, _ in parse_qsl(parts.query))
+        named = any(name.lower() in _SECRETS for name, _ in parse_qsl(parts.query))
     except ValueError:
         raise entry.error("this is not a URL", _STORE_HINT) from None
-    if secret:
+    # Not `parts.password`: a password with an unescaped / or ? would not be in its part of the URL.
+    if named or _PASSWORD.match(url.partition("://")[2]):
         hint = "Leave it out: it is taken from the variable PGPASSWORD or from ~/.pgpass"
         raise entry.error("there is a password in the URL", hint)
     return url

@@ -13,6 +13,7 @@ run and may not record it.
 
 from __future__ import annotations
 
+import logging
 import math
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 __all__ = ["End", "Loop", "LoopSettings", "Outcome"]
 
+LOGGER = logging.getLogger("leantune.run")
 FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that does not share its study
 RECOVERY_SECONDS = 1.0  # between looks for vanished workers
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.5  # seconds between looks at the store while others work
@@ -71,10 +73,14 @@ class Loop:
     def __init__(
         self, store: Store, settings: LoopSettings, executor: Executor, clock: Clock, observer: Observer = no_observer
     ) -> None:
+        self._worker = this_worker(settings.rules.parallel, clock)
+        if LOGGER.isEnabledFor(logging.INFO):
+            from leantune.run.logs import logged
+
+            observer = logged(self._worker.id, observer)
         work = Workplace(store, settings, executor, clock, observer)
         self._store, self._settings, self._executor = store, settings, executor
         self._clock, self._observer = clock, observer
-        self._worker = this_worker(settings.rules.parallel, clock)
         self._lease = FOREVER if settings.lease is None else settings.lease
         self._claims: dict[int, Claim] = {}
         self._continues: dict[int, tuple[Trial, Observation] | None] = {}  # by running trial: its smaller trial
@@ -118,6 +124,7 @@ class Loop:
                         self._await_bills(end)
                         if end.outcome is Outcome.OVER:
                             self._checkpoints.close(self._store.history())
+                        LOGGER.info("ended, %s: %s", end.outcome.value, end.reason, extra={"worker": self._worker.id})
                         return end
         finally:
             self._give_back("its worker ended")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterable
@@ -119,7 +120,8 @@ class Heartbeat:
         self._thread.join()
 
     def _beat(self) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # they are for the main thread
+        if hasattr(signal, "pthread_sigmask"):  # where threads get signals, they are for the main thread
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         while not self._over.wait(self._lease / RENEWALS):
             with self._lock:
                 held = frozenset(self._held)
@@ -171,7 +173,9 @@ def dead_workers(workers: Iterable[WorkerRow]) -> frozenset[str]:
 
 
 def _answers(pid: int) -> bool:
-    """For systems without /proc: whether a process of that number exists."""
+    """For systems without /proc: whether a process of that number exists; True where that cannot be asked."""
+    if sys.platform == "win32":
+        return True  # os.kill(pid, 0) would send it Ctrl-C
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -36,6 +36,9 @@ def parse_url(text: str) -> sa.URL:
         if rest and not rest.startswith("/"):
             raise StoreError("a SQLite address is a path and nothing else", where="store", hint=_RIGHT_PATH)
         return sa.URL.create("sqlite+pysqlite", database=rest[1:] or None)
+    if rest.count("@", rest.find(":") + 1 or len(rest)) > 1:
+        hint = "Write %40 for each @ in the password, or leave it out: it is taken from PGPASSWORD or ~/.pgpass"
+        raise StoreError("where the password ends in the store's address is not clear", where="store", hint=hint)
     try:
         url = sa.make_url(text)
     except (sa.exc.ArgumentError, ValueError):
@@ -49,7 +52,7 @@ def shown_url(url: sa.URL) -> str:
     """The URL as a person writes it, without its password."""
     if url.get_backend_name() == "sqlite":
         return "sqlite://" if url.database is None else f"sqlite:///{url.database}"
-    public = url.difference_update_query(_SECRETS).query
+    public = url.difference_update_query([name for name in url.query if name.lower() in _SECRETS]).query
     shown = sa.URL.create("postgresql", url.username, None, url.host, url.port, url.database, public)
     return shown.render_as_string()
 

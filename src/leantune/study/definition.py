@@ -65,7 +65,7 @@ def document_of(job: Job) -> dict[str, object]:
         **describe(job.problem, job.strategy, job.strategy_options, job.seed),
         "train": job.command.template,
         "budget": asdict(job.problem.budget),
-        "run": asdict(job.run),
+        "run": _as_json(asdict(job.run)),
         "store": job.store,
         "checkpoints": {"at": str(job.checkpoints.at), "keep": job.checkpoints.keep.value},
     }

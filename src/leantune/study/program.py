@@ -103,6 +103,7 @@ class JobProgram:
             on_machine=self._on_machine() if free else None,
             course=course,
             predictor=job.run.predictor,
+            kept_variables=job.run.environment.keep,
         )
 
     @cached_property

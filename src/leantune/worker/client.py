@@ -30,7 +30,8 @@ from leantune.units import LARGEST, is_value, parse_share
 
 TRIAL_VARIABLE, REPORTS_VARIABLE = "LEANTUNE_TRIAL", "LEANTUNE_REPORTS"
 _MEASURED_BY_US = {"cost": "seconds times the machine's price", "time": "by the clock"}
-_ATOMIC = select.PIPE_BUF  # bytes that many processes can write to one pipe at once without mixing them
+# Bytes that many processes can write to one pipe at once without mixing them; where programs are not run, any number.
+_ATOMIC = getattr(select, "PIPE_BUF", 512)
 
 
 class ClusterView(NamedTuple):
