@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
+from uuid import uuid4
 
 from leantune.clock import Clock
 from leantune.cloud.market_settings import MarketSettings
@@ -50,7 +51,8 @@ class Past:
 class ProgramSettings:
     """The training program of a study, and where its runs are kept.
 
-    arguments: the command line of a trial. folder: where the program starts. runs: gets a folder for each trial.
+    arguments: the command line of a trial. folder: where the program starts. runs: gets a folder for each trial. store:
+    names the study's store on this host (`StudyStore.key`); nobody else has what nobody names.
     clusters: what trials may run on, each once. checkpoints: the folder of checkpoints. spot, market: as the job file
     says. trained_seconds: how long the study has trained already, and past: what it has stored; a simulated market
     goes on from there. on_machine: puts a trial on a machine that its configuration does not name, None where it names
@@ -72,6 +74,7 @@ class ProgramSettings:
     on_machine: Callable[[Trial, Offer], Trial] | None = None
     course: Course | None = None
     predictor: str = DEFAULT_PREDICTOR
+    store: str = field(default_factory=lambda: uuid4().hex)
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,8 @@ class JobProgram:
         """Runs the program; a simulated market goes on from what the store holds."""
         stays = tuple(store.stays())
         past = Past(stays, tuple(store.reports())) if stays else Past()
-        settings = replace(self.settings, past=past, trained_seconds=store.history().seconds)
+        seconds = store.history().seconds
+        settings = replace(self.settings, past=past, trained_seconds=seconds, store=store.key)
         return executor_module(self.job.run.on).make_executor(settings, clock)
 
     def loop_settings(self, problem: Problem, tuner: Tuner, seed: int) -> LoopSettings:
