@@ -119,6 +119,10 @@ class InstantExecutor:
     def end(self, number: int, mode: EndMode) -> None:
         self._started = [trial for trial in self._started if trial.number != number]
 
+    def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
+        """Nothing: nothing runs."""
+        return False
+
     def kept(self, numbers: Iterable[int]) -> frozenset[int]:
         return frozenset()
 

@@ -99,6 +99,7 @@ def local(
     checkpoints: Path | None = None,
     save_every: float = SAVE_EVERY,
     locks: Path | None = None,
+    store: str = "",
 ) -> Iterator[LocalExecutor]:
     """An executor whose folders all lie in `place`, closed at the end."""
     settings = ProgramSettings(
@@ -108,6 +109,7 @@ def local(
         folder=folder or place,
         runs=place / "runs",
         checkpoints=checkpoints,
+        store=store or str(place),
     )
     executor = LocalExecutor(settings, save_every=save_every, locks=locks or place / "locks")
     try:

@@ -11,15 +11,18 @@ from pathlib import Path
 import pytest
 
 from leantune.errors import LeanTuneError, SpaceError
+from leantune.executors import machine as machine_module
 from leantune.executors.machine import (
     CoreLocks,
     Host,
+    RunLocks,
     check_cluster,
     this_host,
     thread_environment,
     try_lock,
 )
 from leantune.space import Cluster, machine
+from leantune.worker.messages import RunMark
 
 HOST = Host((0, 1), 8.0)
 
@@ -123,6 +126,49 @@ def test_the_usual_place_is_private() -> None:
     CoreLocks(this_host().cores).free()
     (place,) = Path(os.environ.get("TMPDIR", "/tmp")).glob(f"leantune-{os.getuid()}")
     assert place.stat().st_mode & 0o777 == 0o700
+
+
+MARK = RunMark("store", "study", 3, 1)
+
+
+def test_a_trials_lock_is_named_by_store_study_and_trial(tmp_path: Path) -> None:
+    locks = RunLocks(tmp_path / "locks")
+    others = [MARK._replace(store="other"), MARK._replace(study="other"), MARK._replace(trial=4)]
+    assert len({locks.path(mark) for mark in [MARK, *others]}) == 4
+    assert locks.path(MARK._replace(attempt=2)) == locks.path(MARK)
+    assert not locks.is_held(MARK)
+    held = locks.take(MARK)
+    assert held is not None
+    assert (tmp_path / "locks").stat().st_mode & 0o7777 == 0o1777
+    assert RunLocks(tmp_path / "locks").take(MARK._replace(attempt=2)) is None
+    assert locks.is_held(MARK)
+    assert not any(map(locks.is_held, others))
+    os.close(held)
+    assert not locks.is_held(MARK)
+
+
+def test_trials_are_locked_in_one_place_for_all_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("LEANTUNE_LOCKS", raising=False)
+    assert RunLocks().path(MARK).parent in (Path("/run/lock/leantune-locks"), Path("/tmp/leantune-locks"))
+    monkeypatch.setattr(machine_module, "_LOCK_PLACES", (str(tmp_path / "absent"), "/tmp"))
+    assert RunLocks().path(MARK).parent == Path("/tmp/leantune-locks")
+    monkeypatch.setenv("LEANTUNE_LOCKS", str(tmp_path))
+    assert RunLocks().path(MARK).parent == tmp_path
+
+
+def test_a_place_where_not_everybody_may_lock_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "file").touch()
+    names = ["link", "file"]
+    if os.geteuid() == 0:
+        (tmp_path / "other").mkdir(mode=0o755)
+        os.chown(tmp_path / "other", 12345, -1)
+        names.append("other")
+    for name in names:
+        with pytest.raises(LeanTuneError, match="is not a folder that all users may lock trials in") as caught:
+            RunLocks(tmp_path / name).take(MARK)
+        assert "LEANTUNE_LOCKS" in str(caught.value)
 
 
 def test_a_lock_is_held_once(tmp_path: Path) -> None:

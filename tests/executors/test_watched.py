@@ -61,6 +61,9 @@ class Puppet:
     def renew(self, number: int) -> None:
         self.calls.append(("renew", number))
 
+    def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
+        return False
+
     def kept(self, numbers: Iterable[int]) -> frozenset[int]:
         return frozenset()
 

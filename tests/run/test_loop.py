@@ -174,6 +174,34 @@ def test_the_trial_of_a_dead_worker_is_lost_not_failed_and_runs_again(bench: Ben
     assert sum(row.settled or 0.0 for row in bench.store.ledger()) == pytest.approx(bench.store.history().cost)
 
 
+class Haunted(ReplayExecutor):
+    """Something of a vanished worker's run is left here until `free_at`."""
+
+    free_at = 1100.0
+
+    def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
+        assert (number, attempt, grace) == (0, 1, 1.0)
+        return self._clock.now() < self.free_at
+
+
+@pytest.mark.parametrize("lease", [60.0, 1e12])
+def test_a_trial_is_claimed_and_paid_for_until_nothing_of_its_run_is_left_here(bench: Bench, lease: float) -> None:
+    """Also beyond its lease: whoever may look here ends what is left first."""
+    trial = vanished(bench, lease=lease)
+
+    def watch(event: Event) -> None:
+        if bench.clock.now() < Haunted.free_at:
+            assert bench.store.money().reserved >= 0.1
+            assert bench.store.history().trial(trial.number).state is TrialState.RUNNING
+
+    plan = LoopSettings(bench.problem, bench.strategy, 1, TimeRules(grace=1.0), lease=None, poll=None)
+    executor = Haunted(bench.table, bench.clock, problem=bench.problem)
+    assert Loop(bench.store, plan, executor, bench.clock, watch).run(only=trial.number).outcome is Outcome.ENOUGH
+    lost = next(move for move in bench.store.history().trial(trial.number).moves if move.state is TrialState.LOST)
+    assert Haunted.free_at <= lost.time < Haunted.free_at + 2.0
+    assert lost.dollars >= 99.0 * 0.5 / 3600
+
+
 def test_a_worker_elsewhere_is_given_up_when_its_lease_is_over(bench: Bench) -> None:
     trial = vanished(bench, host="elsewhere", lease=60.0)
     end = bench.loop(TimeRules(grace=1.0)).run(only=trial.number)  # waits, on the simulated clock, for the lease to end

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from leantune.clock import RealClock
 from leantune.errors import StoreError
 from leantune.executors.base import Executor
+from leantune.run import workers
 from leantune.run.workers import Heartbeat, dead_workers, process_start, this_host, this_worker
 from leantune.store.study import StudyStore
 
@@ -52,6 +54,52 @@ def test_of_other_machines_nothing_is_known() -> None:
     elsewhere = replace(this_worker(1, RealClock()), host="elsewhere", pid=2**22, process_started=1.0)
     assert dead_workers([elsewhere]) == frozenset()
     assert this_host() != "elsewhere"
+
+
+@pytest.mark.parametrize("error", [PermissionError, FileNotFoundError], ids=["hidepid=1", "hidepid=2"])
+def test_a_process_that_may_not_be_looked_at_is_not_taken_for_dead(
+    error: type[OSError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = this_worker(1, RealClock())
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+
+    def refuse(*_: object, **__: object) -> str:
+        raise error
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert not workers._is_gone(mine)
+    assert workers._is_gone(replace(mine, pid=ended.pid))  # the kernel knows that there is none
+
+
+HIDDEN = """
+import os, subprocess, sys
+from dataclasses import replace
+from leantune.clock import RealClock
+from leantune.run.workers import dead_workers, process_start, this_worker
+from leantune.worker import tree
+of_root, mine = int(sys.argv[2]), this_worker(1, RealClock())
+started = process_start(of_root)
+subprocess.run(["mount", "-t", "proc", "-o", f"hidepid={sys.argv[1]}", "proc", "/proc"], check=True)
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+theirs = replace(mine, pid=of_root, process_started=started)
+gone = replace(mine, pid=2**22, process_started=1.0)
+print(dead_workers([mine, theirs, gone]) == {gone.id}, tree.usage([of_root]) == (0.0, 0), tree.descendants(of_root))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hidepid", [1, 2])
+def test_another_users_worker_is_alive_under_hidepid(hidepid: int) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may act for two users")
+    command = ["unshare", "--mount", "--propagation", "private", sys.executable, "-c", HIDDEN, str(hidepid)]
+    seen = subprocess.run([*command, str(os.getpid())], capture_output=True, text=True, check=False)
+    if "mount" in seen.stderr or "unshare" in seen.stderr:
+        pytest.skip(f"no file system can be mounted here: {seen.stderr.strip()}")
+    assert seen.stdout.split("\n")[0] == "True True []", seen.stderr
 
 
 LEASE = 0.2

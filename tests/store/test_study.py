@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from leantune.problem import Budget
 from leantune.store.database import Database
 from leantune.testing.database_contract import DatabaseContract
+from leantune.testing.store_samples import contract_space
 from tests.postgres import Postgres
 
 
@@ -35,6 +37,20 @@ class TestSqliteFile(DatabaseContract):
 
     def opened(self) -> Database:
         return Database(f"sqlite:///{self.path}")
+
+
+def test_a_file_is_named_alike_by_all_its_paths_and_its_copy_is_another(tmp_path: Path, migrated_file: Path) -> None:
+    shutil.copy(migrated_file, tmp_path / "studies.db")
+    (tmp_path / "link.db").symlink_to("studies.db")
+    with Database(f"sqlite:///{tmp_path}/studies.db") as database:
+        database.create("mine", contract_space(), {}, "", Budget(trials=1), time=5.0, leantune_version="1.2.3")
+        database.create("other", contract_space(), {}, "", Budget(trials=1), time=5.0, leantune_version="1.2.3")
+    shutil.copy(tmp_path / "studies.db", tmp_path / "copy.db")
+    keys = {}
+    for name in ("studies", "link", "copy"):
+        with Database(f"sqlite:///{tmp_path}/{name}.db") as database:
+            keys[name] = database.open("mine", contract_space()).key
+    assert keys["studies"] == keys["link"] != keys["copy"]
 
 
 class TestSqliteInMemory(DatabaseContract):

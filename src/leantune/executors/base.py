@@ -263,6 +263,13 @@ class Executor(Protocol):
         """Those of the trials of which a checkpoint, or a part of one, is here. May look at files."""
         ...
 
+    def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
+        """Whether anything is left here of that attempt of a trial, or of an earlier one, which nobody looks after any
+        more. It is asked to end, and killed after its grace; returns at once: ask again. Somebody who holds the trial's
+        lock and may not be looked into is something.
+        """
+        ...
+
     def step(self, now: float) -> list[Event]:
         """What has happened since the last call, in the order in which it happened. Never waits.
 
@@ -309,6 +316,10 @@ class BaseExecutor(Executor):
     def kept(self, numbers: Iterable[int]) -> frozenset[int]:
         """None of them."""
         return frozenset()
+
+    def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
+        """Nothing: what runs here ends with its process."""
+        return False
 
     def next_event_time(self) -> float | None:
         """None: unknown."""

@@ -7,9 +7,9 @@ import selectors
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from leantune.checkpoints.store import CheckpointStore
 from leantune.clock import Clock, RealClock
@@ -24,10 +24,15 @@ from leantune.executors.base import (
 )
 from leantune.executors.keeper import SAVE_EVERY, Checkpoints
 from leantune.executors.local_run import LocalHost, LocalRun
-from leantune.executors.machine import CoreLocks, check_cluster, this_host
+from leantune.executors.machine import CoreLocks, RunLocks, check_cluster, this_host
 from leantune.executors.registry import Charges, Past, ProgramSettings
 from leantune.history import Trial
 from leantune.units import Seconds
+
+if TYPE_CHECKING:
+    from leantune.executors.remnants import RemnantsEnding
+
+WATCH_SECONDS = 1.0  # between looks at wardens, which somebody may have stopped
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ class LocalPlace:
 
     def executor(self, clock: Clock, past: Past = Past(), *, save_every: float = SAVE_EVERY) -> LocalExecutor:  # noqa: B008
         """Runs the study's program on this machine."""
-        return LocalExecutor(self.settings, clock, save_every=save_every)
+        settings = replace(self.settings, store=past.store) if past.store else self.settings
+        return LocalExecutor(settings, clock, save_every=save_every)
 
 
 def place_of(settings: ProgramSettings) -> LocalPlace:
@@ -68,7 +74,9 @@ class LocalExecutor(BaseExecutor):
         save_every: float = SAVE_EVERY,
         locks: Path | None = None,
     ) -> None:
-        """locks: where cores are locked; all of a user's processes share one folder unless a test says otherwise."""
+        """locks: where cores and trials are locked. Unless a test says otherwise, a user's processes share one folder
+        for cores, and all processes of this host another one for trials.
+        """
         store = None if settings.checkpoints is None else CheckpointStore(settings.checkpoints, settings.study)
         self._host = this_host()
         self._clock = clock or RealClock()
@@ -80,9 +88,12 @@ class LocalExecutor(BaseExecutor):
         self._selector.register(self._awake, selectors.EVENT_READ)
         self._cores = CoreLocks(self._host.cores, locks)
         self._checkpoints = Checkpoints(settings.runs, store, self._clock, self._wake, save_every)
-        self._workplace = LocalHost(settings, self._checkpoints, self._cores, self._clock, self._wake)
+        self._workplace = LocalHost(settings, self._checkpoints, self._cores, RunLocks(locks), self._clock, self._wake)
         self._runs: dict[int, LocalRun] = {}
         self._news: list[tuple[float, Event]] = []  # heard and not told yet
+        self._endings: dict[tuple[int, int], RemnantsEnding] = {}  # of earlier workers' runs
+        self._watch_over = threading.Event()
+        self._watch = threading.Thread(target=self._watch_wardens, name="leantune-watchdog", daemon=True)
 
     @property
     def running(self) -> frozenset[int]:
@@ -109,6 +120,8 @@ class LocalExecutor(BaseExecutor):
         """Start the program; one whose locks are held, or whose checkpoint is elsewhere, begins when it can."""
         self._refuse_twice(trial.number, self._runs)
         self.check(trial)
+        if not self._watch.is_alive():
+            self._watch.start()
         run = LocalRun(self._workplace, trial, terms)
         run.begin()
         self._runs[trial.number] = run
@@ -169,10 +182,25 @@ class LocalExecutor(BaseExecutor):
         """Those whose folder, or place in the store, holds something."""
         return self._checkpoints.kept(numbers)
 
+    def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
+        """Found by the mark in its environment and by the trial's lock, and ended in a thread."""
+        from leantune.executors.remnants import RemnantsEnding
+
+        ending = self._endings.get((number, attempt))
+        if ending is not None and not ending.over:
+            return True
+        remnants = self._workplace.remnants(number, attempt)
+        if not remnants.exist:
+            self._endings.pop((number, attempt), None)
+            return False
+        self._endings[number, attempt] = RemnantsEnding(remnants, grace, self._wake)
+        return True
+
     def close(self) -> None:
         """Kill all runs; saving that has begun is finished."""
         if self._closed:
             return
+        self._watch_over.set()
         runs = list(self._runs.values())
         for run in runs:
             if run.warden is not None:
@@ -186,6 +214,14 @@ class LocalExecutor(BaseExecutor):
             self._selector.close()
             os.close(self._awake)
             os.close(self._wake_file)
+
+    def _watch_wardens(self) -> None:
+        """In a thread, as the worker may be busy for long: nobody stops a warden to outlive its limits."""
+        while not self._watch_over.wait(WATCH_SECONDS):
+            for run in tuple(self._runs.values()):
+                warden = run.listening_to
+                if warden is not None:
+                    warden.watch()
 
     def _running(self, number: int) -> LocalRun:
         self._check_running(number)

@@ -9,13 +9,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leantune.clock import Clock
 from leantune.errors import InvalidInput
 from leantune.executors.base import Begun, Event, Finished, Report, Terms, cores_for, inherited
 from leantune.executors.keeper import Checkpoints, Keeper
-from leantune.executors.machine import CoreLocks, HeldLocks, thread_environment, try_lock
+from leantune.executors.machine import CoreLocks, HeldLocks, RunLocks, thread_environment
 from leantune.executors.outcome import Ending, ReportLog, Restored, outcome
 from leantune.executors.registry import ProgramSettings
 from leantune.executors.warden_process import WardenProcess
@@ -23,10 +23,14 @@ from leantune.history import Trial, TrialState
 from leantune.units import Seconds
 from leantune.worker.client import TRIAL_VARIABLE
 from leantune.worker.lines import plain, read_json
-from leantune.worker.messages import EndReason, Exit, Orders
+from leantune.worker.messages import EndReason, Exit, Orders, RunMark
+
+if TYPE_CHECKING:
+    from leantune.executors.remnants import Remnants, RemnantsEnding
 
 LOG_LIMIT = 10 * 2**20  # bytes
 LOCK_PERIOD = 0.02  # seconds between tries to take a lock that is held
+ABANDONED_PERIOD = 1.0  # seconds between looks whether those who hold it are still looked after
 LOCK_PATIENCE = 60.0  # seconds beyond the lease and grace of its holder
 
 
@@ -37,8 +41,19 @@ class LocalHost:
     settings: ProgramSettings
     checkpoints: Checkpoints
     cores: CoreLocks
+    locks: RunLocks
     clock: Clock
     wake: Callable[[], None]
+
+    def mark(self, number: int, attempt: int) -> RunMark:
+        """The name of a run."""
+        return RunMark(self.settings.store, self.settings.study, number, attempt)
+
+    def remnants(self, number: int, attempt: int) -> Remnants:
+        """What that attempt and those before it left here."""
+        from leantune.executors.remnants import Remnants
+
+        return Remnants(self.locks, self.mark(number, attempt), self.clock)
 
 
 class LocalRun:
@@ -55,6 +70,7 @@ class LocalRun:
         self._folder = self._keeper.folder
         self._log = ReportLog(place.settings.problem, trial)
         self._argv = self._arguments()
+        self._mark = place.mark(trial.number, terms.attempt)
         self._restored = Restored()
         self._renewed = self._clock.monotonic()
         self._guard = threading.Lock()  # of the three lines below
@@ -65,6 +81,7 @@ class LocalRun:
         self.has_locks = False
         self._began = 0.0
         self._ended: Finished | None = None
+        self._remnants: RemnantsEnding | None = None  # of a run whose warden was killed
         self.finished: Finished | None = None
         self.error: BaseException | None = None
         self.ended = 0.0
@@ -72,7 +89,7 @@ class LocalRun:
     def begin(self) -> None:
         """Start the program, or wait in a thread for its locks and checkpoint."""
         self._folder.make()
-        locks = self._try_locks()
+        locks = self._try_locks() if self._abandoned is None else None
         self.has_locks = locks is not None
         if locks is not None and not self._has_to_restore:
             self._launch(locks)
@@ -97,8 +114,12 @@ class LocalRun:
 
     def kill(self) -> None:
         """End it at once."""
-        if not self._cancel() and self.warden is not None and not self.warden.over:
+        if self._cancel() or self.warden is None or self._ended is not None:
+            return
+        if not self.warden.over:
             self.warden.kill()
+        if not self.warden.was_thorough:
+            (self._remnants or self._end_remnants()).kill()
 
     def save(self) -> None:
         """Have the checkpoint saved as it is now."""
@@ -124,7 +145,10 @@ class LocalRun:
             for event in self.warden.events():
                 self._take(event, news)
             if self.warden.over and self._ended is None:
-                self._lost(now)
+                self.warden.end()
+                self._remnants = self._end_remnants()
+        if self._remnants is not None and self._remnants.over and self._ended is None:
+            self._lost(self._remnants)
         if self._ended is None:
             news += self._keeper.look(now, self._log.step)
         elif self.finished is None and self._keeper.is_settled:
@@ -133,6 +157,15 @@ class LocalRun:
         return news
 
     # -- the beginning
+
+    @property
+    def _abandoned(self) -> Remnants | None:
+        """What an earlier attempt has left here and nobody looks after any more."""
+        if self.terms.attempt == 1:
+            return None
+        remnants = self._place.remnants(self.trial.number, self.terms.attempt - 1)
+        found = remnants.find()
+        return remnants if found.processes and not found.wardens else None
 
     @property
     def _has_to_restore(self) -> bool:
@@ -156,7 +189,7 @@ class LocalRun:
 
     def _try_locks(self) -> HeldLocks | None:
         """The trial's own lock, so that it never runs twice on this host, and the cores of its machine."""
-        own = try_lock(self._folder.lock)
+        own = self._place.locks.take(self._mark)
         if own is None:
             return None
         cluster = self.trial.configuration.cluster
@@ -170,9 +203,14 @@ class LocalRun:
     def _begin_later(self, locks: HeldLocks | None) -> None:
         """In a thread: wait for the locks, bring the checkpoint back, start the program."""
         clock = self._clock
-        until = clock.monotonic() + LOCK_PATIENCE + self.terms.grace + (self.terms.lease or 0.0)
+        next_look = clock.monotonic()
+        until = next_look + LOCK_PATIENCE + self.terms.grace + (self.terms.lease or 0.0)
         try:
             while locks is None and clock.monotonic() < until and not self._cancelled:
+                if clock.monotonic() >= next_look:
+                    if abandoned := self._abandoned:
+                        abandoned.end(self.terms.grace, lambda: self._cancelled)
+                    next_look = clock.monotonic() + ABANDONED_PERIOD
                 clock.sleep(LOCK_PERIOD)
                 locks = self._try_locks()
                 self.has_locks = locks is not None
@@ -244,6 +282,7 @@ class LocalRun:
         return {
             **variables,
             "PATH": os.pathsep.join(path),
+            **self._mark.environment,
             TRIAL_VARIABLE: str(trial_file),
         }
 
@@ -299,15 +338,22 @@ class LocalRun:
         self._ended = outcome(self._log, ending, self._restored, self.terms, evicted=self._evicted)
         self._keeper.settle(self._ended.state, keep=self.terms.keep)
 
-    def _lost(self, now: float) -> None:
-        """The warden died, and its program with it: how the run would have ended is unknown."""
+    def _end_remnants(self) -> RemnantsEnding:
+        """The warden died, and its program with it; what that has started may live."""
+        from leantune.executors.remnants import RemnantsEnding
+
+        remnants = self._place.remnants(self.trial.number, self.terms.attempt)
+        return RemnantsEnding(remnants, self.terms.grace, self._place.wake)
+
+    def _lost(self, remnants: RemnantsEnding) -> None:
+        """Nothing is left of a run whose warden died: how it would have ended is unknown."""
         assert self.warden is not None
-        self.warden.end()
-        self._folder.remove_temporary()
         noise = plain(self.warden.noise.strip().rpartition("\n")[2])
         cause = f"its warden was killed{f': {noise}' if noise else ''} (log: {self._folder.log(self.terms.attempt)})"
-        self.ended = now
-        seconds = max(0.0, now - self._began)
+        if remnants.left:
+            cause += f"; processes that could not be killed: {', '.join(map(str, sorted(remnants.left)))}"
+        self.ended = self._clock.monotonic()
+        seconds = max(0.0, self.ended - self._began)
         self._ended = Finished(self.trial.number, (), TrialState.LOST, cause, Seconds(seconds), self._restored.own)
 
 

@@ -1,9 +1,14 @@
-"""Cores and memory of this machine for trials; each core is locked against every other LeanTune process."""
+"""What this machine can give to trials: its cores, held one by one against every other LeanTune process, its memory;
+and the locks by which no trial runs twice on it.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import json
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,7 +19,10 @@ from pathlib import Path
 from leantune.errors import LeanTuneError, SpaceError
 from leantune.executors.base import cores_for
 from leantune.space import Cluster
+from leantune.worker.messages import RunMark
 
+LOCKS_VARIABLE = "LEANTUNE_LOCKS"  # a folder for the locks of trials, in place of the host's
+_LOCK_PLACES = ("/run/lock", "/tmp")  # the first that everybody may write to
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 # One variable for each library; without it a library starts a thread for every processor of the machine.
 THREAD_VARIABLES = (
@@ -132,16 +140,87 @@ class CoreLocks:
             )
 
 
-def try_lock(path: Path) -> int | None:
-    """The open file when no other process holds the lock; None otherwise. Closing it everywhere gives the lock back."""
+class RunLocks:
+    """One lock for each trial of a study on this host: whoever holds it, or has inherited it, belongs to its run.
+
+    It is named by store and study and lies where every user and every folder finds the same one.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or _host_locks()
+
+    def path(self, mark: RunMark) -> Path:
+        """The lock of the trial."""
+        study = hashlib.sha256(json.dumps([mark.store, mark.study]).encode()).hexdigest()[:24]
+        return self._folder / f"{study}-{mark.trial}.lock"
+
+    def take(self, mark: RunMark) -> int | None:
+        """The open file, or None when somebody else holds it."""
+        self._make_folder()
+        return try_lock(self.path(mark), shared=True)
+
+    def is_held(self, mark: RunMark) -> bool:
+        """Whether anybody holds it, also somebody whom we may not see."""
+        return not _is_free(self.path(mark))
+
+    def _make_folder(self) -> None:
+        with _lock_errors(self._folder):
+            try:
+                self._folder.mkdir()
+                self._folder.chmod(0o1777)  # for every user, whatever the umask
+            except FileExistsError:
+                pass
+            status = self._folder.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (os.getuid(), 0):
+                _check_open_to_all(self._folder, status)
+
+
+def _check_open_to_all(folder: Path, status: os.stat_result) -> None:
+    """Somebody else's folder will do where everybody may make locks in it and only their owner may remove them."""
+    if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o1777 != 0o1777:
+        raise LeanTuneError(
+            f"{str(folder)!r} is not a folder that all users may lock trials in",
+            where="locks of trials",
+            hint=f"Make it one (chmod 1777), or set {LOCKS_VARIABLE} to a folder that all workers of the study share",
+        )
+
+
+def _host_locks() -> Path:
+    """Where trials are locked: the same for all users of the host."""
+    chosen = os.environ.get(LOCKS_VARIABLE)
+    if chosen:
+        return Path(chosen).absolute()
+    open_to_all = (place for place in map(Path, _LOCK_PLACES) if place.is_dir() and place.stat().st_mode & stat.S_IWOTH)
+    return next(open_to_all, Path(_LOCK_PLACES[-1])) / "leantune-locks"
+
+
+def try_lock(path: Path, *, shared: bool = False) -> int | None:
+    """The open file when nobody else holds the lock; None otherwise. Closing it everywhere gives the lock back.
+
+    shared: other users may hold it another time.
+    """
     with _lock_errors(path):
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = _open_lock(path, 0o666 if shared else 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(file)
         return None
     return file
+
+
+def _open_lock(path: Path, mode: int) -> int:
+    """Opened where it exists, and created only where it does not: in a folder for all, Linux refuses to create another
+    user's file (fs.protected_regular).
+    """
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    while True:
+        with suppress(FileNotFoundError):
+            return os.open(path, flags)
+        with suppress(FileExistsError):
+            file = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
+            os.fchmod(file, mode)  # whatever the umask
+            return file
 
 
 def _is_free(path: Path) -> bool:

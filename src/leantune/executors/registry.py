@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
+from uuid import uuid4
 
 from leantune.clock import Clock
 from leantune.cloud.market_settings import MarketSettings
@@ -38,12 +39,13 @@ DEFAULT_RENTED = "simcloud"  # with `spot: true` and nothing else
 class Past:
     """What a study that goes on has stored of its machines and programs, and how long it has trained already.
 
-    A simulated market goes on from there.
+    A simulated market goes on from there. store: the study's key in its store, the same for all of its workers.
     """
 
     stays: tuple[StayRow, ...] = ()
     reports: tuple[ReportRow, ...] = ()
     trained_seconds: float = 0.0
+    store: str = ""
 
     @property
     def latest(self) -> float:
@@ -56,7 +58,8 @@ class Past:
 class ProgramSettings:
     """The training program of a study, and where its runs are kept.
 
-    arguments: the command line of a trial. folder: where the program starts. runs: gets a folder for each trial.
+    arguments: the command line of a trial. folder: where the program starts. runs: gets a folder for each trial. store:
+    names the study's store on this host (`StudyStore.key`); nobody else has what nobody names.
     clusters: what trials may run on, each once. checkpoints: the folder of checkpoints. spot, market: as the job file
     says. on_machine: puts a trial on a machine that its configuration does not name, None where it names
     one. course: how far trials go, for the choice of machines. predictor: of revocations, a name or a file.
@@ -77,6 +80,7 @@ class ProgramSettings:
     course: Course | None = None
     predictor: str = DEFAULT_PREDICTOR
     kept_variables: tuple[str, ...] = ()
+    store: str = field(default_factory=lambda: uuid4().hex)
 
 
 @dataclass(frozen=True)

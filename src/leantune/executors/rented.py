@@ -225,6 +225,10 @@ class RentedExecutor(BaseExecutor):
         """As where the programs run."""
         return self._programs.kept(numbers)
 
+    def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
+        """As where the programs run."""
+        return self._programs.remains(number, attempt, grace)
+
     def close(self) -> None:
         """Kill all runs and give every machine back; those that cost nothing are left to the provider."""
         self._programs.close()

@@ -1,4 +1,4 @@
-"""The folder of one trial: its logs, the input of its program, its checkpoint, and the lock of its worker."""
+"""The folder of one trial: its logs, what its program is told, its checkpoint."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ Fingerprint = tuple[tuple[str, int, int], ...]  # path, size and time of every f
 
 
 class RunFolder:
-    """<runs>/trial-0003: attempt-1.log and attempt-1.json of each attempt, checkpoint/, lock."""
+    """<runs>/trial-0003: attempt-1.log and attempt-1.json of each attempt, checkpoint/."""
 
     def __init__(self, runs: Path, number: int) -> None:
         self.key = f"trial-{number:04d}"
         self.path = runs.absolute() / self.key
         self.checkpoint = self.path / "checkpoint"
-        self.lock = self.path / "lock"
         self._snapshots = self.path / "snapshots.json"
         self._anew = self.path / "anew"
         self._elsewhere: Path | None = None

@@ -80,7 +80,7 @@ class SimulatedPlace:
             bills_add_up=settings.on_machine is not None,
         )
         # A market that runs faster leaves less of this world's time between two checkpoints.
-        programs = LocalPlace(settings).executor(clock, save_every=SAVE_EVERY / max(1.0, speed))
+        programs = LocalPlace(settings).executor(clock, past, save_every=SAVE_EVERY / max(1.0, speed))
         rented = RentedExecutor(programs, market, placement, clock, hooks)
         rented.recall(past.stays)
         return WatchedExecutor(rented, clock)

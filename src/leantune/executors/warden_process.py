@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ from leantune.worker.messages import LONGEST_KILL, Orders
 
 SCRIPT = Path(worker.__file__).with_name("warden.py")
 PATIENCE = LONGEST_KILL + 5.0  # seconds in which a warden that was told to has killed everything
+PATIENT_LOOKS = 5  # at a warden that somebody stops again and again, before it is killed
 _CHUNK = 1 << 20
 _NOISE = 2000  # characters that are kept of a warden's own errors
 
@@ -25,7 +27,8 @@ _NOISE = 2000  # characters that are kept of a warden's own errors
 class WardenProcess:
     """A warden with the run it supervises. It holds the files `held` (locks) until everything has ended.
 
-    over: it said its last word, or died. Only `send` may be called from another thread.
+    over: it said its last word, or died. was_thorough: it ended by itself, when all of its run had ended. Only `send`
+    and `watch` may be called from another thread.
     """
 
     def __init__(self, orders: Orders, environment: Mapping[str, str], held: Sequence[int]) -> None:
@@ -52,6 +55,8 @@ class WardenProcess:
         self._unread = b""
         self.noise = ""
         self.over = False
+        self.was_thorough = False
+        self._stopped = 0  # looks in a row that found it standing still
         unsent = memoryview(json.dumps(orders).encode() + b"\n")
         with suppress(BrokenPipeError):
             while unsent:
@@ -73,6 +78,14 @@ class WardenProcess:
         with self._sending, suppress(BrokenPipeError, BlockingIOError):
             if not self._in.closed:
                 self._in.write(json.dumps(message).encode() + b"\n")
+
+    def watch(self) -> None:
+        """Let a warden go on that was stopped; one that is stopped every time is killed, and its run ended."""
+        if not _is_stopped(self.pid):
+            self._stopped = 0
+            return
+        self._stopped += 1
+        self._process.send_signal(signal.SIGKILL if self._stopped > PATIENT_LOOKS else signal.SIGCONT)
 
     def events(self) -> list[dict[str, Any]]:
         """Its messages since the last call."""
@@ -97,7 +110,7 @@ class WardenProcess:
     def end(self) -> None:
         """Wait for a warden that has sent its last message, so that its locks are free."""
         try:
-            self._process.wait(PATIENCE)
+            self.was_thorough = self._process.wait(PATIENCE) == 0
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -106,6 +119,7 @@ class WardenProcess:
     def kill(self) -> None:
         """End the run at once, and wait until everything has ended; nothing it says is heard any more."""
         self.send({"stop": "kill"})
+        self._process.send_signal(signal.SIGCONT)
         self._out.close()  # so that it does not wait for a reader
         self.end()
 
@@ -115,3 +129,11 @@ class WardenProcess:
             with suppress(BrokenPipeError):
                 self._in.close()
             self._out.close()
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether somebody made the process stand still; no where nobody may know."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:1] == [b"T"]
+    except OSError:
+        return False

@@ -98,6 +98,11 @@ class WatchedExecutor(BaseExecutor):
         with self._news:
             return self._inner.kept(numbers)
 
+    def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
+        """As inside."""
+        with self._news:
+            return self._inner.remains(number, attempt, grace)
+
     def close(self) -> None:
         """Stop watching, and close the executor inside."""
         with self._news:

@@ -63,6 +63,7 @@ __all__ = ["End", "Loop", "LoopSettings", "Outcome"]
 LOGGER = logging.getLogger("leantune.run")
 FOREVER = 1e12  # the lease of a worker whose clock is not the wall's, or that does not share its study
 RECOVERY_SECONDS = 1.0  # between looks for vanished workers
+REMAINS_SECONDS = 0.1  # between looks at what such a worker left on this host, while it is ended
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.5  # seconds between looks at the store while others work
 ONLY_ONE_HAS_RUN = End(Outcome.ENOUGH, "the trial has run")
 
@@ -98,6 +99,7 @@ class Loop:
         self._waiting: Waiting | None = None
         self._pause = SHORTEST_PAUSE
         self._next_recovery = -math.inf
+        self._remained: dict[tuple[int, int], float] = {}  # when something of a vanished worker's run was seen last
         self._alone = False
         self._only: int | None = None
 
@@ -185,7 +187,9 @@ class Loop:
     # -- what was lost
 
     def _recover(self) -> None:
-        """Queue again what vanished workers left running; a machine is paid for until its lease ends."""
+        """Queue again what vanished workers left running, once nothing of it is left on this host. A machine is paid
+        for until its lease ends, or until its last process has.
+        """
         now = self._clock.now()
         if now < self._next_recovery:
             return
@@ -198,8 +202,13 @@ class Loop:
         for claim in running:
             if claim.trial.number in self._claims or (claim.worker in alive and claim.lease_until > now):
                 continue
+            if self._executor.remains(claim.trial.number, claim.attempt, Seconds(self._settings.rules.grace)):
+                self._remained[claim.trial.number, claim.attempt] = now
+                self._next_recovery = min(self._next_recovery, now + REMAINS_SECONDS)
+                continue  # it is claimed and paid for until nothing of it is left on this host
             cause = f"worker {claim.worker} vanished"
-            paid = dollars(claim.booking.rate, self._attempts.unmeasured_seconds(claim, min(now, claim.lease_until)))
+            until = max(min(now, claim.lease_until), self._remained.pop((claim.trial.number, claim.attempt), -math.inf))
+            paid = dollars(claim.booking.rate, self._attempts.unmeasured_seconds(claim, until))
             trained = self._attempts.trained_seconds(claim.trial.number, claim.attempt)
             if self._store.lose(claim, time=now, cause=cause, dollars=paid, seconds=trained):
                 self._changed(claim.trial.number)

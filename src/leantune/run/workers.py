@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 PROC = Path("/proc")
 ZOMBIE = "Z"
+UNKNOWN = 0.0  # ticks, where a process exists and nobody tells since when
 RENEWALS = 4  # in one lease: three may be missed
 SLOWEST_SHARE, SLOWEST_SECONDS = 0.1, 1.0  # of the lease: how much sooner than its lease ends a run is dead
 
@@ -145,7 +146,7 @@ def this_worker(slots: int, clock: Clock) -> WorkerRow:
     """A new worker that is this process."""
     pid, now = os.getpid(), clock.now()
     name = f"{socket.gethostname()}-{pid}-{uuid.uuid4().hex[:8]}"
-    return WorkerRow(name, this_host(), pid, process_start(pid) or 0.0, slots, now, now)
+    return WorkerRow(name, this_host(), pid, process_start(pid) or UNKNOWN, slots, now, now)
 
 
 def this_host() -> str:
@@ -156,24 +157,31 @@ def this_host() -> str:
 
 
 def process_start(pid: int) -> float | None:
-    """When the process started, in clock ticks since boot; None when it is gone, or a zombie."""
+    """When the process started, in clock ticks since boot; None when it is gone, or a zombie; UNKNOWN
+    where it exists and we may not know more (another user's under hidepid, a system without /proc).
+    """
     try:
         fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return None if PROC.is_dir() or not _answers(pid) else 0.0
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return UNKNOWN if _exists(pid) else None
     return None if fields[0] == ZOMBIE else float(fields[19])
 
 
 def dead_workers(workers: Iterable[WorkerRow]) -> frozenset[str]:
-    """Ids of the workers of this machine whose process is gone; of other machines nothing is known."""
+    """Ids of the workers of this machine whose process is gone; of other machines nothing is known, and a process that
+    we may not look at is not taken to be gone.
+    """
     here = this_host()
-    return frozenset(
-        worker.id for worker in workers if worker.host == here and process_start(worker.pid) != worker.process_started
-    )
+    return frozenset(worker.id for worker in workers if worker.host == here and _is_gone(worker))
 
 
-def _answers(pid: int) -> bool:
-    """For systems without /proc: whether a process of that number exists; True where that cannot be asked."""
+def _is_gone(worker: WorkerRow) -> bool:
+    started = process_start(worker.pid)
+    return started is None or (started != worker.process_started and UNKNOWN not in (started, worker.process_started))
+
+
+def _exists(pid: int) -> bool:
+    """Asked of the kernel, which hides no process."""
     if sys.platform == "win32":
         return True  # os.kill(pid, 0) would send it Ctrl-C
     try:

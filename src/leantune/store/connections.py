@@ -76,6 +76,14 @@ class Connections:
         self._process = os.getpid()
         self._closed = False
 
+    @property
+    def key(self) -> str:
+        """Names the database: a file by its number on its device, a server's by its name there."""
+        if self.file is not None:
+            status = self.file.stat()
+            return f"sqlite {status.st_dev} {status.st_ino}"
+        return f"memory {self._process} {id(self)}" if self.in_memory else f"postgresql {self._engine.url.database}"
+
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A transaction that sees one moment of the database; within another one of this thread, that one."""

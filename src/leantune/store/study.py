@@ -56,6 +56,13 @@ class StudyStore(Store):
         self._space = space
         self._state = StudyState()
 
+    @property
+    def key(self) -> str:
+        """Names the study's store on this host: the same for whoever opens it, by whatever path or address, and another
+        one for a copy that lies beside it.
+        """
+        return f"{self._connections.key} {self._id} {self.created!r}"
+
     def may_propose(self, worker: str, *, time: float, for_seconds: float) -> bool:
         """See Store."""
         until = finite(time, "time") + positive(for_seconds, "for_seconds")

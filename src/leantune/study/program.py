@@ -158,7 +158,7 @@ class JobProgram:
         """Runs the program; a simulated market goes on from what the store holds."""
         stays = tuple(store.stays())
         reports = tuple(store.reports()) if stays else ()
-        return self.place.executor(clock, Past(stays, reports, store.history().seconds))
+        return self.place.executor(clock, Past(stays, reports, store.history().seconds, store.key))
 
     def loop_settings(self, problem: Problem, tuner: Tuner, seed: int) -> LoopSettings:
         """How a worker works on the study."""

@@ -79,6 +79,12 @@ class DatabaseContract(StoreContract, ABC):
                 self.create(database, wrong)
         assert [row.name for row in database.studies()] == ["mine"]
 
+    def test_everybody_names_the_study_alike_and_no_other_so(
+        self, database: Database, study: StudyStore, peer: StudyStore
+    ) -> None:
+        assert study.key == peer.key == database.open("mine", contract_space()).key
+        assert self.create(database, "second").key != study.key
+
     def test_studies_do_not_mix(self, database: Database, study: StudyStore) -> None:
         second = self.create(database, "second")
         study.propose(SMALL, FULL, time=1.0)

@@ -1,5 +1,6 @@
-"""Messages between a worker and its warden (`supervision` has the protocol), and how the warden sends them: as
-JSON lines that never wait for their reader. Standard library only.
+"""What a worker and its warden say to each other (`supervision` has the protocol), and how the warden sends it: by
+JSON lines that never wait for their reader; and the name of a run, which all its processes carry. Standard library
+only.
 """
 
 import json
@@ -8,9 +9,10 @@ import select
 import time  # noqa: TID251 - in the warden, which measures for itself
 from collections import deque
 from enum import StrEnum
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 LONGEST_KILL = 10.0  # seconds after which a process that SIGKILL does not end (waiting for a dead disk) is left alone
+RUN_VARIABLE = "LEANTUNE_RUN"  # the environment variable of a `RunMark`
 MOST_UNREAD = 8 << 20  # bytes kept for a worker that does not read; the oldest lines are dropped
 LONGEST_GOODBYE = 600.0  # seconds that a stopped worker has to read the last messages
 
@@ -27,12 +29,38 @@ class EndReason(StrEnum):
     SIGNAL = "signal"  # the warden received a signal
 
 
+class RunMark(NamedTuple):
+    """The name of a run, which all its processes have in their environment.
+
+    store: names the study's store on this host (`StudyStore.key`). trial, attempt: numbers.
+    """
+
+    store: str
+    study: str
+    trial: int
+    attempt: int
+
+    @property
+    def text(self) -> str:
+        """As it stands in the environment."""
+        return json.dumps(self)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process of the run has in its environment."""
+        return {RUN_VARIABLE: self.text}
+
+    def is_of_same_trial(self, other: "RunMark") -> bool:
+        """Whether both are runs of one trial."""
+        return self[:3] == other[:3]
+
+
 class Orders(TypedDict):
     """A run and its terms.
 
     lease, renewed_ago: seconds, None for no lease. cores: to run on, empty for all. vcpus: at most the cores. memory:
     bytes, 0 for any. reports: where to make the named pipe; temporary: the folder to make it in otherwise. held: file
-    descriptors of locks, held until all has ended.
+    descriptors of locks, held by every process of the run, and by the warden until all has ended.
     """
 
     argv: list[str]

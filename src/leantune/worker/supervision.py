@@ -74,8 +74,6 @@ class Supervision:
 
     def run(self) -> None:
         """Start the program, watch it to its end, and tell how it ended."""
-        for file in self._orders["held"]:
-            os.set_inheritable(file, False)
         tree.adopt_orphans()
         self._log = LogFile(self._orders["log"], self._orders["log_limit"])
         self._fifo, fifo_path = _reports_fifo(self._orders["reports"], self._orders["temporary"])

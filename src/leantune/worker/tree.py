@@ -53,21 +53,50 @@ def _children(pid: int) -> list[int]:
     children: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - as above
-            children += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
-    except (FileNotFoundError, ProcessLookupError):
-        pass  # it has ended; its children have another parent now
+            children += map(int, read(f"/proc/{pid}/task/{thread}/children").split())
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        pass  # it has ended, and its children have another parent now; or it is somebody else's
     return children
 
 
 class _children_by_scan:  # noqa: N801 - stands for the function above, where the kernel has no list of children
     def __init__(self) -> None:
         self._by_parent: dict[int, list[int]] = {}
-        for name in os.listdir("/proc"):  # noqa: PTH208 - as above
-            if name.isdigit() and (fields := _stat(int(name))):
-                self._by_parent.setdefault(int(fields[1]), []).append(int(name))
+        for pid in all_processes():
+            if fields := _stat(pid):
+                self._by_parent.setdefault(int(fields[1]), []).append(pid)
 
     def __call__(self, pid: int) -> list[int]:
         return self._by_parent.get(pid, [])
+
+
+def all_processes() -> list[int]:
+    """Process ids of everybody whom we may see."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - as above
+
+
+def ancestors(pid: int) -> list[int]:
+    """The process's parent, its parent, and so on, as far as we may see."""
+    parents: list[int] = []
+    while (fields := _stat(pid)) and (pid := int(fields[1])) > 0:
+        parents.append(pid)
+    return parents
+
+
+def session(pid: int) -> int:
+    """The session that the process belongs to; 0 when it has ended, or may not be looked at."""
+    fields = _stat(pid)
+    return int(fields[3]) if fields else 0
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it has not ended, as far as we may see: one that only waits to be buried has."""
+    return (fields := _stat(pid)) != [] and fields[0] not in (b"Z", b"X")
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether somebody made it stand still (SIGSTOP)."""
+    return _stat(pid)[:1] == [b"T"]
 
 
 def usage(pids: Iterable[int]) -> tuple[float, int]:
@@ -95,7 +124,7 @@ def proportional_bytes(pids: Iterable[int]) -> int:
     total = 0
     for pid in pids:
         try:
-            lines = _read(f"/proc/{pid}/smaps_rollup").splitlines()
+            lines = read(f"/proc/{pid}/smaps_rollup").splitlines()
             total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith((b"Pss:", b"SwapPss:")))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             total += usage([pid])[1]
@@ -149,13 +178,16 @@ class Throttle:
 
 
 def _stat(pid: int) -> list[bytes]:
-    """Fields 3 and on of /proc/<pid>/stat (state, parent, ...); empty when the process has ended."""
+    """Fields 3 and on of /proc/<pid>/stat (state, parent, group, session, ...); empty when the process has ended, or
+    may not be looked at.
+    """
     try:
-        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
+        return read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return []
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
+    """A file of /proc."""
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
         return file.read() or b""

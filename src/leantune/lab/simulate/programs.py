@@ -178,6 +178,10 @@ class RecordedPrograms:
             raise IllegalMove("it is running", where=f"trial {number}", hint="End it first")
         self._checkpoints.pop(number, None)
 
+    def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
+        """Nothing: nothing runs."""
+        return False
+
     def kept(self, numbers: Iterable[int]) -> frozenset[int]:
         """Those that have saved one."""
         return frozenset(number for number in numbers if self._checkpoints.get(number, 0.0) > 0)
