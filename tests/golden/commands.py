@@ -177,6 +177,7 @@ STUDY = (
     Step("extend-json", ("extend", "job.yaml", "--trials", "6", "--json")),
     Step("worker", ("worker", "--store", "sqlite:///leantune.db", "--study", "digits", "--parallel", "1"), REAL),
     Step("worker-json", ("worker", "job.yaml", "--json"), REAL),
+    Step("logs-json", ("logs", "job.yaml", "--json"), REAL),
     Step("report", ("report", "job.yaml"), REPORT, page="digits-report.html"),
     Step("report-json", ("report", "job.yaml", "-o", "other.html", "--json"), REAL),
     *_both("clean-dry-run", "clean", "job.yaml", "--dry-run", varying=REAL),
