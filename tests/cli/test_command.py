@@ -43,7 +43,7 @@ from leantune.errors import JobError, StudyOver
         (errors.MissingExtra("x"), 4),
         (errors.LaunchRefused("x"), 1),
         (errors.MachineGone("x"), 1),
-        (errors.IllegalMove("x"), 1),
+        (errors.IllegalMove("x"), 2),
     ],
     ids=lambda value: type(value).__name__,
 )

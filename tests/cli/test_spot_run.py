@@ -152,7 +152,7 @@ def test_where_every_program_fails_that_is_bad_news(tmp_path: Path) -> None:
 def test_a_program_that_tells_no_step_is_trained_to_its_end_and_that_is_said(tmp_path: Path) -> None:
     result = invoke(make_job(tmp_path, "print('loss=0.5')", settings=[{"floor": 0.1}]))
     assert result.exit_code == 0, result.output
-    assert "note      no step was reported" in result.stdout
+    assert "note      no program reported a step" in result.stdout
 
 
 @pytest.mark.parametrize(

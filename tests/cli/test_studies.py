@@ -179,7 +179,7 @@ def test_what_fails_for_some_configurations_alone_is_learned(tmp_path: Path) -> 
 )
 def test_what_is_no_false_start_costs_trials(tmp_path: Path, program: str) -> None:
     job = make_job(tmp_path, program, run={"max_failures": 3, "grace": "1 s"}, budget={"trials": 8})
-    assert told("run", job, code=1)["reason"] == "3 trials failed and none came through"
+    assert told("run", job, code=1)["reason"] == "3 trials failed and none succeeded"
     with Study.from_job(job, create=False) as study:
         assert [trial.state for trial in study.history.trials] == [TrialState.FAILED] * 3
 
@@ -396,7 +396,7 @@ def test_where_no_model_was_kept_that_is_null(finished: Path) -> None:
 
 def test_failed_trials_are_run_again_once_the_fault_is_put_right(tmp_path: Path) -> None:
     """The budget and the ledger go on: no more trials, and the dollars of the failures stay."""
-    job = make_job(tmp_path, **{**PRICED, "budget": {"usd": 100, "trials": 3}})
+    job = make_job(tmp_path, BROKEN, **{**PRICED, "budget": {"usd": 100, "trials": 3}})
     (tmp_path / "broken").touch()
     assert invoke("run", job).exit_code == 3
     failed = told("status", job)

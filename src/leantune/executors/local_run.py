@@ -164,8 +164,8 @@ class LocalRun:
         if self.terms.attempt == 1:
             return None
         remnants = self._place.remnants(self.trial.number, self.terms.attempt - 1)
-        found = remnants.find()
-        return remnants if found.processes and not found.wardens else None
+        remains = remnants.find()
+        return remnants if remains.processes and not remains.wardens else None
 
     @property
     def _has_to_restore(self) -> bool:

@@ -44,26 +44,26 @@ class Remnants:
         now, pause = self._clock.monotonic(), _SHORTEST
         give_up = kill_at = now
         killing = False
-        while found := self.find():
-            if not found.processes:
+        while remains := self.find():
+            if not remains.processes:
                 break
             now = self._clock.monotonic()
-            new = (found.wardens or found.processes) - asked
+            new = (remains.wardens or remains.processes) - asked
             if not asked:
-                kill_at = now + grace + (WARDEN_MARGIN if found.wardens else 0.0)
+                kill_at = now + grace + (WARDEN_MARGIN if remains.wardens else 0.0)
             if not killing and (hurry() or (asked and now >= kill_at)):
                 killing, give_up = True, now + LONGEST_KILL
             if killing:
-                tree.send(found.processes, signal.SIGKILL)
+                tree.send(remains.processes, signal.SIGKILL)
             else:
                 tree.send(new, signal.SIGTERM)
-                tree.send(found.processes, signal.SIGCONT)
+                tree.send(remains.processes, signal.SIGCONT)
             asked |= new
             if killing and now >= give_up:
-                return found.processes
+                return remains.processes
             self._clock.sleep(pause)
             pause = min(2 * pause, _LONGEST)
-            _bury(found.processes)
+            _bury(remains.processes)
         return frozenset()
 
 

@@ -159,9 +159,9 @@ def moved(trial: Trial, *steps: Move) -> Trial:
     for step in steps:
         checked = checked_step(trial.number, state, step)
         if state is TrialState.FAILED:
-            told = told_dollars(shown)
-            checked = checked._replace(dollars=Usd(checked.dollars + max(0.0, told - resumed)))
-            shown, resumed = (), Usd(max(0.0, resumed - told))
+            failure = told_dollars(shown)
+            checked = checked._replace(dollars=Usd(checked.dollars + max(0.0, failure - resumed)))
+            shown, resumed = (), Usd(max(0.0, resumed - failure))
         log = log.with_move(checked)
         state = step.state
     return _changed(trial, state, log, shown, resumed)

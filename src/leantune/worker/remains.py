@@ -31,16 +31,16 @@ def find_remains(mark: RunMark, lock: str, *, is_locked: bool) -> Remains:
     a later attempt is at work, to which the lock belongs.
     """
     spared = {os.getpid(), *tree.ancestors(os.getpid())}
-    marked = {pid: found for pid, found in _marks() if found.is_of_same_trial(mark) and pid not in spared}
-    roots = {pid for pid, found in marked.items() if found.attempt <= mark.attempt}
+    marked = {pid: own for pid, own in _marks() if own.is_of_same_trial(mark) and pid not in spared}
+    roots = {pid for pid, own in marked.items() if own.attempt <= mark.attempt}
     later = {pid for pid in marked if pid not in roots}
     if is_locked and not later:
         roots |= set(_holders(os.path.realpath(lock))) - spared
     sessions = {tree.session(pid) for pid in roots} - {tree.session(pid) for pid in spared | later} - {0}
     roots |= {pid for pid in tree.all_processes() if tree.session(pid) in sessions} if sessions else set()
     children = {child for pid in roots for child in tree.descendants(pid)}
-    found = frozenset(pid for pid in (roots | children) - spared - later if tree.is_alive(pid))
-    return Remains(found, frozenset(pid for pid in found if _is_warden(pid) and not tree.is_stopped(pid)))
+    left = frozenset(pid for pid in (roots | children) - spared - later if tree.is_alive(pid))
+    return Remains(left, frozenset(pid for pid in left if _is_warden(pid) and not tree.is_stopped(pid)))
 
 
 def _marks() -> Iterable[tuple[int, RunMark]]:
