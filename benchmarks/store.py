@@ -49,7 +49,7 @@ from leantune.store.rows import Booking, StayRow
 from leantune.store.study import StudyStore
 from leantune.strategies.registry import at_work, recipe
 from leantune.study.definition import describe
-from leantune.units import Seconds, Usd
+from leantune.units import NO_SECONDS, Seconds, Usd
 
 NAME = "bench"
 BARE_ROWS = 1000  # before and after the study: the rate of one disk varies by a factor of three within a minute
@@ -113,7 +113,7 @@ class InstantExecutor:
             for trial in ended
         ]
 
-    def renew(self, number: int) -> None:
+    def renew(self, number: int, ago: Seconds = NO_SECONDS) -> None:
         """Nothing runs long enough."""
 
     def end(self, number: int, mode: EndMode) -> None:

@@ -56,7 +56,8 @@ def test_a_program_is_given_what_is_left_of_the_lease_in_seconds_of_this_world()
     terms = Terms(time_limit=Seconds(60.0), lease=Seconds(30.0), earlier_seconds=Seconds(20.0), continues=smaller)
     given = rental(terms).program_terms(now=15.0, speed=10.0)
     assert given is not None
-    assert (given.time_limit, given.market_limit, given.lease, given.earlier_seconds) == (6.0, 60.0, 25.0, 2.0)
+    assert (given.time_limit, given.market_limit, given.renewed_ago, given.earlier_seconds) == (6.0, 60.0, 5.0, 2.0)
+    assert given.lease == 30.0
     assert given.shown_limit == 60.0
     assert given.continues is not None and given.continues[1].seconds == 5.0
     assert rental(terms).program_terms(now=40.0, speed=10.0) is None, "its lease is over"

@@ -22,7 +22,7 @@ from leantune.executors.base import (
 )
 from leantune.executors.watched import LOOK_SECONDS, WatchedExecutor
 from leantune.history import Trial, TrialState
-from leantune.units import Seconds
+from leantune.units import NO_SECONDS, Seconds
 from tests.executors.programs import ENOUGH, eventually, trial_of
 from tests.executors.rented_worlds import stay_of
 
@@ -58,8 +58,8 @@ class Puppet:
     def end(self, number: int, mode: EndMode) -> None:
         self.calls.append(("end", number, mode))
 
-    def renew(self, number: int) -> None:
-        self.calls.append(("renew", number))
+    def renew(self, number: int, ago: Seconds = NO_SECONDS) -> None:
+        self.calls.append(("renew", number, ago))
 
     def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
         return False
@@ -184,14 +184,14 @@ def test_what_has_ended_is_told_as_it_ended_unless_it_is_killed(watched: Watched
 def test_the_rest_is_passed_on(watched: WatchedExecutor, puppet: Puppet) -> None:
     watched.check(trial_of())
     watched.start(trial_of())
-    watched.renew(0)
+    watched.renew(0, Seconds(2.0))
     watched.end(0, EndMode.SAVE)
     assert watched.capacity() == FreeCapacity(frozenset({0}), slots=3)
     assert watched.next_event_time() is None
     tell(puppet, END)
     watched.step(0.0)
     watched.forget(0)
-    assert puppet.calls == [("check", 0), ("renew", 0), ("end", 0, EndMode.SAVE), ("forget", 0)]
+    assert puppet.calls == [("check", 0), ("renew", 0, 2.0), ("end", 0, EndMode.SAVE), ("forget", 0)]
 
 
 def test_closed_it_looks_no_more(watched: WatchedExecutor, puppet: Puppet) -> None:

@@ -21,6 +21,7 @@ from leantune.executors.base import Executor
 from leantune.run import workers
 from leantune.run.workers import Heartbeat, dead_workers, process_start, this_host, this_worker
 from leantune.store.study import StudyStore
+from leantune.units import Seconds
 
 
 def test_this_process_is_alive_and_each_worker_has_a_name_of_its_own() -> None:
@@ -112,6 +113,7 @@ class Store:
         self.keep, self.beats, self.beaten = keep, 0, threading.Event()
         self.failure: Exception | None = None
         self.seen_at: list[float] = []
+        self.renewed_at: list[float] = []
         self.wait_for: threading.Event | None = None
 
     def seen(self, worker: str, time: float) -> None:
@@ -121,6 +123,7 @@ class Store:
         if self.failure is not None:
             self.beaten.set()
             raise self.failure
+        self.renewed_at.append(time)
         if self.wait_for is not None:
             self.wait_for.wait(10)
         self.beats += 1
@@ -134,9 +137,11 @@ class Renewed:
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
+        self.ago: list[float] = []
 
-    def renew(self, number: int) -> None:
+    def renew(self, number: int, ago: Seconds) -> None:
         self.numbers.append(number)
+        self.ago.append(ago)
 
 
 def heart(store: Store, renewed: Renewed) -> Heartbeat:
@@ -174,17 +179,18 @@ def test_what_has_ended_is_not_lost() -> None:
         assert beating.take_lost() == frozenset()
 
 
-def test_a_renewal_that_took_too_long_is_not_passed_on_to_the_run() -> None:
+def test_a_slow_renewal_is_passed_on_with_its_age_and_followed_by_one_at_once() -> None:
     """The store counts the lease from before the renewal: the run must not count it from after."""
     store, renewed = Store({1}), Renewed()
     store.wait_for = threading.Event()
     with heart(store, renewed) as beating:
         beating.hold(1)
-        threading.Timer(0.15, store.wait_for.set).start()  # more than a tenth of the lease
-        while store.beats < 1:
-            threading.Event().wait(0.01)
-        first = list(renewed.numbers)
-    assert first == []
+        threading.Timer(0.05 + 0.15, store.wait_for.set).start()  # more than the period, which is 0.05 s
+        while len(renewed.numbers) < 2:
+            threading.Event().wait(0.005)
+    assert renewed.numbers[:2] == [1, 1]
+    assert renewed.ago[0] > 0.1 and renewed.ago[1] < 0.1
+    assert store.renewed_at[1] - store.renewed_at[0] < renewed.ago[0] + 0.04, "a period is not waited for again"
 
 
 def test_a_store_that_fails_stops_the_loop_not_only_the_heart() -> None:

@@ -147,9 +147,9 @@ def test_a_renewed_lease_is_longer(tmp_path: Path) -> None:
     with at_work(tmp_path, "sleep", "60", lease=0.6, grace=0.05) as working:
         working.hear()
         for _ in range(6):
-            working.tell({"renew": True})
+            working.tell({"renewed": time.monotonic()})
             time.sleep(0.1)
-        working.tell({"renew": True})
+        working.tell({"renewed": time.monotonic()})
         end = working.hear()
     assert end["why"] == "lease"
     assert 1.0 < end["seconds"] < 4.0

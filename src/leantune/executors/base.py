@@ -35,6 +35,7 @@ class Terms:
     attempt: 1 for its first run, one more each time it is run again. time_limit: seconds after which the run is asked
     to end, None for never. grace: seconds it then has before it is killed. lease: the run ends by itself when it was
     not renewed for that many seconds, because by then another worker may run the trial; None for never.
+    renewed_ago: how much of it was over at the start.
     earlier_seconds, earlier_usd: how long earlier attempts ran and what they cost; they count as part of the training
     where a checkpoint is found. So do the metrics that earlier attempts reported last: a program that has nothing left
     to do need not tell them again. continues: a done trial of the configuration at a smaller share, and what it showed
@@ -47,6 +48,7 @@ class Terms:
     time_limit: Seconds | None = None
     grace: Seconds = GRACE
     lease: Seconds | None = None
+    renewed_ago: Seconds = NO_SECONDS
     earlier_seconds: Seconds = NO_SECONDS
     earlier_usd: Usd = NO_USD
     reported: Mapping[str, float] = field(default_factory=dict)
@@ -248,8 +250,8 @@ class Executor(Protocol):
         """End a running trial and return at once. UnknownTrial when it is not running."""
         ...
 
-    def renew(self, number: int) -> None:
-        """The trial's lease was renewed: its run may go on for another `Terms.lease` seconds from now."""
+    def renew(self, number: int, ago: Seconds = NO_SECONDS) -> None:
+        """The trial's lease was renewed `ago` seconds ago: its run may go on for `Terms.lease` seconds from then."""
         ...
 
     def forget(self, number: int) -> None:

@@ -17,7 +17,7 @@ from leantune.executors.keeper import Checkpoints, Keeper
 from leantune.executors.outcome import Ending, ReportLog, Restored, outcome
 from leantune.history import Trial, TrialState
 from leantune.problem import Problem
-from leantune.units import Seconds, parse_share
+from leantune.units import NO_SECONDS, Seconds, parse_share
 from leantune.worker.client import CurrentTrial, acting, real_number
 from leantune.worker.lines import read_mapping
 from leantune.worker.messages import EndReason
@@ -102,7 +102,7 @@ class FunctionExecutor(BaseExecutor):
         if not was_killed:
             self._news.append(finished)
 
-    def renew(self, number: int) -> None:
+    def renew(self, number: int, ago: Seconds = NO_SECONDS) -> None:
         """A function ends with its process, so there is nothing to end by itself."""
 
     def end(self, number: int, mode: EndMode) -> None:

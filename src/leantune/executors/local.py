@@ -27,7 +27,7 @@ from leantune.executors.local_run import LocalHost, LocalRun
 from leantune.executors.machine import CoreLocks, RunLocks, check_cluster, this_host
 from leantune.executors.registry import Charges, Past, ProgramSettings
 from leantune.history import Trial
-from leantune.units import Seconds
+from leantune.units import NO_SECONDS, Seconds
 
 if TYPE_CHECKING:
     from leantune.executors.remnants import RemnantsEnding
@@ -154,11 +154,11 @@ class LocalExecutor(BaseExecutor):
             self._sleep(min(until, *(run.next_look for run in self._runs.values())) - now)
             self._hear()
 
-    def renew(self, number: int) -> None:
+    def renew(self, number: int, ago: Seconds = NO_SECONDS) -> None:
         """Pass it on to the warden. May be called from another thread; a trial that has ended needs no lease."""
         run = self._runs.get(number)
         if run is not None:
-            run.renew()
+            run.renew(ago)
 
     def end(self, number: int, mode: EndMode) -> None:
         """Ask the program to save a checkpoint and end, or kill everything that it started."""

@@ -72,7 +72,7 @@ class LocalRun:
         self._argv = self._arguments()
         self._mark = place.mark(trial.number, terms.attempt)
         self._restored = Restored()
-        self._renewed = self._clock.monotonic()
+        self._renewed = self._clock.monotonic() - terms.renewed_ago
         self._guard = threading.Lock()  # of the three lines below
         self._cancelled = False
         self._begun: Begun | None = None  # until it is told
@@ -96,12 +96,12 @@ class LocalRun:
         else:
             threading.Thread(target=self._begin_later, args=(locks,), daemon=True).start()
 
-    def renew(self) -> None:
-        """The lease begins anew."""
-        self._renewed = self._clock.monotonic()
+    def renew(self, ago: Seconds) -> None:
+        """The lease began anew `ago` seconds ago."""
+        self._renewed = max(self._renewed, self._clock.monotonic() - ago)
         warden = self.warden
         if warden is not None:
-            warden.send({"renew": True})
+            warden.send({"renewed": self._renewed})
 
     def interrupt(self, *, evict: bool) -> None:
         """Ask it to save a checkpoint and end; evict: before it is done."""

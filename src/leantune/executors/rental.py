@@ -55,7 +55,7 @@ class CheckpointFacts:
 class Rental:
     """One run of a trial and its machines. Times are the market's, but for `renewed`.
 
-    facts: of the trial's checkpoints, also those of other runs. renewed: when its lease was (this world).
+    facts: of the trial's checkpoints, also those of other runs. renewed: when its lease was (this world, monotonic).
     waiting_since: without machines. began: when its machines were launched; started: its program; ready: its training.
     asked_at: when it was asked to save, and is_saved: whether a checkpoint is complete since then. mark: seconds and
     step of its last report, or of its beginning; None while unknown. saving: seconds of all its checkpoints.
@@ -151,17 +151,15 @@ class Rental:
         return row
 
     def program_terms(self, now: float, speed: float) -> Terms | None:
-        """On what terms its program starts, in seconds of this world; None where its lease is over. now: this world's.
+        """On what terms its program starts, in seconds of this world; None where its lease is over. now: monotonic.
 
         speed: seconds of the market in one of this world.
         """
-        terms, lease = self.terms, None
-        if terms.lease is not None:
-            lease = Seconds(terms.lease - (now - self.renewed))
-            if lease <= 0:
-                return None
-        if speed == 1.0 and lease is None:
-            return terms
+        terms, renewed_ago = self.terms, Seconds(max(0.0, now - self.renewed))
+        if terms.lease is not None and renewed_ago >= terms.lease:
+            return None
+        if speed == 1.0:
+            return replace(terms, renewed_ago=renewed_ago) if terms.lease is not None else terms
         continues = terms.continues
         if continues is not None and continues[1].seconds is not None:
             continues = continues[0], replace(continues[1], seconds=Seconds(continues[1].seconds / speed))
@@ -169,7 +167,7 @@ class Rental:
             terms,
             time_limit=None if terms.time_limit is None else Seconds(terms.time_limit / speed),
             market_limit=terms.time_limit,
-            lease=lease,
+            renewed_ago=renewed_ago,
             earlier_seconds=Seconds(terms.earlier_seconds / speed),
             continues=continues,
         )

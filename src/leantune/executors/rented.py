@@ -48,7 +48,7 @@ from leantune.executors.rental import CheckpointFacts, Phase, Purpose, Rental
 from leantune.history import History, Trial, TrialState
 from leantune.rent.placement import Need, Placement
 from leantune.store.rows import StayRow
-from leantune.units import Seconds
+from leantune.units import NO_SECONDS, Seconds
 
 RETRY_SECONDS = 60.0  # of the market, until a launch that was refused everywhere is tried again
 HOUR = 3600.0  # of the market, after which a move is considered
@@ -182,17 +182,17 @@ class RentedExecutor(BaseExecutor):
         facts = self._checkpoints.get(trial.number)
         if facts is None:
             facts = self._checkpoints[trial.number] = CheckpointFacts(*self._hooks.checkpoint(trial))
-        rental = Rental(trial, terms, facts, self._base.now(), self._clock.now())
+        rental = Rental(trial, terms, facts, self._base.monotonic() - terms.renewed_ago, self._clock.now())
         self._timers.renew(rental)
         self._rentals[trial.number] = rental
         self._place(rental)
 
-    def renew(self, number: int) -> None:
+    def renew(self, number: int, ago: Seconds = NO_SECONDS) -> None:
         """Pass it on to the program, or to when it begins."""
         rental = self._rentals.get(number)
         if rental is not None:
-            rental.renewed = self._base.now()
-            self._programs.renew(number)
+            rental.renewed = max(rental.renewed, self._base.monotonic() - ago)
+            self._programs.renew(number, ago)
 
     def end(self, number: int, mode: EndMode) -> None:
         """Ask the program to save and end, or kill it; its machines are given back."""
@@ -435,7 +435,7 @@ class RentedExecutor(BaseExecutor):
 
     def _begin(self, rental: Rental) -> None:
         """All machines have booted: the program starts, with what is left of its lease."""
-        terms = rental.program_terms(self._base.now(), self._speed)
+        terms = rental.program_terms(self._base.monotonic(), self._speed)
         if terms is None:
             cause = "its lease was over before it could begin"
             self._leave(rental, Finished(rental.number, (), TrialState.LOST, cause))

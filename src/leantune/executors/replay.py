@@ -12,7 +12,7 @@ from leantune.errors import ObservationError
 from leantune.executors.base import BaseExecutor, Begun, EndMode, Event, Finished, FreeCapacity, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState, observe, told_dollars
 from leantune.problem import Problem
-from leantune.units import Seconds, Usd
+from leantune.units import NO_SECONDS, Seconds, Usd
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class ReplayExecutor(BaseExecutor):
         self._clock.sleep(seconds)
         self._due = end
 
-    def renew(self, number: int) -> None:
+    def renew(self, number: int, ago: Seconds = NO_SECONDS) -> None:
         """A look into a table ends with its process, so there is nothing to end by itself."""
 
     def end(self, number: int, mode: EndMode) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from leantune.clock import Clock
 from leantune.executors.base import BaseExecutor, EndMode, Event, Executor, Finished, FreeCapacity, MachineUpdate, Terms
 from leantune.history import Trial
-from leantune.units import Seconds
+from leantune.units import NO_SECONDS, Seconds
 
 LOOK_SECONDS = 0.02  # of this world, between looks at machines and programs
 
@@ -73,10 +73,10 @@ class WatchedExecutor(BaseExecutor):
             self._refuse_running(number)
             self._inner.forget(number)
 
-    def renew(self, number: int) -> None:
+    def renew(self, number: int, ago: Seconds = NO_SECONDS) -> None:
         """As inside."""
         with self._news:
-            self._inner.renew(number)
+            self._inner.renew(number, ago)
 
     def step(self, now: float) -> list[Event]:
         """Events since the last call; an error of the thread is raised here."""

@@ -58,15 +58,18 @@ class Attempts:
         self._store, self._executor, self._clock, self._curves = work.store, work.executor, work.clock, curves
         self._settings, self._problem, self._rules = work.settings, work.settings.problem, work.settings.rules
 
-    def terms(self, claim: Claim, *, keep: bool) -> Terms:
-        """On what terms the next run is started. keep: its checkpoint is saved also when it has succeeded."""
+    def terms(self, claim: Claim, *, keep: bool, claimed_ago: Seconds) -> Terms:
+        """On what terms the next run is started. keep: its checkpoint is saved also when it has succeeded.
+
+        claimed_ago: the store counts the lease from before its transaction, and the run must not count it from after.
+        """
         trial, limit = claim.trial, claim.booking.time_limit
         return Terms(
             claim.attempt,
             None if limit is None else Seconds(limit),
             Seconds(self._rules.grace),
-            # The store counts the lease from before its transaction: the run must not count it from after.
-            None if self._settings.lease is None else Seconds(max(0.0, claim.lease_until - self._clock.now())),
+            None if self._settings.lease is None else Seconds(self._settings.lease),
+            claimed_ago,
             self.seconds(trial),
             trial.moved_dollars,
             reported_last(self._store.reports(trial.number), trial, self._problem) if claim.attempt > 1 else {},

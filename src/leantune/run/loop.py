@@ -344,7 +344,7 @@ class Loop:
         return None
 
     def _start_queued(self, capacity: FreeCapacity) -> bool:
-        rests = self._attempts.rests()
+        rests, asked = self._attempts.rests(), self._clock.monotonic()
         claim = self._store.claim(
             self._worker.id,
             time=self._clock.now(),
@@ -353,7 +353,8 @@ class Loop:
         )
         if claim is None:
             return False
-        terms = self._attempts.terms(claim, keep=self._checkpoints.wanted(claim.trial))
+        ago = Seconds(self._clock.monotonic() - asked)
+        terms = self._attempts.terms(claim, keep=self._checkpoints.wanted(claim.trial), claimed_ago=ago)
         self._continues[claim.trial.number] = terms.continues
         self._claims[claim.trial.number] = claim
         if self._heart:

@@ -27,6 +27,7 @@ from leantune.run.events import Observer
 from leantune.run.ledger import TimeRules
 from leantune.store.rows import WorkerRow
 from leantune.strategies.tuner import Tuner
+from leantune.units import Seconds
 
 if TYPE_CHECKING:
     from leantune.store.base import Store
@@ -35,7 +36,6 @@ PROC = Path("/proc")
 ZOMBIE = "Z"
 UNKNOWN = 0.0  # ticks, where a process exists and nobody tells since when
 RENEWALS = 4  # in one lease: three may be missed
-SLOWEST_SHARE, SLOWEST_SECONDS = 0.1, 1.0  # of the lease: how much sooner than its lease ends a run is dead
 
 
 @dataclass(frozen=True)
@@ -123,23 +123,26 @@ class Heartbeat:
     def _beat(self) -> None:
         if hasattr(signal, "pthread_sigmask"):  # where threads get signals, they are for the main thread
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-        while not self._over.wait(self._lease / RENEWALS):
-            with self._lock:
-                held = frozenset(self._held)
-            now, began = self._clock.now(), self._clock.monotonic()
-            try:
-                self._store.seen(self._worker, now)
-                kept = self._store.renew(self._worker, held, time=now, lease=self._lease)
-            except Exception as error:  # noqa: BLE001 - raised again in the loop's own thread, by take_lost
-                self._failure = error
-                return
-            # The executor counts a lease from now, the store from when the renewal began: a slow one is not passed on.
-            if self._clock.monotonic() - began <= min(SLOWEST_SHARE * self._lease, SLOWEST_SECONDS):
-                for number in kept:
-                    self._executor.renew(number)
-            with self._lock:
-                self._lost |= (held - kept) & self._held
-                self._held -= self._lost
+        period, due = self._lease / RENEWALS, self._clock.monotonic()
+        try:
+            while not self._over.wait(max(0.0, due + period - self._clock.monotonic())):
+                due = self._clock.monotonic()  # a renewal that took longer than the period is followed by one at once
+                self._renew(due)
+                self._store.seen(self._worker, self._clock.now())
+        except Exception as error:  # noqa: BLE001 - raised again in the loop's own thread, by take_lost
+            self._failure = error
+
+    def _renew(self, began: float) -> None:
+        """The store counts the lease from when the renewal began; the run is told how long ago that was."""
+        with self._lock:
+            held = frozenset(self._held)
+        kept = self._store.renew(self._worker, held, time=self._clock.now(), lease=self._lease)
+        ago = Seconds(self._clock.monotonic() - began)
+        for number in kept:
+            self._executor.renew(number, ago)
+        with self._lock:
+            self._lost |= (held - kept) & self._held
+            self._held -= self._lost
 
 
 def this_worker(slots: int, clock: Clock) -> WorkerRow:

@@ -5,7 +5,7 @@ log, passes its reports on, and at the end kills leftover processes. It is told 
 standard input, and answers by JSON lines on its standard output, never waiting for a reader:
 
     in   {"argv": [...], ...}            the orders (`Orders`), first and once
-         {"renew": true}                 the lease begins anew
+         {"renewed": 123.4}              the lease began anew at that moment (monotonic), however late this is read
          {"stop": "term" | "kill"}       end the run, with its grace period or at once
     out  {"event": "started", "pid": 1}
          {"event": "report", "at": 1.5, "line": "{...}", "told": true}     told: through LEANTUNE_REPORTS
@@ -227,8 +227,8 @@ class Supervision:
         *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
             order = json.loads(line)
-            if "renew" in order:
-                self._renewed = time.monotonic()
+            if "renewed" in order:
+                self._renewed = max(self._renewed, order["renewed"])
             elif order["stop"] == "kill":
                 self._end_at_once(EndReason.STOP)
             else:

@@ -24,7 +24,7 @@ from leantune.clock import Clock
 from leantune.errors import IllegalMove, InvalidInput, UnknownTrial
 from leantune.executors.base import Begun, CheckpointSaved, EndMode, Event, Finished, FreeCapacity, Report, Terms
 from leantune.history import Observation, ObservationKind, Trial, TrialState
-from leantune.units import NO_USD, Seconds, is_value
+from leantune.units import NO_SECONDS, NO_USD, Seconds, is_value
 
 _ROUNDING = 1e-6  # seconds and steps: sums of floats that should be whole
 
@@ -169,7 +169,7 @@ class RecordedPrograms:
             program.epoch += 1
             self._schedule(self._clock.now(), program, self._on_ended)
 
-    def renew(self, number: int) -> None:
+    def renew(self, number: int, ago: Seconds = NO_SECONDS) -> None:
         """A recording has no lease."""
 
     def forget(self, number: int) -> None:
