@@ -45,7 +45,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Text that may repeat what somebody gave: without its middle where nobody would read on."""
+    """A text that may repeat long input: without its middle beyond LONGEST_TEXT characters."""
     half = LONGEST_TEXT // 2
     return text if len(text) <= LONGEST_TEXT else f"{text[:half]} [...] {text[-half:]}"
 

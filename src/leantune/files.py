@@ -70,7 +70,7 @@ def make_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk. Where nobody can (Windows, some network drives) nothing happens."""
+    """Bring the names in a folder to the disk. Without effect where impossible (Windows, some network drives)."""
     if os.name == "nt":
         return
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -78,7 +78,7 @@ class Manifest:
         return manifest
 
     def _is_sound(self) -> bool:
-        """Whether it can have been saved: whoever restores it writes below the folder alone, and through no link."""
+        """Whether it can have been saved: a restore writes below the folder alone, and through no link."""
         ends = [*(file.name for file in self.files), *self.links]
         names = [*ends, *self.folders]
         parents = {parent.as_posix() for name in names for parent in PurePosixPath(name).parents}

@@ -391,7 +391,7 @@ def _is_at(folder: Path, manifest: Manifest) -> bool:
 
 
 def _boot() -> str:
-    """What changes whenever the machine is booted; empty where nobody tells."""
+    """What changes whenever the machine is booted; empty where unknown."""
     try:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:

@@ -290,7 +290,7 @@ def clean(target: StudyTarget, *, dry_run: bool) -> Answer:
     return Answer(document, lines)
 
 
-# -- which commands this user lets a store start here: whoever may write to a shared database may change the job in it.
+# -- which commands this user lets a store start here: who may write to a shared database may change the job in it.
 # What was accepted is a file for each text, named after its SHA-256, in `accepted` in the user's folder; deleting it
 # takes the word back. A job file of the user's own is accepted by being run.
 

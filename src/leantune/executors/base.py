@@ -266,9 +266,10 @@ class Executor(Protocol):
         ...
 
     def remains(self, number: int, attempt: int, grace: Seconds) -> bool:
-        """Whether anything is left here of that attempt of a trial, or of an earlier one, which nobody looks after any
-        more. It is asked to end, and killed after its grace; returns at once: ask again. Somebody who holds the trial's
-        lock and may not be looked into is something.
+        """Whether processes of that attempt of a trial, or of an earlier one, are left here unattended.
+
+        They are asked to end, and killed after their grace; returns at once: ask again. An invisible process that holds
+        the trial's lock counts.
         """
         ...
 

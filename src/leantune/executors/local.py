@@ -32,7 +32,7 @@ from leantune.units import NO_SECONDS, Seconds
 if TYPE_CHECKING:
     from leantune.executors.remnants import RemnantsEnding
 
-WATCH_SECONDS = 1.0  # between looks at wardens, which somebody may have stopped
+WATCH_SECONDS = 1.0  # between looks at wardens, which may have been stopped
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class LocalExecutor(BaseExecutor):
             os.close(self._wake_file)
 
     def _watch_wardens(self) -> None:
-        """In a thread, as the worker may be busy for long: nobody stops a warden to outlive its limits."""
+        """In a thread, as the worker may be busy for long: stopping a warden outlives no limit."""
         while not self._watch_over.wait(WATCH_SECONDS):
             for run in tuple(self._runs.values()):
                 warden = run.listening_to

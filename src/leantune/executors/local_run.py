@@ -160,7 +160,7 @@ class LocalRun:
 
     @property
     def _abandoned(self) -> Remnants | None:
-        """What an earlier attempt has left here and nobody looks after any more."""
+        """The unattended remains of an earlier attempt here."""
         if self.terms.attempt == 1:
             return None
         remnants = self._place.remnants(self.trial.number, self.terms.attempt - 1)

@@ -22,7 +22,7 @@ from leantune.space import Cluster
 from leantune.worker.messages import RunMark
 
 LOCKS_VARIABLE = "LEANTUNE_LOCKS"  # a folder for the locks of trials, in place of the host's
-_LOCK_PLACES = ("/run/lock", "/tmp")  # the first that everybody may write to
+_LOCK_PLACES = ("/run/lock", "/tmp")  # the first that every user may write to
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 # One variable for each library; without it a library starts a thread for every processor of the machine.
 THREAD_VARIABLES = (
@@ -141,7 +141,7 @@ class CoreLocks:
 
 
 class RunLocks:
-    """One lock for each trial of a study on this host: whoever holds it, or has inherited it, belongs to its run.
+    """One lock for each trial of a study on this host: a process that holds it, or inherited it, belongs to its run.
 
     It is named by store and study and lies where every user and every folder finds the same one.
     """
@@ -155,12 +155,12 @@ class RunLocks:
         return self._folder / f"{study}-{mark.trial}.lock"
 
     def take(self, mark: RunMark) -> int | None:
-        """The open file, or None when somebody else holds it."""
+        """The open file, or None when another process holds it."""
         self._make_folder()
         return try_lock(self.path(mark), shared=True)
 
     def is_held(self, mark: RunMark) -> bool:
-        """Whether anybody holds it, also somebody whom we may not see."""
+        """Whether a process holds it, also an invisible one."""
         return not _is_free(self.path(mark))
 
     def _make_folder(self) -> None:
@@ -176,7 +176,7 @@ class RunLocks:
 
 
 def _check_open_to_all(folder: Path, status: os.stat_result) -> None:
-    """Somebody else's folder will do where everybody may make locks in it and only their owner may remove them."""
+    """Another user's folder will do where every user may make locks in it and only their owner may remove them."""
     if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o1777 != 0o1777:
         raise LeanTuneError(
             f"{str(folder)!r} is not a folder that all users may lock trials in",
@@ -195,7 +195,7 @@ def _host_locks() -> Path:
 
 
 def try_lock(path: Path, *, shared: bool = False) -> int | None:
-    """The open file when nobody else holds the lock; None otherwise. Closing it everywhere gives the lock back.
+    """The open file when no other process holds the lock; None otherwise. Closing it everywhere gives the lock back.
 
     shared: other users may hold it another time.
     """

@@ -59,7 +59,7 @@ class ProgramSettings:
     """The training program of a study, and where its runs are kept.
 
     arguments: the command line of a trial. folder: where the program starts. runs: gets a folder for each trial. store:
-    names the study's store on this host (`StudyStore.key`); nobody else has what nobody names.
+    names the study's store on this host (`StudyStore.key`); a study without a name there is alone.
     clusters: what trials may run on, each once. checkpoints: the folder of checkpoints. spot, market: as the job file
     says. on_machine: puts a trial on a machine that its configuration does not name, None where it names
     one. course: how far trials go, for the choice of machines. predictor: of revocations, a name or a file.

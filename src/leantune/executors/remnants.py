@@ -1,4 +1,4 @@
-"""Ends what is left of a run that nobody looks after any more: its worker or its warden was killed."""
+"""Ends the unattended remains of a run: its worker or its warden was killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Remnants:
 
     @property
     def exist(self) -> bool:
-        """Whether there is anything; somebody whom we may not see holds the lock."""
+        """Whether there is anything; an invisible process may hold the lock."""
         return self._locks.is_held(self._mark) or bool(self.find().processes)
 
     def end(self, grace: float, hurry: Callable[[], bool] = lambda: False) -> frozenset[int]:

@@ -19,7 +19,7 @@ from leantune.worker.messages import LONGEST_KILL, Orders
 
 SCRIPT = Path(worker.__file__).with_name("warden.py")
 PATIENCE = LONGEST_KILL + 5.0  # seconds in which a warden that was told to has killed everything
-PATIENT_LOOKS = 5  # at a warden that somebody stops again and again, before it is killed
+PATIENT_LOOKS = 5  # at a warden that is stopped again and again, before it is killed
 _CHUNK = 1 << 20
 _NOISE = 2000  # characters that are kept of a warden's own errors
 
@@ -132,7 +132,7 @@ class WardenProcess:
 
 
 def _is_stopped(pid: int) -> bool:
-    """Whether somebody made the process stand still; no where nobody may know."""
+    """Whether the process is stopped; no where that cannot be asked."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:1] == [b"T"]
     except OSError:

@@ -1,4 +1,4 @@
-"""A log of what a worker decides, through the standard `logging`: off unless somebody asks for it.
+"""A log of what a worker decides, through the standard `logging`: off unless asked for.
 
     logging.getLogger("leantune").setLevel(logging.INFO)  # before the study is run; or `leantune run --log-file FILE`
 
@@ -64,7 +64,7 @@ class DecisionLog:
 
 
 def logged(worker: str, observer: Observer) -> Observer:
-    """The observer, with a log of what it observes where somebody has asked for one."""
+    """The observer, with a log of what it observes where one was asked for."""
     if not LOGGER.isEnabledFor(logging.INFO):
         return observer
     log = DecisionLog(worker)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 PROC = Path("/proc")
 ZOMBIE = "Z"
-UNKNOWN = 0.0  # ticks, where a process exists and nobody tells since when
+UNKNOWN = 0.0  # ticks, where a process exists and its start is unknown
 RENEWALS = 4  # in one lease: three may be missed
 
 

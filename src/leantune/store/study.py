@@ -58,8 +58,8 @@ class StudyStore(Store):
 
     @property
     def key(self) -> str:
-        """Names the study's store on this host: the same for whoever opens it, by whatever path or address, and another
-        one for a copy that lies beside it.
+        """Names the study's store on this host: the same for every process that opens it, by any path or address, and
+        another name for a copy that lies beside it.
         """
         return f"{self._connections.key} {self._id} {self.created!r}"
 

@@ -1,4 +1,4 @@
-"""What a study that is over has left on this machine and nobody needs any more: folders of trials, their logs, copies
+"""What a study that is over has left on this machine and does not need any more: folders of trials, their logs, copies
 of checkpoints. Only what LeanTune made is named: `trial-0003` and what is in it.
 """
 

@@ -501,10 +501,7 @@ class Study:
             draft.fraction,
             draft.snapshots,
             time=self.clock.now(),
-            notes=draft.notes,
-            kind=draft.kind,
-            expected=draft.expected,
-            time_limit=draft.time_limit,
+            **draft.details,
         )
         loop = self._loop(program, observer)
         ready(loop)
@@ -564,7 +561,7 @@ class Study:
         """Remove what a study that is over has left on this machine: folders of trials, logs, copies of checkpoints.
 
         The model of the recommendation stays, and everything in the store. dry_run: only say what would go.
-        InvalidInput while the study is not over, or somebody works on it.
+        InvalidInput while the study is not over, or a worker is at work on it.
         """
         from leantune.run.workers import dead_workers
         from leantune.study.cleaning import Cleaning, clean, cleaning

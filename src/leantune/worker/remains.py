@@ -27,7 +27,7 @@ class Remains(NamedTuple):
 def find_remains(mark: RunMark, lock: str, *, is_locked: bool) -> Remains:
     """What is left of an attempt and of those before it.
 
-    is_locked: whether somebody holds the trial's lock; then whoever does is found as well, also without a mark, unless
+    is_locked: whether a process holds the trial's lock; then its holder is found as well, also without a mark, unless
     a later attempt is at work, to which the lock belongs.
     """
     spared = {os.getpid(), *tree.ancestors(os.getpid())}
@@ -45,7 +45,7 @@ def find_remains(mark: RunMark, lock: str, *, is_locked: bool) -> Remains:
 
 def _marks() -> Iterable[tuple[int, RunMark]]:
     for pid in tree.all_processes():
-        with suppress(OSError):  # it has ended, or belongs to somebody else
+        with suppress(OSError):  # it has ended, or belongs to another user
             mark = read_mark(tree.read(f"/proc/{pid}/environ"))
             if mark is not None:
                 yield pid, mark

@@ -55,7 +55,7 @@ def _children(pid: int) -> list[int]:
         for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - as above
             children += map(int, read(f"/proc/{pid}/task/{thread}/children").split())
     except (FileNotFoundError, ProcessLookupError, PermissionError):
-        pass  # it has ended, and its children have another parent now; or it is somebody else's
+        pass  # it has ended, and its children have another parent now; or it is another user's
     return children
 
 
@@ -71,7 +71,7 @@ class _children_by_scan:  # noqa: N801 - stands for the function above, where th
 
 
 def all_processes() -> list[int]:
-    """Process ids of everybody whom we may see."""
+    """Ids of all visible processes."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - as above
 
 
@@ -95,7 +95,7 @@ def is_alive(pid: int) -> bool:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether somebody made it stand still (SIGSTOP)."""
+    """Whether it is stopped (SIGSTOP)."""
     return _stat(pid)[:1] == [b"T"]
 
 
